@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// component is one of a bill of materials in the format CycloneDX 1.5.
+// component is a component of a bill of materials in the format CycloneDX 1.5.
 type component struct {
 	Type    string `json:"type"`
 	Ref     string `json:"bom-ref,omitempty"`
@@ -25,8 +25,8 @@ type hash struct {
 	Content   string `json:"content"`
 }
 
-// bill is the bill of materials of a program: the modules that it was made from, as it says itself. name is that of its
-// file, for the reference to it.
+// bill returns the bill of materials of a program: the modules that it was built from, according to the program itself.
+// name is the name of its file, for the reference to it.
 func bill(program []byte, name, version string, at time.Time) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// TestDependenciesArePatched: the compiler and what is linked are the newest patch releases of their kind, which is where
-// security is mended. It asks the module proxy, and runs with LETHE_LONG only.
+// TestDependenciesArePatched checks that the compiler and all linked modules are the newest patch releases, which
+// contain the security fixes. It queries the module proxy, and runs only with LETHE_LONG.
 func TestDependenciesArePatched(t *testing.T) {
 	if os.Getenv("LETHE_LONG") == "" {
 		t.Skip("set LETHE_LONG to ask the module proxy")
@@ -65,8 +65,8 @@ func goMod(t *testing.T) *modfile.File {
 	return file
 }
 
-// patch returns the newest patch release of a version, or "" if the version is the newest itself. A module below version
-// 1 mends in its minor releases.
+// patch returns the newest patch release of a version, or "" if the version is the newest. A module below version 1 has
+// its fixes in minor releases.
 func patch(have string, all []string) string {
 	series := func(v string) string {
 		if v = canonical(v); semver.Major(v) == "v0" {
@@ -86,7 +86,7 @@ func patch(have string, all []string) string {
 	return newest
 }
 
-// canonical is a version with the "v" that those of Go lack.
+// canonical returns a version with a leading "v", which versions of Go lack.
 func canonical(v string) string { return "v" + strings.TrimPrefix(v, "v") }
 
 func TestPatch(t *testing.T) {
@@ -101,7 +101,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// A release is compiled by the toolchain that go.mod names, whichever is installed.
+// TestToolchain checks that a release is compiled by the toolchain of go.mod, whichever toolchain is installed.
 func TestToolchain(t *testing.T) {
 	want := "GOTOOLCHAIN=" + goMod(t).Toolchain.Name
 	env, err := environment("..")

@@ -1,8 +1,13 @@
-// Command release makes what a release of Lethe consists of: a static program for each platform, in an archive with its
-// manual pages and completions, Debian and RPM packages, a software bill of materials for each program, and the checksums
-// of all that. Made twice from the same commit with the same version of Go, all files have the same bytes.
+// Command release makes a release of Lethe:
+//
+//   - a static program for each platform, in an archive with its manual pages and completions;
+//   - Debian and RPM packages;
+//   - a software bill of materials for each program;
+//   - the checksums of all these files.
+//
+// Two releases from the same commit with the same version of Go have the same bytes.
 //
 //	go run . -version 1.2.3 -out dist
 //
-// The time that stands in archives is that of SOURCE_DATE_EPOCH, or else that of the commit.
+// The time in archives is SOURCE_DATE_EPOCH, or else the time of the commit.
 package main

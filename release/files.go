@@ -15,14 +15,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/manual"
 )
 
-// file is one of an archive or a package.
+// file is a file of an archive or a package.
 type file struct {
 	name string // "man/lethe-plan.1"
 	data []byte
 	mode os.FileMode
 }
 
-// common are the files that are the same on all platforms: licence, manual pages, completions.
+// common returns the files that are the same on all platforms: licence, manual pages, completions.
 func (r *release) common() ([]file, error) {
 	var out []file
 	for _, name := range []string{"LICENSE", "README.md"} {
@@ -48,10 +48,10 @@ func (r *release) common() ([]file, error) {
 	return out, nil
 }
 
-// completions are names of files by shell.
+// completions maps shells to names of files.
 var completions = map[string]string{"bash": "lethe.bash", "zsh": "_lethe", "fish": "lethe.fish", "powershell": "lethe.ps1"}
 
-// tarred is an archive for Unix.
+// tarred returns an archive for Unix.
 func tarred(files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -74,7 +74,7 @@ func tarred(files []file, at time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// zipped is an archive for Windows.
+// zipped returns an archive for Windows.
 func zipped(files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

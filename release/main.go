@@ -17,18 +17,18 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// platforms are those that a release has programs for.
+// platforms lists the platforms of a release.
 const platforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64,freebsd/amd64,freebsd/arm64"
 
-// release is what is made, and where.
+// release holds the settings of a release.
 type release struct {
 	source  string // the directory of the module
-	out     string // where files go
-	version string // the product's own
+	out     string // the directory for the files
+	version string // the version of Lethe
 	time    time.Time
 	targets []target
 
-	building string // the directory that gets programs before they are packed
+	building string // the directory for programs before they are packed
 }
 
 // target is a platform.
@@ -36,7 +36,7 @@ type target struct{ os, arch string }
 
 func (t target) String() string { return t.os + "_" + t.arch }
 
-// program is the name of the program on a platform.
+// program returns the name of the program on a platform.
 func (t target) program() string {
 	if t.os == "windows" {
 		return "lethe.exe"
@@ -75,7 +75,7 @@ func run(source, out, version, list string) error {
 	return r.make()
 }
 
-// commitTime is the time that files get: of SOURCE_DATE_EPOCH, or of the commit.
+// commitTime returns the time for files: SOURCE_DATE_EPOCH, or the time of the commit.
 func commitTime(source string) (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -91,7 +91,7 @@ func commitTime(source string) (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), err
 }
 
-// make makes everything.
+// make makes the whole release.
 func (r *release) make() error {
 	common, err := r.common()
 	if err != nil {
@@ -127,8 +127,9 @@ func (r *release) make() error {
 	return r.sums(made)
 }
 
-// build makes the program of a platform: static, and the same bytes wherever it is made. Without the traces of gRPC, which
-// nothing here shows, there are no templates in it, for which the linker would keep every method of every type.
+// build compiles the program of a platform. It is static, and its bytes do not depend on the machine. It has no traces
+// of gRPC, which Lethe does not show. So it contains no templates, for which the linker would keep every method of
+// every type.
 func (r *release) build(t target) ([]byte, error) {
 	path := filepath.Join(r.building, t.String(), t.program())
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags=grpcnotrace", "-o", path,
@@ -145,8 +146,8 @@ func (r *release) build(t target) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// environment is that of the compiler, which is the toolchain that go.mod names: another one may lack its security
-// fixes, and makes other bytes.
+// environment returns the environment of the compiler. The compiler is the toolchain of go.mod, because another one may
+// lack security fixes and makes other bytes.
 func environment(source string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
 	if err != nil {
@@ -162,7 +163,7 @@ func environment(source string) ([]string, error) {
 	return append(os.Environ(), "GOTOOLCHAIN="+file.Toolchain.Name), nil
 }
 
-// wrap puts a program into an archive and packages, and describes what it is made of.
+// wrap puts a program into an archive and packages, and writes its bill of materials.
 func (r *release) wrap(t target, program []byte, common []file) ([]string, error) {
 	name := fmt.Sprintf("lethe_%s_%s", r.version, t)
 	files := append([]file{{t.program(), program, 0o755}}, common...)

@@ -14,17 +14,17 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// places are the directories of a Linux system where files of an archive go, by the directory in the archive.
+// places maps directories of an archive to directories of a Linux system.
 var places = map[string]string{"man": "/usr/share/man/man1", ".": "/usr/share/doc/lethe"}
 
-// completionPlaces are where shells look.
+// completionPlaces maps completions to the directories in which shells search.
 var completionPlaces = map[string]string{
 	"lethe.bash": "/usr/share/bash-completion/completions/lethe",
 	"_lethe":     "/usr/share/zsh/site-functions/_lethe",
 	"lethe.fish": "/usr/share/fish/vendor_completions.d/lethe.fish",
 }
 
-// place is where a file goes; "" for one that has no place on Linux.
+// place returns the path of a file on Linux, or "" if it is not installed there.
 func place(f file) string {
 	dir, name := path.Split(f.name)
 	dir = path.Clean(dir)
@@ -37,7 +37,7 @@ func place(f file) string {
 	return path.Join(places[dir], name)
 }
 
-// packed is a package of the format deb or rpm.
+// packed returns a package of the format deb or rpm.
 func (r *release) packed(format string, t target, all []file) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "lethe-release-*")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// TestRelease: a release is whole, and what is made twice has the same bytes. With LETHE_LONG it is that of all platforms,
-// and what is made again is compiled anew.
+// TestRelease checks that a release is complete, and that two releases have the same bytes. With LETHE_LONG it makes
+// the releases of all platforms, and compiles the second one without a cache.
 func TestRelease(t *testing.T) {
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	list := here
@@ -29,7 +29,7 @@ func TestRelease(t *testing.T) {
 	if err := run("..", first, version, list); err != nil {
 		t.Fatal(err)
 	}
-	if list != here { // nothing of the first time is used
+	if list != here { // no file of the first release is reused
 		t.Setenv("GOCACHE", t.TempDir())
 	}
 	if err := run("..", second, version, here); err != nil {
@@ -80,7 +80,7 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// checkArchive: all that belongs to the program is there, and its pages can be read by man.
+// checkArchive checks that all files of the program are there, and that man can read its pages.
 func checkArchive(t *testing.T, path string) {
 	t.Helper()
 	zip, err := gzip.NewReader(bytes.NewReader(read(t, path)))
@@ -128,8 +128,8 @@ func checkArchive(t *testing.T, path string) {
 	}
 }
 
-// TestInstallRefused: the install script does not guess what was meant, and puts nothing into the root directory where there
-// is no home.
+// TestInstallRefused checks that the install script refuses unclear arguments, and writes nothing to the root directory
+// if no home directory is set.
 func TestInstallRefused(t *testing.T) {
 	for args, want := range map[string]string{
 		"-u .":       "HOME is not set",
@@ -144,7 +144,7 @@ func TestInstallRefused(t *testing.T) {
 	}
 }
 
-// checkInstall: the script installs the program of the release, and refuses one that is not what the sums say.
+// checkInstall checks that the script installs the program of the release, and refuses a program with a wrong checksum.
 func checkInstall(t *testing.T, dist, version string) {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "bin")
@@ -167,7 +167,7 @@ func checkInstall(t *testing.T, dist, version string) {
 	}
 }
 
-// checkBill: the bill of materials names the program and what it is made from.
+// checkBill checks that the bill of materials lists the program and its modules.
 func checkBill(t *testing.T, path, version string) {
 	t.Helper()
 	var doc struct {
@@ -188,7 +188,7 @@ func checkBill(t *testing.T, path, version string) {
 	}
 }
 
-// checkDebian: the package is one that dpkg reads, with the program where it belongs.
+// checkDebian checks that dpkg can read the package, and that the program has the right path.
 func checkDebian(t *testing.T, path, version string) {
 	t.Helper()
 	out, err := exec.Command("dpkg-deb", "--info", path).CombinedOutput()

@@ -13,18 +13,18 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// A kase is one case: what is run and what must come of it.
+// A kase is one case: its commands and the expected result.
 type kase struct {
 	name  string // AREA/FILE/CASE
-	file  string // the archive it stands in
+	file  string // the archive that contains it
 	short string // its name in the archive
 	set   settings
-	steps []files // most have one; each replaces the configuration of the one before
-	want  string  // what the product must show
-	peer  string  // what Terraform shows, if that is something else
+	steps []files // most cases have one; each replaces the configuration of the previous step
+	want  string  // the expected result of Lethe
+	peer  string  // the expected result of Terraform, if it differs
 }
 
-// files are contents by slash-separated path.
+// files maps slash-separated paths to contents.
 type files map[string]string
 
 // settings are the lines of a case's `run` file.
@@ -32,18 +32,18 @@ type settings struct {
 	vars      []string // -var and -var-file, in order
 	env       []string
 	args      []string // further arguments of plan and apply
-	dir       string   // the working directory inside the case; "" is its top
+	dir       string   // the working directory inside the case; "" for its top
 	stop      string   // the last command to run: init, validate, plan, or apply (default)
-	planned   bool     // show the planned outputs too
+	planned   bool     // show the planned outputs, too
 	changes   bool     // show the number of changes
 	providers bool     // needs the playground providers
-	bomb      bool     // must be over in seconds and in little memory; its files may repeat text
+	bomb      bool     // must end in seconds and with little memory; its files may repeat text
 	sparse    string   // a file of many zeros: NAME SIZE
 	crlf      []string // files to be written with CRLF
 	bom       []string // files to be written with a byte order mark
-	absent    string   // why the peer cannot run it
-	differs   string   // why the peer shows something else
-	hclOnly   string   // why it has no JSON form
+	absent    string   // the reason why the peer cannot run it
+	differs   string   // the reason why the peer's result differs
+	hclOnly   string   // the reason why it has no JSON form
 }
 
 // read parses a `run` file.
@@ -142,7 +142,7 @@ func readArchive(t *testing.T, root, file string) []*kase {
 	return all
 }
 
-// add gives the case a file. Files in folders 1, 2, ... belong to that step.
+// add adds a file to the case. Files in folders 1, 2, ... belong to that step.
 func (k *kase) add(path, text string) error {
 	switch path {
 	case "run":
@@ -165,8 +165,8 @@ func (k *kase) add(path, text string) error {
 	return nil
 }
 
-// repeated is text to be written many times, in the files of bombs: <<1000 times>>text<<end>>, where #
-// is the number of the repetition and #+1 the next.
+// repeated matches text to be written many times, in the files of bombs: <<1000 times>>text<<end>>. In the text, # is
+// the number of the repetition and #+1 the next number.
 var repeated = regexp.MustCompile(`(?s)<<(\d+) times>>(.*?)<<end>>`)
 
 func expand(text string) string {
@@ -184,7 +184,7 @@ func expand(text string) string {
 	})
 }
 
-// bytes are the contents of a file as they go to the disk.
+// bytes returns the contents of a file in the form on disk.
 func (s *settings) bytes(path, text string) []byte {
 	if slices.Contains(s.crlf, path) {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
@@ -198,10 +198,10 @@ func (s *settings) bytes(path, text string) []byte {
 	return []byte(text)
 }
 
-// runsOnPeer reports whether Terraform has what the case is about.
+// runsOnPeer reports whether Terraform has the features of the case.
 func (k *kase) runsOnPeer() bool { return k.set.absent == "" }
 
-// expectedOfPeer is what Terraform must show.
+// expectedOfPeer returns the expected result of Terraform.
 func (k *kase) expectedOfPeer() string {
 	if k.set.differs != "" {
 		return k.peer
@@ -209,7 +209,7 @@ func (k *kase) expectedOfPeer() string {
 	return k.want
 }
 
-// record writes what came out into the archive of the case, as its `want` or `peer` file.
+// record writes results into the archive of the case, as its `want` or `peer` file.
 func record(file string, got map[string]string) error {
 	ar, err := txtar.ParseFile(file)
 	if err != nil {

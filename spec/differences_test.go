@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	differencesFile = "../docs/differences.md"
+	differencesFile = "../docs/differences-by-test.md"
 	beginMark       = "<!-- made by spec/differences_test.go from the cases: begin -->\n"
 	endMark         = "<!-- end -->\n"
 )
 
-// TestDifferences holds the list in docs/differences.md against the cases that say why the peer shows
-// something else. SPEC_RECORD=all writes it.
+// TestDifferences compares the list in docs/differences-by-test.md with the reasons of the cases. SPEC_RECORD=all
+// writes the list.
 func TestDifferences(t *testing.T) {
 	raw, err := os.ReadFile(differencesFile)
 	if err != nil {
@@ -41,7 +41,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// differences is a table of reasons with the cases that show each.
+// differences returns a table of reasons with the cases of each.
 func differences(all []*kase) string {
 	cases := map[string][]string{}
 	for _, k := range all {
@@ -57,8 +57,8 @@ func differences(all []*kase) string {
 	return b.String()
 }
 
-// TestReasons keeps the settings honest: a case that differs has both outcomes and a reason, and one
-// that does not has one.
+// TestReasons checks the settings: a case that differs has both results and a reason, and any other case has one
+// result.
 func TestReasons(t *testing.T) {
 	for _, k := range load(t, "cases") {
 		switch {

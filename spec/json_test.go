@@ -17,11 +17,10 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-const sampleJSON = 8 // of how many cases one runs in its JSON form, unless LETHE_LONG is set
+const sampleJSON = 8 // one of so many cases runs in its JSON form, unless LETHE_LONG is set
 
-// TestJSONForm runs cases with their configuration translated to JSON syntax: it means the same. What
-// succeeds comes to the same outputs, and what fails fails; places and some titles are those of the
-// syntax.
+// TestJSONForm runs cases with their configuration translated to JSON syntax. A successful case has the same outputs,
+// and a failed case fails. Places and some titles depend on the syntax.
 func TestJSONForm(t *testing.T) {
 	bin, err := binary()
 	if err != nil {
@@ -55,8 +54,7 @@ func TestJSONForm(t *testing.T) {
 	}
 }
 
-// values are the lines of an outcome that do not depend on the syntax. Of errors that is only that there
-// are any.
+// values returns the lines of a result that do not depend on the syntax. All errors together become one line.
 func values(text string) []string {
 	var out []string
 	failed := false
@@ -75,7 +73,7 @@ func values(text string) []string {
 	return out
 }
 
-// inJSON translates the native files of a case; or says why that cannot be done.
+// inJSON translates the native files of a case, or returns the reason why that is impossible.
 func inJSON(k *kase) (*kase, string) {
 	out := *k
 	out.steps = nil
@@ -101,10 +99,10 @@ func inJSON(k *kase) (*kase, string) {
 	return &out, ""
 }
 
-// translator turns one native file into JSON.
+// translator translates one native file to JSON.
 type translator struct {
 	src []byte
-	why string // what has no counterpart
+	why string // the construct without a counterpart
 }
 
 func translate(text string) (string, string) {
@@ -151,8 +149,8 @@ func (tr *translator) body(b *hclsyntax.Body, typ string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// plain are the arguments that are references, types or words and not expressions: strings without
-// a template around what is in them.
+// plain lists the arguments that are references, types or words and not expressions. Their strings have no template
+// around the content.
 var plain = map[string]bool{
 	"type": true, "depends_on": true, "provider": true, "providers": true, "from": true, "to": true, "ignore_changes": true,
 	"replace_triggered_by": true, "configuration_aliases": true, "experiments": true, "language": true, "iterator": true, "when": true, "on_failure": true,
@@ -180,10 +178,10 @@ func (tr *translator) attribute(block, name string, e hclsyntax.Expression) stri
 			return tr.constant(v, true)
 		}
 	}
-	return tr.template(e) // as written
+	return tr.template(e) // verbatim
 }
 
-// constant writes a value; where the language sees templates in strings, what would be one is escaped.
+// constant writes a value. If the language parses strings in this place as templates, it escapes template sequences.
 func (tr *translator) constant(v cty.Value, templates bool) string {
 	if templates {
 		v, _ = cty.Transform(v, func(_ cty.Path, v cty.Value) (cty.Value, error) {
@@ -212,7 +210,7 @@ func (tr *translator) template(e hclsyntax.Expression) string {
 	return quoted("${" + text + "}")
 }
 
-// plain writes references, types and words as strings, also inside of lists and objects.
+// plain writes references, types and words as strings, also inside lists and objects.
 func (tr *translator) plain(e hclsyntax.Expression) string {
 	switch e := e.(type) {
 	case *hclsyntax.TupleConsExpr:
@@ -248,7 +246,7 @@ func (tr *translator) text(e hclsyntax.Expression) string {
 	return string(e.Range().SliceBytes(tr.src))
 }
 
-// TestTranslation shows what the translation does.
+// TestTranslation shows examples of the translation.
 func TestTranslation(t *testing.T) {
 	got, why := translate("variable \"a\" {\n  type    = list(string)\n  default = [\"$${x}\"]\n}\nresource \"t\" \"n\" {\n  count      = 1 + 1\n  a          = \"x$${y}\"\n  depends_on = [t.b]\n  b {\n    c = var.a\n  }\n}\n")
 	want := `{"resource":[{"t":{"n":{"a":"x$${y}","count":"${1 + 1}","depends_on":["t.b"],"b":[{"c":"${var.a}"}]}}}],"variable":[{"a":{"default":["${x}"],"type":"list(string)"}}]}`

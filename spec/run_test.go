@@ -21,22 +21,22 @@ import (
 )
 
 const (
-	hardLimit   = 2 * time.Minute // no command may take longer
-	bombTime    = 5 * time.Second // of a processor; see patience
+	hardLimit   = 2 * time.Minute // limit for every command
+	bombTime    = 5 * time.Second // of CPU time; see patience
 	bombMemory  = 1 << 30
-	bombStopped = 3 << 29 // a command that takes this much memory is ended, for the sake of the machine
+	bombStopped = 3 << 29 // a command with this much memory is ended, to protect the machine
 )
 
-// A runner runs cases on one binary.
+// A runner runs cases with one program.
 type runner struct {
 	bin     string
-	product bool   // ours: it may be asked what the peer is not
-	plugins string // folder of the playground providers, "" if there are none
+	product bool   // the program is Lethe, which has more checks than the peer
+	plugins string // folder of the playground providers; "" if they are not built
 
-	patience time.Duration // how long a bomb may take
+	patience time.Duration // time limit of a bomb
 }
 
-// run takes a case through all its steps in a directory of its own.
+// run runs all steps of a case in a separate directory.
 func (r *runner) run(t *testing.T, k *kase) []*outcome {
 	t.Helper()
 	s := &stage{runner: r, k: k, top: t.TempDir(), home: shortDir(t)}
@@ -54,7 +54,7 @@ func (r *runner) run(t *testing.T, k *kase) []*outcome {
 	return all
 }
 
-// shortDir is a directory for what commands make up, with a name that leaves room for that of a socket.
+// shortDir returns a directory for files of commands. Its path is short, so that the path of a socket fits.
 func shortDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "spec")
@@ -65,7 +65,7 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// text is the outcome of all steps as a `want` file has it.
+// text returns the outcome of all steps in the form of a `want` file.
 func (r *runner) text(all []*outcome, want string) string {
 	if len(all) == 1 {
 		return all[0].text(want, r.product)
@@ -84,7 +84,7 @@ func (r *runner) text(all []*outcome, want string) string {
 	return b.String()
 }
 
-// stage is a case on its way.
+// stage is the state of a running case.
 type stage struct {
 	*runner
 	k              *kase
@@ -92,7 +92,7 @@ type stage struct {
 	out            *outcome
 }
 
-// clear removes the configuration, but not what the commands have made.
+// clear removes the configuration, but not the files that commands have made.
 func (s *stage) clear(t *testing.T) {
 	t.Helper()
 	for _, step := range s.k.steps {
@@ -127,7 +127,7 @@ func (s *stage) write(t *testing.T, all files) {
 	}
 }
 
-// sparse makes a huge file that takes no place.
+// sparse creates a huge file that takes no space.
 func (s *stage) sparse(t *testing.T) {
 	t.Helper()
 	name, size, ok := strings.Cut(s.k.set.sparse, " ")
@@ -147,7 +147,7 @@ func (s *stage) sparse(t *testing.T) {
 	}
 }
 
-// step runs the commands of a user, as far as they go.
+// step runs the commands of a user until the last one or a failure.
 func (s *stage) step() {
 	set := &s.k.set
 	switch {
@@ -156,17 +156,17 @@ func (s *stage) step() {
 	case !s.product || set.stop == "init" || s.installs():
 		s.stream("init", "-json", "-input=false")
 	}
-	if s.over("init") {
+	if s.finished("init") {
 		return
 	}
 	s.validate()
-	if s.over("validate") {
+	if s.finished("validate") {
 		return
 	}
 	if set.planned || set.stop == "plan" {
 		s.stream(slices.Concat([]string{"plan", "-json", "-input=false", "-out=plan.bin"}, set.vars, set.args)...)
 		s.planned()
-		if s.over("plan") {
+		if s.finished("plan") {
 			return
 		}
 		s.stream("apply", "-json", "-input=false", "plan.bin")
@@ -186,11 +186,10 @@ func (s *stage) step() {
 	}
 }
 
-// installable is what init has something to do for.
+// installable matches configurations for which init has work.
 var installable = regexp.MustCompile(`module|required_providers|backend|cloud|provider`)
 
-// installs reports whether the case has something to be installed; where not, users need no init, and
-// we save the time.
+// installs reports whether init has work. If not, users do not need init, and the case runs faster.
 func (s *stage) installs() bool {
 	for _, files := range s.k.steps {
 		for _, text := range files {
@@ -202,10 +201,10 @@ func (s *stage) installs() bool {
 	return len(s.k.steps) == 0
 }
 
-// over tells whether a command was the last: it was asked to be, or it failed.
-func (s *stage) over(command string) bool { return s.k.set.stop == command || s.out.failed() }
+// finished reports whether a command was the last: the settings end with it, or it failed.
+func (s *stage) finished(command string) bool { return s.k.set.stop == command || s.out.failed() }
 
-// stream runs a command that writes a line of JSON for everything that happens.
+// stream runs a command that writes a line of JSON for every event.
 func (s *stage) stream(args ...string) {
 	out := s.command(args...)
 	lines := bufio.NewScanner(bytes.NewReader(out))
@@ -217,7 +216,7 @@ func (s *stage) stream(args ...string) {
 			Changes    map[string]any
 		}
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
-			if !s.product && args[0] == "init" { // the peer prints about backends as if to a person
+			if !s.product && args[0] == "init" { // the peer prints messages about backends as text
 				continue
 			}
 			s.unexpected("%s wrote %.200q", args[0], lines.Text())
@@ -266,15 +265,15 @@ func (s *stage) planned() {
 	}
 }
 
-// heading is what the peer writes above the mistakes that init finds, as if it were one.
+// heading matches the peer's heading of the mistakes that init finds, which has the form of a mistake.
 var heading = regexp.MustCompile(`encountered problems during initiali[sz]ation`)
 
-// message keeps a diagnostic that is about the language.
+// message records a diagnostic about the language.
 func (s *stage) message(m message) {
 	if m.Summary == "Provider development overrides are in effect" || heading.MatchString(m.Summary) {
 		return
 	}
-	if strings.HasPrefix(m.Summary, "Cycle: ") { // the peer's title has the names, in any order
+	if strings.HasPrefix(m.Summary, "Cycle: ") { // the peer's title contains the names, in any order
 		m.Summary, m.Detail = "Cycle", m.Summary+"\n"+m.Detail
 	}
 	if m.Range != nil {
@@ -287,8 +286,8 @@ func (s *stage) unexpected(format string, args ...any) {
 	s.out.other = append(s.out.other, fmt.Sprintf(format, args...))
 }
 
-// command runs the binary and returns what it wrote. The status must fit: a failure has diagnostics
-// and success has none that are errors, which the callers see.
+// command runs the program and returns its standard output. If the exit status is neither 0 nor 1, or the time limit
+// passes, it records this as an unexpected result. The callers compare the status with the diagnostics.
 func (s *stage) command(args ...string) []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), hardLimit)
 	defer cancel()
@@ -316,7 +315,8 @@ func (s *stage) command(args ...string) []byte {
 	return stdout.Bytes()
 }
 
-// spent is what a command that began then took. On a busy machine time passes without work.
+// spent returns the CPU time of a command that started at began, or the wall time if that is smaller. Wall time passes
+// without work on a busy machine.
 func spent(cmd *exec.Cmd, began time.Time) time.Duration {
 	took := time.Since(began)
 	if p := cmd.ProcessState; p != nil {
@@ -325,8 +325,8 @@ func spent(cmd *exec.Cmd, began time.Time) time.Duration {
 	return took
 }
 
-// patience is how long a bomb may take: bombTime, or more on a machine on which harmless work takes
-// more than a thirtieth of that.
+// patience returns the time limit of a bomb: bombTime, or more if harmless work takes more than a thirtieth of it on
+// this machine.
 func patience(t *testing.T, bin string) time.Duration {
 	t.Helper()
 	dir := t.TempDir()
@@ -352,7 +352,7 @@ func (s *stage) measure(command string, took time.Duration, used int64) {
 	}
 }
 
-// environ is what a command finds, and nothing of the environment of the user who runs the tests.
+// environ returns the environment of commands, without variables of the user who runs the tests.
 func (s *stage) environ() []string {
 	rc := os.DevNull
 	if s.k.set.providers {

@@ -16,12 +16,12 @@ import (
 
 const (
 	peerVersion = "1.11.4"
-	atOnce      = 3  // cases that run at the same time
-	sample      = 50 // of how many cases one runs on the peer, unless LETHE_LONG is set
-	sampleBombs = 3  // of how many bombs one runs, unless LETHE_LONG is set
+	atOnce      = 3  // number of cases that run at the same time
+	sample      = 50 // one of so many cases runs on the peer, unless LETHE_LONG is set
+	sampleBombs = 3  // one of so many bombs runs, unless LETHE_LONG is set
 )
 
-// TestMain removes what was built.
+// TestMain removes the built programs.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	for _, dir := range built {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 var built []string
 
-// binary is the program under test: SPEC_BIN, or a fresh build.
+// binary returns the program under test: SPEC_BIN, or a fresh build.
 var binary = sync.OnceValues(func() (string, error) {
 	if bin := os.Getenv("SPEC_BIN"); bin != "" {
 		return exec.LookPath(bin)
@@ -40,7 +40,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	return build("..", "lethe", "./cmd/lethe")
 })
 
-// plugins is the folder of the playground providers, which are a module of their own.
+// plugins returns the folder of the playground providers, which are a separate module.
 var plugins = sync.OnceValues(func() (string, error) {
 	bin, err := build("../test/providers", "", "./cmd/...")
 	return filepath.Clean(bin), err
@@ -57,7 +57,8 @@ func build(module, name, pkg string) (string, error) {
 	if module != ".." {
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
 	}
-	// What go build reads does not count when go test asks whether an earlier result still holds.
+	// The walk opens the sources, so that go test repeats the test after a change of them. It does not see the files
+	// that go build reads.
 	for _, dir := range []string{"cmd", "internal", "framework", "sdkv2", "raw"} {
 		_ = filepath.WalkDir(filepath.Join(cmd.Dir, dir), func(string, fs.DirEntry, error) error { return nil })
 	}
@@ -67,7 +68,7 @@ func build(module, name, pkg string) (string, error) {
 	return filepath.Join(dir, name), nil
 }
 
-// TestLanguage runs every case on the product; of the bombs only some, unless LETHE_LONG is set.
+// TestLanguage runs every case with Lethe. It runs only some bombs, unless LETHE_LONG is set.
 func TestLanguage(t *testing.T) {
 	bin, err := binary()
 	if err != nil {
@@ -82,8 +83,7 @@ func TestLanguage(t *testing.T) {
 	each(t, run, &runner{bin: bin, product: true, patience: patience(t, bin)}, func(k *kase) string { return k.want })
 }
 
-// TestPeer runs the cases on Terraform: what the suite says the language means is what the peer says,
-// except where a case gives the reason.
+// TestPeer runs the cases with Terraform. Its results equal the suite's, except if a case has a reason.
 func TestPeer(t *testing.T) {
 	bin := peer(t)
 	var run []*kase
@@ -95,7 +95,7 @@ func TestPeer(t *testing.T) {
 	each(t, run, &runner{bin: bin}, (*kase).expectedOfPeer)
 }
 
-// peer finds the binary that the expectations were made with.
+// peer returns the program that produced the expectations.
 func peer(t *testing.T) string {
 	t.Helper()
 	bin, err := exec.LookPath("terraform")
@@ -113,7 +113,7 @@ func peer(t *testing.T) string {
 
 func long() bool { return os.Getenv("LETHE_LONG") != "" }
 
-// drawn takes a fixed part of the cases: one of so many.
+// drawn selects a fixed part of the cases: one of so many.
 func drawn(k *kase, of uint32) bool {
 	h := fnv.New32a()
 	h.Write([]byte(k.name))
@@ -124,7 +124,7 @@ func drawn(k *kase, of uint32) bool {
 func each(t *testing.T, all []*kase, r *runner, want func(*kase) string) {
 	r.plugins = pluginsFor(t, all)
 	slots := make(chan struct{}, atOnce)
-	var bombs sync.Mutex // one at a time: they take memory
+	var bombs sync.Mutex // bombs run one at a time, because they need memory
 	for _, k := range all {
 		t.Run(k.name, func(t *testing.T) {
 			if k.set.providers && r.plugins == "" {
@@ -148,7 +148,7 @@ func each(t *testing.T, all []*kase, r *runner, want func(*kase) string) {
 	}
 }
 
-// pluginsFor builds the playground providers if a case wants them.
+// pluginsFor builds the playground providers if a case needs them.
 func pluginsFor(t *testing.T, all []*kase) string {
 	for _, k := range all {
 		if k.set.providers {
@@ -164,8 +164,8 @@ func pluginsFor(t *testing.T, all []*kase) string {
 
 var writing sync.Mutex
 
-// recording writes expectations instead of comparing, if SPEC_RECORD says so: "new" those that are
-// missing, "all" also those that are no longer met. They are then to be read before they are believed.
+// recording writes expectations instead of comparing, if SPEC_RECORD is set. "new" writes missing expectations, "all"
+// also replaces wrong ones. Read the new expectations before you accept them.
 func recording(t *testing.T, k *kase, r *runner, want, got string) bool {
 	how := os.Getenv("SPEC_RECORD")
 	if want == got || how != "all" && (how != "new" || want != "") {

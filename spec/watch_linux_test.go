@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// watched runs a command and returns the most memory it had. One that takes too much is ended. It
-// looks every few milliseconds instead of asking at the end (getrusage), because the most that a
-// process had there includes what this one had when it started it.
+// watched runs a command and returns its peak memory. It ends a command that uses too much. It samples the memory every
+// few milliseconds, because the peak from getrusage at the end includes the memory of this process at the start.
 func watched(cmd *exec.Cmd) (int64, error) {
 	if err := cmd.Start(); err != nil {
 		return 0, err
@@ -33,7 +32,7 @@ func watched(cmd *exec.Cmd) (int64, error) {
 	}
 }
 
-// resident is the most memory that a process had so far.
+// resident returns the peak memory of a process so far.
 func resident(pid int) int64 {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"runtime/pprof"
 )
 
-// profile starts what LETHE_CPU_PROFILE and LETHE_HEAP_PROFILE ask for, and gives what has to be
-// called at the end. Profiles hold names of functions and counts, no values.
+// profile starts the profiles that LETHE_CPU_PROFILE and LETHE_HEAP_PROFILE request. It returns a function that writes
+// them at the end. Profiles contain names of functions and counts, no values.
 func profile() func() {
 	done := func() {}
 	if f := create("LETHE_CPU_PROFILE"); f != nil {

@@ -164,7 +164,7 @@ func mustInstance(t *testing.T, s string) Instance {
 	return i
 }
 
-// FuzzTarget: what is read is written so that it is read again as the same, and it contains itself.
+// FuzzTarget checks that the text of a parsed target is parsed to the same target, and that a target contains itself.
 func FuzzTarget(f *testing.F) {
 	for _, s := range []string{
 		"a.b", `module.m["k"].data.a.b[0]`, `a.b["\"\\\n$${%%{é"]`, "module.m[1].module.n", "ephemeral.a.b", "a.b[", "module.", `a.b["\ud800"]`, "a.b[18446744073709551616]", "\xff.b", "resource.a.b",
@@ -194,7 +194,7 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// FuzzProvider is the same for providers and their instances.
+// FuzzProvider checks the same for providers and their instances.
 func FuzzProvider(f *testing.F) {
 	for _, s := range []string{"aws", "a/b", "example.com/a/b", `module.m.provider["a/b"].c["k"]`, `provider["aws"]`, "-/aws", "EXAMPLE.com/ä/b"} {
 		f.Add(s)
@@ -225,7 +225,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestParseAsTheLanguageReads: an address on the command line is read as an expression with it is.
+// TestParseAsTheLanguageReads checks that addresses on the command line are parsed like expressions of the language.
 func TestParseAsTheLanguageReads(t *testing.T) {
 	for in, want := range map[string]string{
 		`a.b["e\u0301"]`:                      `a.b["é"]`,

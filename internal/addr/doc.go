@@ -1,15 +1,14 @@
-// Package addr holds the names of things: modules, resources, their instances and objects,
-// providers and their configurations.
+// Package addr represents the names of things: modules, resources, their instances and objects, providers and their
+// configurations.
 //
-// Every type here is comparable all the way down, so that any of them is a map key and == means
-// what it says; the recursive ones (module paths) are interned through package unique. Nothing
-// here knows what a thing is, only what it is called: addresses are read with the Parse functions
-// and written with String, and both directions agree (fuzzed).
+// All types are comparable, so that they can be map keys and == compares addresses. Recursive types (module paths) are interned
+// by package unique. The package knows only names, and nothing about the things. The Parse functions read addresses, and
+// String writes them. Both agree, which is fuzzed.
 //
-// Three levels must be told apart, and are by type:
+// Four types represent the levels of a resource:
 //
-//	Resource       as declared: one block in one module of the configuration tree
-//	AbsResource    the same inside one module instance
-//	Instance       one of its instances, by key
+//	Resource       a declared resource: one block in one module of the configuration tree
+//	AbsResource    a resource inside one module instance
+//	Instance       one instance of a resource, by key
 //	Object         the current or a deposed object of an instance
 package addr

@@ -11,8 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Key tells instances of one resource, module call or provider configuration apart: nothing, a
-// count index, or a for_each key. The zero value is NoKey.
+// Key distinguishes the instances of a resource, module call or provider configuration. It is a count index, a for_each key,
+// or empty. The zero value is NoKey.
 type Key struct {
 	kind   keyKind
 	n      int
@@ -28,25 +28,25 @@ const (
 	stringKey
 )
 
-// NoKey is the key of the only instance of something that is not repeated.
+// NoKey is the key of the only instance of a declaration without count and for_each.
 var NoKey = Key{}
 
-// IntKey is the key of the n-th instance by count.
+// IntKey returns the key of the n-th instance by count.
 func IntKey(n int) Key { return Key{kind: intKey, n: n} }
 
-// StringKey is the key of an instance by for_each.
+// StringKey returns the key of an instance by for_each.
 func StringKey(s string) Key { return Key{kind: stringKey, s: s} }
 
 // IsNone reports whether k is NoKey.
 func (k Key) IsNone() bool { return k.kind == noKey }
 
-// Int gives a count index.
+// Int returns the count index, and whether k is one.
 func (k Key) Int() (int, bool) { return k.n, k.kind == intKey }
 
-// Str gives a for_each key.
+// Str returns the for_each key, and whether k is one.
 func (k Key) Str() (string, bool) { return k.s, k.kind == stringKey }
 
-// Value is the key as a language value; NoKey is cty.NilVal.
+// Value returns the key as a value of the language. It returns cty.NilVal for NoKey.
 func (k Key) Value() cty.Value {
 	switch k.kind {
 	case intKey:
@@ -57,8 +57,8 @@ func (k Key) Value() cty.Value {
 	return cty.NilVal
 }
 
-// KeyOf is the key that a known, unmarked language value stands for: a whole number of 0 or more,
-// or a string.
+// KeyOf returns the key for a value that is a whole number of 0 or more, or a string. It returns false for other values, and
+// for null and unknown values. v must be unmarked.
 func KeyOf(v cty.Value) (Key, bool) {
 	if v.IsNull() || !v.IsKnown() {
 		return NoKey, false
@@ -75,17 +75,16 @@ func KeyOf(v cty.Value) (Key, bool) {
 	return NoKey, false
 }
 
-// Hide is k as a key that is made of something secret: what writes it or an address with it
-// writes that it is ephemeral, and not which it is.
+// Hide returns k as a key that is made from a secret. Its text, and the text of addresses that contain it, do not show the key.
 func (k Key) Hide() Key {
 	k.hidden = !k.IsNone()
 	return k
 }
 
-// Hidden reports whether k is not to be shown.
+// Hidden reports whether k must not be shown.
 func (k Key) Hidden() bool { return k.hidden }
 
-// String is `[0]`, `["a"]`, or ""; `[(ephemeral value)]` for a hidden key.
+// String returns `[0]`, `["a"]`, or "" for NoKey. It returns `[(ephemeral value)]` for a hidden key.
 func (k Key) String() string {
 	var b strings.Builder
 	k.write(&b)
@@ -109,8 +108,8 @@ func (k Key) write(b *strings.Builder) {
 	}
 }
 
-// writeQuoted writes s as a string literal of the configuration language. Characters that cannot be seen are escaped, so
-// that the text can be pasted back.
+// writeQuoted writes s as a string literal of the configuration language. It escapes invisible characters, so that the text
+// can be copied into a configuration.
 func writeQuoted(b *strings.Builder, s string) {
 	b.WriteByte('"')
 	for i := 0; i < len(s); {
@@ -140,8 +139,7 @@ func writeQuoted(b *strings.Builder, s string) {
 	b.WriteByte('"')
 }
 
-// Compare orders keys as they are listed: none, then numbers, then strings. Whether a key is hidden
-// makes no difference.
+// Compare orders keys: NoKey, then numbers, then strings. It ignores whether a key is hidden.
 func (k Key) Compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.kind, o.kind), cmp.Compare(k.n, o.n), strings.Compare(k.s, o.s))
 }

@@ -5,8 +5,8 @@ import (
 	"unique"
 )
 
-// Module is the path of a module in the configuration tree: call names from the root, without
-// instance keys. The zero value is the root module.
+// Module is the path of a module in the configuration tree: the names of the calls from the root, without instance keys. The
+// zero value is the root module.
 type Module struct{ h unique.Handle[moduleHop] }
 
 type moduleHop struct {
@@ -17,12 +17,12 @@ type moduleHop struct {
 // IsRoot reports whether m is the root module.
 func (m Module) IsRoot() bool { return m == Module{} }
 
-// Child is the module that the call of that name in m makes.
+// Child returns the module that the call with this name in m creates.
 func (m Module) Child(name string) Module {
 	return Module{unique.Make(moduleHop{m, name})}
 }
 
-// Join is the module that relative names as seen from m.
+// Join returns the module at the path relative below m.
 func (m Module) Join(relative Module) Module {
 	for _, name := range relative.Path() {
 		m = m.Child(name)
@@ -30,7 +30,7 @@ func (m Module) Join(relative Module) Module {
 	return m
 }
 
-// Parent is the module that calls m; the root's parent is the root.
+// Parent returns the module that calls m. It returns the root for the root.
 func (m Module) Parent() Module {
 	if m.IsRoot() {
 		return m
@@ -38,7 +38,7 @@ func (m Module) Parent() Module {
 	return m.h.Value().parent
 }
 
-// Name is the name of the call that makes m, empty for the root.
+// Name returns the name of the call that creates m, and "" for the root.
 func (m Module) Name() string {
 	if m.IsRoot() {
 		return ""
@@ -46,7 +46,7 @@ func (m Module) Name() string {
 	return m.h.Value().name
 }
 
-// Path lists the call names from the root down to m.
+// Path returns the names of the calls from the root to m.
 func (m Module) Path() []string {
 	if m.IsRoot() {
 		return nil
@@ -54,7 +54,7 @@ func (m Module) Path() []string {
 	return append(m.Parent().Path(), m.Name())
 }
 
-// Depth is the number of calls between the root and m.
+// Depth returns the number of calls between the root and m.
 func (m Module) Depth() int {
 	n := 0
 	for ; !m.IsRoot(); m = m.Parent() {
@@ -63,7 +63,7 @@ func (m Module) Depth() int {
 	return n
 }
 
-// Under reports whether m is ancestor or lies below it.
+// Under reports whether m is ancestor or is below it.
 func (m Module) Under(ancestor Module) bool {
 	for ; m != ancestor; m = m.Parent() {
 		if m.IsRoot() {
@@ -73,7 +73,7 @@ func (m Module) Under(ancestor Module) bool {
 	return true
 }
 
-// String is "module.a.module.b", or "" for the root.
+// String returns "module.a.module.b", or "" for the root.
 func (m Module) String() string {
 	var b strings.Builder
 	m.write(&b)
@@ -93,7 +93,7 @@ func (m Module) write(b *strings.Builder) {
 	b.WriteString(hop.name)
 }
 
-// Unkeyed is m with no key at any step: the instance of a path whose calls do not repeat.
+// Unkeyed returns the instance of m with no key at any step: the instance if no call has count or for_each.
 func (m Module) Unkeyed() ModuleInstance {
 	if m.IsRoot() {
 		return ModuleInstance{}
@@ -101,8 +101,8 @@ func (m Module) Unkeyed() ModuleInstance {
 	return m.Parent().Unkeyed().Child(m.Name(), NoKey)
 }
 
-// ModuleInstance is one instance of a module: call names with instance keys from the root. The
-// zero value is the root module's only instance.
+// ModuleInstance is one instance of a module: the names of the calls from the root, with their instance keys. The zero value
+// is the only instance of the root module.
 type ModuleInstance struct{ h unique.Handle[instanceHop] }
 
 type instanceHop struct {
@@ -114,12 +114,12 @@ type instanceHop struct {
 // IsRoot reports whether m is the root module instance.
 func (m ModuleInstance) IsRoot() bool { return m == ModuleInstance{} }
 
-// Child is the instance with that key of the call of that name in m.
+// Child returns the instance with this key of the call with this name in m.
 func (m ModuleInstance) Child(name string, key Key) ModuleInstance {
 	return ModuleInstance{unique.Make(instanceHop{m, name, key})}
 }
 
-// Parent is the instance that holds the call which makes m; the root's parent is the root.
+// Parent returns the instance that contains the call of m. It returns the root for the root.
 func (m ModuleInstance) Parent() ModuleInstance {
 	if m.IsRoot() {
 		return m
@@ -127,7 +127,7 @@ func (m ModuleInstance) Parent() ModuleInstance {
 	return m.h.Value().parent
 }
 
-// Call gives the name and the key of the last step, "" and NoKey for the root.
+// Call returns the name and the key of the last step, and "" and NoKey for the root.
 func (m ModuleInstance) Call() (string, Key) {
 	if m.IsRoot() {
 		return "", NoKey
@@ -136,7 +136,7 @@ func (m ModuleInstance) Call() (string, Key) {
 	return hop.name, hop.key
 }
 
-// Module is m without its keys.
+// Module returns the module of m, without keys.
 func (m ModuleInstance) Module() Module {
 	if m.IsRoot() {
 		return Module{}
@@ -145,7 +145,7 @@ func (m ModuleInstance) Module() Module {
 	return hop.parent.Module().Child(hop.name)
 }
 
-// Under reports whether m is ancestor or lies below it.
+// Under reports whether m is ancestor or is below it.
 func (m ModuleInstance) Under(ancestor ModuleInstance) bool {
 	for ; m != ancestor; m = m.Parent() {
 		if m.IsRoot() {
@@ -155,8 +155,8 @@ func (m ModuleInstance) Under(ancestor ModuleInstance) bool {
 	return true
 }
 
-// Around is the nearest module instance around m, or m itself, that p lies below or is an instance of: what
-// stands in m means the instances of p below it.
+// Around returns the innermost instance, m or an ancestor of m, whose module is p or an ancestor of p. A reference in m to p
+// means the instances of p below the result.
 func (m ModuleInstance) Around(p Module) ModuleInstance {
 	for !p.Under(m.Module()) {
 		m = m.Parent()
@@ -164,7 +164,7 @@ func (m ModuleInstance) Around(p Module) ModuleInstance {
 	return m
 }
 
-// Depth is the number of calls between the root and m.
+// Depth returns the number of calls between the root and m.
 func (m ModuleInstance) Depth() int {
 	n := 0
 	for ; !m.IsRoot(); m = m.Parent() {
@@ -173,7 +173,7 @@ func (m ModuleInstance) Depth() int {
 	return n
 }
 
-// String is `module.a["x"].module.b[0]`, or "" for the root.
+// String returns `module.a["x"].module.b[0]`, or "" for the root.
 func (m ModuleInstance) String() string {
 	var b strings.Builder
 	m.write(&b)
@@ -215,7 +215,7 @@ func (m ModuleInstance) Compare(o ModuleInstance) int {
 	return compareSiblings(m, o)
 }
 
-// compareSiblings orders two different instances of equal depth by their first differing step.
+// compareSiblings orders two different instances of equal depth by the first step that differs.
 func compareSiblings(m, o ModuleInstance) int {
 	if mp, op := m.Parent(), o.Parent(); mp != op {
 		return compareSiblings(mp, op)

@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A Target is what a user can point at: a module, a resource, an instance, in one module instance
-// or in all of them. Keys left out select every instance.
+// A Target selects a module, a resource or an instance, in one module instance or in all of them. A missing key selects all
+// instances.
 type Target struct {
 	path     []targetStep
 	Mode     Mode // 0: a whole module
@@ -27,7 +27,7 @@ type targetStep struct {
 	given bool
 }
 
-// ParseTarget reads an address as -target, -exclude and the state commands take it.
+// ParseTarget parses an address in the syntax of -target, -exclude and the state commands.
 func ParseTarget(s string) (Target, error) {
 	p := parser{in: withoutSpace(s)}
 	t, err := p.target()
@@ -37,7 +37,7 @@ func ParseTarget(s string) (Target, error) {
 	return t, nil
 }
 
-// ParseInstance reads the address of one resource instance.
+// ParseInstance parses the address of one resource instance.
 func ParseInstance(s string) (Instance, error) {
 	t, err := ParseTarget(s)
 	if err != nil {
@@ -49,7 +49,7 @@ func ParseInstance(s string) (Instance, error) {
 	return t.AsInstance(), nil
 }
 
-// ParseResource reads the address of a resource, without instance keys at its end.
+// ParseResource parses the address of a resource, without an instance key at its end.
 func ParseResource(s string) (AbsResource, error) {
 	i, err := ParseInstance(s)
 	if err == nil && !i.Key.IsNone() {
@@ -58,7 +58,7 @@ func ParseResource(s string) (AbsResource, error) {
 	return i.Abs(), err
 }
 
-// ParseModuleInstance reads `module.a["x"].module.b`; "" is the root.
+// ParseModuleInstance parses `module.a["x"].module.b`. It returns the root for "".
 func ParseModuleInstance(s string) (ModuleInstance, error) {
 	if s == "" {
 		return ModuleInstance{}, nil
@@ -73,7 +73,7 @@ func ParseModuleInstance(s string) (ModuleInstance, error) {
 	return t.AsModule(), nil
 }
 
-// ParseProviderInstance reads a provider address as state files write it, with or without keys.
+// ParseProviderInstance parses a provider address in the syntax of state files, with or without a key.
 func ParseProviderInstance(s string) (ProviderInstance, error) {
 	p := parser{in: s}
 	i, err := p.providerInstance()
@@ -83,7 +83,7 @@ func ParseProviderInstance(s string) (ProviderInstance, error) {
 	return i, nil
 }
 
-// AsModule is the module instance that t names, keys left out meaning no key.
+// AsModule returns the module instance of t. Missing keys become NoKey.
 func (t Target) AsModule() ModuleInstance {
 	var m ModuleInstance
 	for _, s := range t.path {
@@ -92,12 +92,12 @@ func (t Target) AsModule() ModuleInstance {
 	return m
 }
 
-// AsInstance is the instance that t names, keys left out meaning no key.
+// AsInstance returns the resource instance of t. Missing keys become NoKey.
 func (t Target) AsInstance() Instance {
 	return Instance{Module: t.AsModule(), Mode: t.Mode, Type: t.Type, Name: t.Name, Key: t.Key}
 }
 
-// Module is the module path of t without keys.
+// Module returns the module path of t without keys.
 func (t Target) Module() Module {
 	var m Module
 	for _, s := range t.path {
@@ -106,12 +106,12 @@ func (t Target) Module() Module {
 	return m
 }
 
-// Resource is the declaration that t points at; only for a target with a Mode.
+// Resource returns the declaration that t selects. t must have a Mode.
 func (t Target) Resource() Resource {
 	return Resource{Module: t.Module(), Mode: t.Mode, Type: t.Type, Name: t.Name}
 }
 
-// Contains reports whether i is what t points at, or part of it.
+// Contains reports whether t selects i.
 func (t Target) Contains(i Instance) bool {
 	if t.Mode != 0 && (t.Mode != i.Mode || t.Type != i.Type || t.Name != i.Name || t.KeyGiven && t.Key != i.Key) {
 		return false
@@ -119,7 +119,7 @@ func (t Target) Contains(i Instance) bool {
 	return t.containsModule(i.Module, t.Mode != 0)
 }
 
-// ContainsModule reports whether the module instance m is what t points at or lies inside it.
+// ContainsModule reports whether t selects a module, and m is an instance of it or is inside one.
 func (t Target) ContainsModule(m ModuleInstance) bool {
 	return t.Mode == 0 && t.containsModule(m, false)
 }
@@ -142,7 +142,7 @@ func (t Target) containsModule(m ModuleInstance, exact bool) bool {
 	return true
 }
 
-// Covers reports whether t may point at instances of the declaration r.
+// Covers reports whether t may select instances of the declaration r.
 func (t Target) Covers(r Resource) bool {
 	if t.Mode == 0 {
 		return r.Module.Under(t.Module())
@@ -166,7 +166,7 @@ func (t Target) String() string {
 	return join(b.String(), t.Mode.prefix()+t.Type+"."+t.Name) + t.Key.String()
 }
 
-// parser reads addresses from left to right.
+// parser parses addresses from left to right.
 type parser struct {
 	in  string
 	pos int
@@ -193,7 +193,7 @@ func (p *parser) errorf(format string, a ...any) error {
 	return fmt.Errorf("%s at position %d", fmt.Sprintf(format, a...), p.pos+1)
 }
 
-// ident reads a name: letters, digits, underscores, dashes, beginning with a letter or underscore.
+// ident parses a name: letters, digits, underscores and dashes. The first character is a letter or underscore.
 func (p *parser) ident() (string, error) {
 	start := p.pos
 	for p.pos < len(p.in) {
@@ -210,7 +210,7 @@ func (p *parser) ident() (string, error) {
 	return p.in[start:p.pos], nil
 }
 
-// key reads an optional `[0]` or `["a"]`.
+// key parses an optional `[0]` or `["a"]`.
 func (p *parser) key() (Key, bool, error) {
 	if !p.eat('[') {
 		return NoKey, false, nil
@@ -236,7 +236,7 @@ func (p *parser) key() (Key, bool, error) {
 	return IntKey(n), true, nil
 }
 
-// index reads a number as the language writes it: without a sign, and perhaps with an exponent.
+// index parses a number in the syntax of the language: without a sign, and perhaps with an exponent.
 func index(s string) (int, bool) {
 	if s == "" || s[0] < '0' || s[0] > '9' || len(s) > 20 {
 		return 0, false
@@ -250,8 +250,8 @@ func index(s string) (int, bool) {
 	return n, ok
 }
 
-// withoutSpace removes spaces outside of quotes, where the language takes them: at both ends, and beside dots and
-// brackets. Spaces inside a name stay, and are refused.
+// withoutSpace removes spaces outside of quotes that the language permits: at both ends, and beside dots and brackets. It
+// keeps spaces inside a name, which the parser rejects.
 func withoutSpace(s string) string {
 	if !strings.ContainsAny(s, " \t") {
 		return s
@@ -278,8 +278,8 @@ func withoutSpace(s string) string {
 	return b.String()
 }
 
-// unquote reads a quoted string of the language at the start of s and says how long it was. As all strings of the
-// language, the result is in Unicode's normal form C, whatever form was typed or escaped.
+// unquote parses the quoted string of the language at the start of s, and returns its value and its length in s. The
+// value is in Unicode's normal form C, as all strings of the language.
 func unquote(s string) (string, int, error) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -326,7 +326,7 @@ func unquote(s string) (string, int, error) {
 	return "", 0, fmt.Errorf("the quote is not closed")
 }
 
-// modules reads leading module steps and stops before anything else.
+// modules parses leading module steps. It stops before any other step.
 func (p *parser) modules() ([]targetStep, error) {
 	var path []targetStep
 	for strings.HasPrefix(p.in[p.pos:], "module.") {
@@ -389,7 +389,7 @@ func (p *parser) target() (Target, error) {
 	return t, nil
 }
 
-// more reads the dot before the rest of an address, which it says where the address ends here.
+// more parses the dot before the rest of an address. If the address ends here, its error names the rest.
 func (p *parser) more(rest string) error {
 	switch {
 	case !p.done():
@@ -416,7 +416,7 @@ func (p *parser) providerInstance() (ProviderInstance, error) {
 		return i, p.errorf("it must contain %q", "provider")
 	}
 	p.pos += len("provider")
-	if p.eat('.') { // older files: provider.aws.alias
+	if p.eat('.') { // syntax of older files: provider.aws.alias
 		name, err := p.ident()
 		if err != nil {
 			return i, err
@@ -449,16 +449,16 @@ func (p *parser) providerInstance() (ProviderInstance, error) {
 	return i, nil
 }
 
-// Keyed reports whether t has an instance key at any step, so that it may select only part of a
-// declaration.
+// Keyed reports whether t has an instance key at any step, so that it may select only a part of a declaration.
 func (t Target) Keyed() bool { return t.KeyGiven || t.InKeyedModule() }
 
-// InKeyedModule reports whether t has the key of a module instance on its way.
+// InKeyedModule reports whether a module step of t has an instance key.
 func (t Target) InKeyedModule() bool {
 	return slices.ContainsFunc(t.path, func(s targetStep) bool { return s.given })
 }
 
-// Of is t, which is about a resource, for another one of the same module; with the key of t or all instances.
+// Of returns t, which selects a resource, for another resource r of the same module. The result has the key of t if keyed is
+// true, and otherwise selects all instances.
 func (t Target) Of(r Resource, keyed bool) Target {
 	t.Mode, t.Type, t.Name = r.Mode, r.Type, r.Name
 	if !keyed {
@@ -467,8 +467,8 @@ func (t Target) Of(r Resource, keyed bool) Target {
 	return t
 }
 
-// Inside points at instances of a resource that is declared below the module that t is about or lies in: those in the
-// module instances that t says, with a key if one is given.
+// Inside returns a target for a resource r that is declared in or below the module of t. It selects r in the module instances
+// that t selects, and only the instance with this key if given is true.
 func (t Target) Inside(r Resource, key Key, given bool) Target {
 	path := slices.Clone(t.path)
 	for _, name := range r.Module.Path()[len(path):] {
@@ -477,8 +477,7 @@ func (t Target) Inside(r Resource, key Key, given bool) Target {
 	return Target{path, r.Mode, r.Type, r.Name, key, given}
 }
 
-// Enclosing lists the modules, as written, that t lies within, from the outermost on; the last one
-// is t itself if it is a module.
+// Enclosing returns the modules that contain t, with their keys, the outermost first. If t is a module, the last is t.
 func (t Target) Enclosing() []Target {
 	var out []Target
 	for i := range t.path {
@@ -495,8 +494,7 @@ func (t Target) KeyedItself() bool {
 	return t.path[len(t.path)-1].given
 }
 
-// ModuleIn is the module instance that t names or lies in, seen from base, keys left out meaning no
-// key.
+// ModuleIn returns the module instance of t relative to base. Missing keys become NoKey.
 func (t Target) ModuleIn(base ModuleInstance) ModuleInstance {
 	for _, s := range t.path {
 		base = base.Child(s.name, s.key)
@@ -504,10 +502,9 @@ func (t Target) ModuleIn(base ModuleInstance) ModuleInstance {
 	return base
 }
 
-// Rebase moves an instance along with its address: what t points at, in the module instance base,
-// goes to where to points. It reports false if the instance is not part of what t points at. Where
-// neither has a key at its end, they point at all instances, and keys stay as they are; keys left
-// out elsewhere mean no key.
+// Rebase returns the address of instance i after a move from t to the target to, both relative to the module instance base. It
+// returns false if t does not select i. If neither t nor to has a key at its end, they select all instances, and the keys are
+// kept. Other missing keys mean NoKey.
 func (t Target) Rebase(to Target, base ModuleInstance, i Instance) (Instance, bool) {
 	whole := !t.KeyedItself() && !to.KeyedItself()
 	inner := relative(i.Module, base)
@@ -542,7 +539,7 @@ func (t Target) Rebase(to Target, base ModuleInstance, i Instance) (Instance, bo
 	return out, true
 }
 
-// relative lists the steps from base down to m.
+// relative returns the steps from base down to m.
 func relative(m, base ModuleInstance) []targetStep {
 	var steps []targetStep
 	for m != base && !m.IsRoot() {

@@ -8,23 +8,23 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Hosts and namespaces with a meaning of their own.
+// Hosts and namespaces with a special meaning.
 const (
-	DefaultHost      = "registry.opentofu.org" // of a source without a host
-	TerraformHost    = "registry.terraform.io" // the same providers under Terraform's name
-	BuiltinHost      = "terraform.io"          // of what is built in
-	BuiltinNamespace = "builtin"               //
-	DefaultNamespace = "hashicorp"             // of a source without a namespace
-	LegacyNamespace  = "-"                     // of addresses older than namespaces
+	DefaultHost      = "registry.opentofu.org" // the default host
+	TerraformHost    = "registry.terraform.io" // the same providers in Terraform's registry
+	BuiltinHost      = "terraform.io"          // of built-in providers
+	BuiltinNamespace = "builtin"               // of built-in providers
+	DefaultNamespace = "hashicorp"             // the default namespace
+	LegacyNamespace  = "-"                     // of addresses that are older than namespaces
 )
 
-// Provider is the address of a provider: where it comes from, in whose name.
+// Provider is the source address of a provider.
 type Provider struct{ Host, Namespace, Type string }
 
-// Builtin is the provider of that name inside the program.
+// Builtin returns the built-in provider with this name.
 func Builtin(name string) Provider { return Provider{BuiltinHost, BuiltinNamespace, name} }
 
-// Default is the provider that an undeclared local name stands for.
+// Default returns the provider for a local name that required_providers does not declare.
 func Default(name string) Provider {
 	if name == "terraform" || name == "lethe" {
 		return Builtin(name)
@@ -35,11 +35,11 @@ func Default(name string) Provider {
 // IsBuiltin reports whether p is part of the program.
 func (p Provider) IsBuiltin() bool { return p.Host == BuiltinHost && p.Namespace == BuiltinNamespace }
 
-// IsZero reports whether p names nothing.
+// IsZero reports whether p is the zero value.
 func (p Provider) IsZero() bool { return p == Provider{} }
 
-// Canon is p with the registry hosts of Terraform and OpenTofu made one: two providers with equal
-// Canon are the same unless a configuration names one host explicitly.
+// Canon returns p with the same host for the registries of Terraform and OpenTofu. Two providers with equal Canon are
+// the same, unless a configuration names one host explicitly.
 func (p Provider) Canon() Provider {
 	if p.Host == TerraformHost {
 		p.Host = DefaultHost
@@ -50,7 +50,7 @@ func (p Provider) Canon() Provider {
 	return p
 }
 
-// Counterpart is p under the host of the other of the two registries; false for providers that are in neither.
+// Counterpart returns p with the host of the other of the two registries. It returns false if p is in neither.
 func (p Provider) Counterpart() (Provider, bool) {
 	switch p.Host {
 	case DefaultHost:
@@ -63,10 +63,10 @@ func (p Provider) Counterpart() (Provider, bool) {
 	return p, true
 }
 
-// String is "host/namespace/type".
+// String returns "host/namespace/type".
 func (p Provider) String() string { return p.Host + "/" + p.Namespace + "/" + p.Type }
 
-// ForDisplay leaves out the hosts of the two registries, which name the same providers.
+// ForDisplay returns the address without the host if p is in one of the two registries, which have the same providers.
 func (p Provider) ForDisplay() string {
 	if p.Host == DefaultHost || p.Host == TerraformHost {
 		return p.Namespace + "/" + p.Type
@@ -74,12 +74,12 @@ func (p Provider) ForDisplay() string {
 	return p.String()
 }
 
-// Compare orders as String would.
+// Compare orders providers by host, namespace and type.
 func (p Provider) Compare(o Provider) int {
 	return cmp.Or(strings.Compare(p.Host, o.Host), strings.Compare(p.Namespace, o.Namespace), strings.Compare(p.Type, o.Type))
 }
 
-// ParseProvider reads a source address: "type", "namespace/type" or "host/namespace/type".
+// ParseProvider parses a source address: "type", "namespace/type" or "host/namespace/type".
 func ParseProvider(s string) (Provider, error) {
 	parts := strings.Split(s, "/")
 	if len(parts) > 3 {
@@ -135,14 +135,14 @@ func checkPart(what, s string) error {
 	return nil
 }
 
-// ProviderConfig is one configuration of a provider in a module: the default one, or an alias.
+// ProviderConfig is one configuration of a provider in a module: the default configuration, or an alias.
 type ProviderConfig struct {
 	Module   Module
 	Provider Provider
 	Alias    string // "" is the default configuration
 }
 
-// String is as state files write it: `module.a.provider["host/ns/type"].alias`.
+// String returns the address as in state files: `module.a.provider["host/ns/type"].alias`.
 func (c ProviderConfig) String() string {
 	s := join(c.Module.String(), `provider["`+c.Provider.String()+`"]`)
 	if c.Alias != "" {
@@ -151,7 +151,7 @@ func (c ProviderConfig) String() string {
 	return s
 }
 
-// ProviderInstance is one instance of a provider configuration: what has settings and a process.
+// ProviderInstance is one instance of a provider configuration. Each instance has its settings and a process.
 type ProviderInstance struct {
 	ProviderConfig
 	Key Key
@@ -159,11 +159,10 @@ type ProviderInstance struct {
 
 func (i ProviderInstance) String() string { return i.ProviderConfig.String() + i.Key.String() }
 
-// Host is the name of a host as names of hosts are compared: in ASCII and small letters, and without the port that is
-// meant in any case.
+// Host returns a host name in the form for comparisons: in ASCII and small letters, without the default port 443.
 func Host(name string) (string, error) {
-	bare, port, _ := strings.Cut(name, ":")
-	ascii, err := idna.Lookup.ToASCII(bare)
+	base, port, _ := strings.Cut(name, ":")
+	ascii, err := idna.Lookup.ToASCII(base)
 	if err != nil || ascii == "" {
 		return "", fmt.Errorf("%q is not a valid host name", name)
 	}

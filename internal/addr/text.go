@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// Addresses are text in files that keep them (saved plans): what String gives, which the matching
-// parser reads back to an equal address. A hidden key has no such form, since it is made of a value
-// that no file may have.
+// Saved plans contain addresses as text: the result of String, which the matching parser reads back to an equal address. A
+// hidden key has no text, because it is made from a value that must not be stored.
 
 var errHidden = errors.New("an instance key is ephemeral, and must not be stored")
 
-// MarshalText gives `[0]`, `["a"]` or "".
+// MarshalText returns `[0]`, `["a"]` or "". It returns an error for a hidden key.
 func (k Key) MarshalText() ([]byte, error) {
 	if k.hidden {
 		return nil, errHidden
@@ -20,7 +19,7 @@ func (k Key) MarshalText() ([]byte, error) {
 	return []byte(k.String()), nil
 }
 
-// UnmarshalText reads what MarshalText gives.
+// UnmarshalText parses the result of MarshalText.
 func (k *Key) UnmarshalText(text []byte) (err error) {
 	p := parser{in: string(text)}
 	if *k, _, err = p.key(); err == nil && !p.done() {
@@ -29,7 +28,7 @@ func (k *Key) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// MarshalText gives the instance, with "(deposed object 0a1b2c3d)" after it for a deposed one.
+// MarshalText returns the result of String. It returns an error if a key in the address is hidden.
 func (o Object) MarshalText() ([]byte, error) {
 	for m := o.Module; !m.IsRoot(); m = m.Parent() {
 		if _, k := m.Call(); k.hidden {
@@ -42,10 +41,10 @@ func (o Object) MarshalText() ([]byte, error) {
 	return []byte(o.String()), nil
 }
 
-// UnmarshalText reads what MarshalText gives.
+// UnmarshalText parses the result of MarshalText.
 func (o *Object) UnmarshalText(text []byte) (err error) {
 	s, deposed := string(text), ""
-	if inner, ok := strings.CutSuffix(s, ")"); ok { // no instance ends so
+	if inner, ok := strings.CutSuffix(s, ")"); ok { // no address of an instance ends with a parenthesis
 		s, deposed, _ = strings.Cut(inner, " (deposed object ")
 		if strings.Contains(deposed, " ") || deposed == "" {
 			return fmt.Errorf("%q is not the address of an object", text)
@@ -56,44 +55,44 @@ func (o *Object) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// MarshalText gives the instance's address.
+// MarshalText returns the address of the instance.
 func (i Instance) MarshalText() ([]byte, error) { return i.Current().MarshalText() }
 
-// UnmarshalText reads what MarshalText gives.
+// UnmarshalText parses the result of MarshalText.
 func (i *Instance) UnmarshalText(text []byte) (err error) {
 	*i, err = ParseInstance(string(text))
 	return err
 }
 
-// MarshalText gives the resource's address.
+// MarshalText returns the address of the resource.
 func (r AbsResource) MarshalText() ([]byte, error) { return r.Instance(NoKey).MarshalText() }
 
-// UnmarshalText reads what MarshalText gives.
+// UnmarshalText parses the result of MarshalText.
 func (r *AbsResource) UnmarshalText(text []byte) (err error) {
 	*r, err = ParseResource(string(text))
 	return err
 }
 
-// MarshalText gives the declaration's address, without any keys.
+// MarshalText returns the address of the declaration, without keys.
 func (r Resource) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads what MarshalText gives.
+// UnmarshalText parses the result of MarshalText.
 func (r *Resource) UnmarshalText(text []byte) error {
 	i, err := ParseResource(string(text))
 	*r = i.Resource()
 	return err
 }
 
-// MarshalText gives "host/namespace/type".
+// MarshalText returns "host/namespace/type".
 func (p Provider) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText reads what MarshalText gives.
+// UnmarshalText parses the result of MarshalText.
 func (p *Provider) UnmarshalText(text []byte) (err error) {
 	*p, err = ParseProvider(string(text))
 	return err
 }
 
-// MarshalText gives the address as state files write it, "" for the zero value.
+// MarshalText returns the address as in state files, and "" for the zero value. It returns an error for a hidden key.
 func (i ProviderInstance) MarshalText() ([]byte, error) {
 	switch {
 	case i.Key.hidden:
@@ -104,7 +103,7 @@ func (i ProviderInstance) MarshalText() ([]byte, error) {
 	return []byte(i.String()), nil
 }
 
-// UnmarshalText reads what MarshalText gives.
+// UnmarshalText parses the result of MarshalText.
 func (i *ProviderInstance) UnmarshalText(text []byte) (err error) {
 	*i = ProviderInstance{}
 	if len(text) > 0 {
@@ -113,10 +112,10 @@ func (i *ProviderInstance) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// MarshalText gives the address as a user writes it: it says which keys were left out.
+// MarshalText returns the address as a user writes it, without missing keys.
 func (t Target) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads what MarshalText gives.
+// UnmarshalText parses the result of MarshalText.
 func (t *Target) UnmarshalText(text []byte) (err error) {
 	*t, err = ParseTarget(string(text))
 	return err

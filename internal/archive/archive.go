@@ -19,19 +19,22 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// Options say what an archive may hold.
+// Options are the limits for an archive.
 type Options struct {
-	Bytes int64 // all contents together
-	Files int   // entries of any kind
-	Links bool  // symbolic links to what is inside are kept, as modules have them; otherwise they are errors
-	Sums  Sums  // gets the checksum of each file, by its name with slashes, if it is not nil
+	Bytes int64 // maximum size of all contents
+	Files int   // maximum number of entries of any kind
+	// Links is nil if a symbolic link is an error. Otherwise, links to targets inside the directory are created, as
+	// modules have them. Links to targets outside and circular links are left out, and Links is called for each of
+	// them.
+	Links func(leftOut string)
+	Sums  Sums // receives the checksum of each file, by its name with slashes; may be nil
 }
 
-// Sums are the SHA-256 of files by name.
+// Sums holds the SHA-256 of files by name.
 type Sums map[string][sha256.Size]byte
 
-// Unpack extracts the archive in a file into dir, which is replaced. It is unpacked beside dir first, so that
-// an archive with a fault leaves what was there.
+// Unpack extracts the archive at path into dir, which it replaces. It unpacks into a temporary directory beside dir
+// first, so that a faulty archive leaves dir unchanged.
 func Unpack(path, dir string, o Options) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -47,17 +50,17 @@ func Unpack(path, dir string, o Options) error {
 	if err != nil {
 		return err
 	}
-	u.taken = info.Size
+	u.consumed = info.Size
 	if err := u.any(f); err != nil {
 		return err
 	}
 	return u.finish(dir)
 }
 
-// partly is the pattern of the names of directories beside dir in which it is being unpacked.
+// partly returns the pattern of the names of temporary directories for dir.
 func partly(dir string) string { return ".unpack-" + filepath.Base(dir) + "-*" }
 
-// Sweep removes what was left of dir beside it, where a process was killed while it unpacked. None may be doing that.
+// Sweep removes temporary directories of dir that killed processes left behind. No process may be unpacking into dir.
 func Sweep(dir string) error {
 	left, err := fs.Glob(os.DirFS(filepath.Dir(dir)), partly(dir))
 	for _, d := range left {
@@ -66,7 +69,7 @@ func Sweep(dir string) error {
 	return err
 }
 
-// begin makes a directory beside dir to unpack into.
+// begin creates a temporary directory beside dir.
 func begin(dir string, o Options) (*unpacking, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, err
@@ -83,12 +86,12 @@ func begin(dir string, o Options) (*unpacking, error) {
 	return &unpacking{Options: o, tmp: tmp, root: root, bytes: o.Bytes, files: o.Files}, nil
 }
 
-// finish puts what was unpacked in the place of dir.
+// finish replaces dir by the temporary directory.
 func (u *unpacking) finish(dir string) error {
 	if err := u.link(); err != nil {
 		return err
 	}
-	if err := errors.Join(u.root.Close(), os.Chmod(u.tmp, 0o755)); err != nil { // not every system moves what is open
+	if err := errors.Join(u.root.Close(), os.Chmod(u.tmp, 0o755)); err != nil { // some systems cannot move an open directory
 		return err
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -97,24 +100,24 @@ func (u *unpacking) finish(dir string) error {
 	return os.Rename(u.tmp, dir)
 }
 
-// drop removes what was not finished.
+// drop removes the temporary directory. After finish, it does nothing.
 func (u *unpacking) drop() error { return errors.Join(u.root.Close(), os.RemoveAll(u.tmp)) }
 
-// unpacking is an archive under way.
+// unpacking is the state of unpacking an archive.
 type unpacking struct {
 	Options
-	tmp   string // the directory
-	root  *os.Root
-	taken func() int64 // bytes of the archive that what is unpacked is from, or of the whole
-	bytes int64        // left
-	files int          // left
-	links []link
+	tmp      string // the temporary directory
+	root     *os.Root
+	consumed func() int64 // returns the number of bytes read from the archive, or its whole size
+	bytes    int64        // left
+	files    int          // left
+	links    []link
 }
 
-// link is a symbolic link, made when all files are there: until then no name leads through one.
+// link is a symbolic link. Links are created after all files, so that no file is written through a link.
 type link struct{ name, to string }
 
-// any finds out what an archive is by its first bytes, as names and content types often do not say.
+// any unpacks an archive. It detects the format by the first bytes, because names and content types are often wrong.
 func (u *unpacking) any(f *os.File) error {
 	head := make([]byte, 6)
 	if _, err := io.ReadFull(f, head); err != nil {
@@ -150,7 +153,7 @@ func (u *unpacking) zip(f *os.File) error {
 		return err
 	}
 	r, err := zip.NewReader(f, info.Size())
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // which entry reports
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // entry reports insecure paths
 		return err
 	}
 	if len(r.File) > u.Files {
@@ -166,7 +169,7 @@ func (u *unpacking) zip(f *os.File) error {
 	return nil
 }
 
-// linkText is where a symbolic link in a zip file leads: its content.
+// linkText returns the target of a symbolic link in a zip file, which is its content.
 func linkText(e *zip.File) (string, error) {
 	in, err := e.Open()
 	if err != nil {
@@ -185,10 +188,10 @@ func (u *unpacking) tar(r io.Reader) error {
 		case err == io.EOF:
 			return nil
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
-			return fmt.Errorf("this is not an archive that can be read (zip; tar, also compressed with gzip or bzip2): %w", err)
+			return fmt.Errorf("this is not a valid archive of a supported format (zip; tar, also compressed with gzip or bzip2): %w", err)
 		}
 		if h.Typeflag == tar.TypeXGlobalHeader {
-			continue // what `git archive` says of the commit
+			continue // `git archive` writes the commit there
 		}
 		mode := h.FileInfo().Mode()
 		if h.Typeflag == tar.TypeLink {
@@ -201,7 +204,7 @@ func (u *unpacking) tar(r io.Reader) error {
 	}
 }
 
-// entry unpacks one entry. What it holds is opened only if it is a file, and where it leads asked only of a link.
+// entry unpacks one entry. It calls open only for a file, and leads only for a link.
 func (u *unpacking) entry(name string, mode fs.FileMode, open func() (io.ReadCloser, error), leads func() (string, error)) error {
 	if u.files--; u.files < 0 {
 		return fmt.Errorf("there are more than %d entries", u.Files)
@@ -217,7 +220,7 @@ func (u *unpacking) entry(name string, mode fs.FileMode, open func() (io.ReadClo
 		return plain(err)
 	}
 	switch {
-	case mode&fs.ModeSymlink != 0 && u.Links:
+	case mode&fs.ModeSymlink != 0 && u.Links != nil:
 		to, err := leads()
 		u.links = append(u.links, link{clean, to})
 		return err
@@ -227,9 +230,9 @@ func (u *unpacking) entry(name string, mode fs.FileMode, open func() (io.ReadClo
 	return u.file(clean, mode, open)
 }
 
-var errKind = errors.New("only plain files and directories may be in it")
+var errKind = errors.New("it may contain only plain files and directories")
 
-// local is a name as one below the directory.
+// local returns the cleaned name of an entry. It returns an error for a name outside the directory.
 func local(name string) (string, error) {
 	clean := filepath.Clean(filepath.FromSlash(strings.TrimSuffix(name, "/")))
 	if strings.ContainsAny(name, "\\\x00") || !filepath.IsLocal(clean) {
@@ -240,7 +243,7 @@ func local(name string) (string, error) {
 
 func (u *unpacking) file(name string, mode fs.FileMode, open func() (io.ReadCloser, error)) error {
 	if u.Sums != nil && strings.Contains(name, "\n") {
-		return errors.New("lists of checksums have a line for each file, and the name has more than one")
+		return errors.New("the name has a line break, which a list of checksums cannot represent")
 	}
 	perm := fs.FileMode(0o644)
 	if mode.Perm()&0o111 != 0 {
@@ -266,14 +269,14 @@ func (u *unpacking) file(name string, mode fs.FileMode, open func() (io.ReadClos
 	return errors.Join(plain(err), out.Close())
 }
 
-// An archive that holds many times its own size is a trap, and no package: programs become four times smaller, and texts
-// ten times.
+// An archive whose contents are many times larger than the archive is an attack. Real packages contain programs, which
+// compress to a quarter, and texts, which compress to a tenth.
 const (
 	maxRatio = 100
-	anyway   = 32 << 20 // bytes, which an archive of any size may hold
+	anyway   = 32 << 20 // bytes that an archive of any size may contain
 )
 
-// rationed is what an archive holds, as far as that may be.
+// rationed reads contents of an archive until a limit is exceeded.
 type rationed struct {
 	u  *unpacking
 	in io.Reader
@@ -285,32 +288,39 @@ func (r rationed) Read(b []byte) (int, error) {
 	switch {
 	case r.u.bytes < 0:
 		return 0, fmt.Errorf("the archive holds more than %d bytes", r.u.Options.Bytes)
-	case r.u.Options.Bytes-r.u.bytes > anyway+maxRatio*r.u.taken():
-		return 0, fmt.Errorf("the archive holds more than %d times its size", maxRatio)
+	case r.u.Options.Bytes-r.u.bytes > anyway+maxRatio*r.u.consumed():
+		return 0, fmt.Errorf("its contents are more than %d times larger than the archive", maxRatio)
 	}
 	return n, err
 }
 
-// link makes the symbolic links, each of which must lead to something inside.
+// link creates the symbolic links with targets inside. It checks the targets after all links exist, because a link may
+// lead through another.
 func (u *unpacking) link() error {
+	var made []link
 	for _, l := range u.links {
 		at := filepath.Join(filepath.Dir(l.name), filepath.FromSlash(l.to))
 		if filepath.IsAbs(l.to) || !filepath.IsLocal(at) {
-			return fmt.Errorf("%q in the archive: the link leads out of the directory", l.name)
+			u.Links(l.name)
+			continue
 		}
 		if err := u.root.Symlink(l.to, l.name); err != nil {
-			return plain(err)
+			return fmt.Errorf("%q in the archive: %w", l.name, plain(err))
 		}
+		made = append(made, l)
 	}
-	for _, l := range u.links {
+	for _, l := range made {
 		if _, err := u.root.Stat(l.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%q in the archive: the link leads out of the directory, or in a circle", l.name)
+			u.Links(l.name)
+			if err := u.root.Remove(l.name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// plain is an error without the temporary path, which is of no use to a user.
+// plain returns an error without the temporary path, which does not help a user.
 func plain(err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return errors.New("it is there twice")
@@ -319,5 +329,5 @@ func plain(err error) error {
 	if errors.As(err, &p) {
 		return p.Err
 	}
-	return err // nil, too
+	return err // may be nil
 }

@@ -1,8 +1,14 @@
-// Package archive unpacks what was downloaded: zip files and tar streams, plain or compressed with gzip or
-// bzip2; zip files of plain files also while they arrive (stream.go).
+// Package archive unpacks downloaded archives: zip files and tar streams, plain or compressed with gzip, bzip2 or xz.
+// Zip files of plain files can be unpacked while they arrive (stream.go).
 //
-// An archive is other people's data. What it holds lands below the directory that the caller names, or
-// nowhere: names that lead out of it, devices, hard links, links to what is outside, a file that is there
-// twice, too many entries, too many bytes, and a hundred times the bytes of the archive are errors. Modes are reduced to what a file needs to be
-// read or run. Unpack leaves a whole directory or none.
+// Archives are untrusted data. Entries are unpacked only below the given directory. These are errors:
+//
+//   - a name outside the directory
+//   - a device or a hard link
+//   - the same file twice
+//   - too many entries or too many bytes
+//   - contents of more than a hundred times the size of the archive
+//
+// Symbolic links are errors, too, or only links to targets outside are left out (Options.Links). Modes are reduced to
+// the permissions to read and to execute. Unpack leaves a complete directory or none.
 package archive

@@ -15,35 +15,36 @@ import (
 	"syscall"
 )
 
-// ErrWhole says that an archive cannot be unpacked while it arrives, but perhaps when it is there: that it is no
-// zip file, or one whose entries do not say where they end.
-var ErrWhole = errors.New("the archive can be read only as a whole")
+// ErrNotStreamable is the error for an archive that cannot be unpacked while it arrives. It may be possible to unpack
+// the complete file. The archive is not a zip file, it is damaged, or an entry has a form that Stream does not support:
+// it is encrypted, has 64-bit sizes or another compression method, or is stored uncompressed with its size after it.
+var ErrNotStreamable = errors.New("the archive can be read only as a whole")
 
-// Stream unpacks a zip file of plain files while it arrives. A zip file ends with the list of what is in it. What comes
-// before is unpacked as it comes, beside the place where it belongs, and moved there if it is what the list says.
+// Stream unpacks a zip file of plain files while it arrives. A zip file ends with the list of its entries. The entries
+// before the list are unpacked into a temporary directory, which is moved to its place if the entries match the list.
 type Stream struct {
 	dir string
 	o   Options
 	u   *unpacking
 
-	in    *io.PipeWriter
-	ended chan error // of the goroutine that reads the other end
-	size  int64      // that was written
-	taken int64      // that the other end has
-	got   map[string]*arrived
-	known end
+	in       *io.PipeWriter
+	ended    chan error // the result of the goroutine that reads the pipe
+	size     int64      // number of bytes written
+	consumed int64      // number of bytes that the goroutine has read
+	got      map[string]*arrived
+	known    end
 }
 
-// arrived is an entry that was unpacked.
+// arrived is an unpacked entry.
 type arrived struct {
-	dir          bool
-	method       uint16
-	sum          uint32
-	size, packed uint64
-	at           int64 // where its contents begin
+	dir              bool
+	method           uint16
+	sum              uint32
+	size, compressed uint64
+	at               int64 // the offset of its contents
 }
 
-// NewStream begins to unpack into dir. Close must be called.
+// NewStream starts unpacking into dir. The caller must call Close.
 func NewStream(dir string, o Options) (*Stream, error) {
 	s := &Stream{dir: dir, o: o}
 	return s, s.begin()
@@ -53,14 +54,14 @@ func (s *Stream) begin() (err error) {
 	if s.u, err = begin(s.dir, s.o); err != nil {
 		return err
 	}
-	s.u.taken = func() int64 { return s.taken }
-	s.size, s.taken, s.got, s.known = 0, 0, map[string]*arrived{}, end{heads: map[int64][]byte{}}
+	s.u.consumed = func() int64 { return s.consumed }
+	s.size, s.consumed, s.got, s.known = 0, 0, map[string]*arrived{}, end{heads: map[int64][]byte{}}
 	out, in := io.Pipe()
 	s.in, s.ended = in, make(chan error, 1)
 	go func() {
 		err := s.read(bufio.NewReaderSize(readerFunc(func(b []byte) (int, error) {
 			n, err := out.Read(b)
-			s.taken += int64(n)
+			s.consumed += int64(n)
 			return n, err
 		}), 64<<10))
 		var machine syscall.Errno
@@ -74,11 +75,12 @@ func (s *Stream) begin() (err error) {
 	return nil
 }
 
-// errDropped is what a write gets that comes after a fault of the archive.
+// errDropped is the error of writes after an error in the archive.
 var errDropped = errors.New("dropped")
 
-// Write takes the next bytes. What is wrong with the archive, Finish says: whether it is the promised one is worth
-// more to know, and not known before its end. Errors are those of this machine.
+// Write passes the next bytes to the goroutine. It returns only errors of this machine, such as a full disk. Finish
+// returns the errors in the archive. Before Finish, the caller can compare the complete archive with its checksum, and
+// a wrong checksum is the more useful error.
 func (s *Stream) Write(b []byte) (int, error) {
 	s.size += int64(len(b))
 	if n, err := s.in.Write(b); err != nil && !errors.Is(err, errDropped) {
@@ -87,7 +89,7 @@ func (s *Stream) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Reset begins anew.
+// Reset restarts the stream from the beginning.
 func (s *Stream) Reset() error {
 	if s.size == 0 {
 		return nil
@@ -95,20 +97,20 @@ func (s *Stream) Reset() error {
 	return errors.Join(s.Close(), s.begin())
 }
 
-// Close ends the stream. What was not finished is removed.
+// Close ends the stream and removes the temporary directory.
 func (s *Stream) Close() error {
 	if s.u == nil {
 		return nil
 	}
 	s.in.CloseWithError(errDropped)
 	<-s.ended
-	s.ended <- nil // for Finish, or another Close
+	s.ended <- nil // for Finish, or for another Close
 	err := s.u.drop()
 	s.u = nil
 	return err
 }
 
-// Finish puts what was unpacked in its place, when all has been written.
+// Finish moves the unpacked directory to its place. It must be called after all bytes are written.
 func (s *Stream) Finish() error {
 	s.in.Close()
 	err := <-s.ended
@@ -122,7 +124,7 @@ func (s *Stream) Finish() error {
 	return s.u.finish(s.dir)
 }
 
-// Signatures of the parts of a zip file, and flags of an entry, as PKWARE's APPNOTE.TXT has them.
+// Signatures of the parts of a zip file, and flags of an entry (PKWARE APPNOTE.TXT).
 const (
 	signEntry, signList, signEnd, signSizes = 0x04034b50, 0x02014b50, 0x06054b50, 0x08074b50
 
@@ -132,12 +134,12 @@ const (
 	maxList      = 16 << 20 // bytes
 )
 
-// read unpacks entries until the list comes.
+// read unpacks entries until the list of entries.
 func (s *Stream) read(in *bufio.Reader) error {
 	for first := true; ; first = false {
 		head, err := in.Peek(4)
 		if err != nil {
-			return ErrWhole
+			return ErrNotStreamable
 		}
 		switch sign := binary.LittleEndian.Uint32(head); {
 		case sign == signEntry:
@@ -148,11 +150,11 @@ func (s *Stream) read(in *bufio.Reader) error {
 			s.known.from = s.at(in)
 			s.known.bytes, err = io.ReadAll(io.LimitReader(in, maxList+1))
 			if err != nil || len(s.known.bytes) > maxList {
-				return ErrWhole
+				return ErrNotStreamable
 			}
 			return nil
 		default:
-			return ErrWhole
+			return ErrNotStreamable
 		}
 	}
 }
@@ -161,32 +163,32 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// at is how much was read so far.
-func (s *Stream) at(in *bufio.Reader) int64 { return s.taken - int64(in.Buffered()) }
+// at returns the number of bytes read so far.
+func (s *Stream) at(in *bufio.Reader) int64 { return s.consumed - int64(in.Buffered()) }
 
 // entry unpacks one entry.
 func (s *Stream) entry(in *bufio.Reader) error {
 	head := make([]byte, headerLength)
 	s.known.heads[s.at(in)] = head
 	if _, err := io.ReadFull(in, head); err != nil {
-		return ErrWhole
+		return ErrNotStreamable
 	}
 	flags, method := binary.LittleEndian.Uint16(head[6:]), binary.LittleEndian.Uint16(head[8:])
-	packed, size := binary.LittleEndian.Uint32(head[18:]), binary.LittleEndian.Uint32(head[22:])
+	compressedSize, size := binary.LittleEndian.Uint32(head[18:]), binary.LittleEndian.Uint32(head[22:])
 	name := make([]byte, int(binary.LittleEndian.Uint16(head[26:]))+int(binary.LittleEndian.Uint16(head[28:])))
 	if _, err := io.ReadFull(in, name); err != nil {
-		return ErrWhole
+		return ErrNotStreamable
 	}
 	name = name[:binary.LittleEndian.Uint16(head[26:])]
 	behind := flags&flagSizesBehind != 0
-	if flags&flagEncrypted != 0 || packed == 1<<32-1 || size == 1<<32-1 || method == zip.Store && behind || method != zip.Store && method != zip.Deflate {
-		return ErrWhole
+	if flags&flagEncrypted != 0 || compressedSize == 1<<32-1 || size == 1<<32-1 || method == zip.Store && behind || method != zip.Store && method != zip.Deflate {
+		return ErrNotStreamable
 	}
 	e := &contents{sum: crc32.NewIEEE()}
 	if method == zip.Store {
-		e.in = io.LimitReader(in, int64(packed))
+		e.in = io.LimitReader(in, int64(compressedSize))
 	} else {
-		e.in = flate.NewReader(in) // which reads no byte too many, of something that it can read by bytes
+		e.in = flate.NewReader(in) // reads no byte beyond its end, because in is an io.ByteReader
 	}
 	text := string(name)
 	at := &arrived{dir: strings.HasSuffix(text, "/"), method: method, at: s.at(in)}
@@ -203,32 +205,32 @@ func (s *Stream) entry(in *bufio.Reader) error {
 		var n int64
 		n, err = io.CopyN(io.Discard, e, 1)
 		switch {
-		case n > 0: // a file was read to its end
-			err = errors.New("it is a directory, and has contents")
+		case n > 0: // the contents of a file were read to the end
+			err = errors.New("it is a directory with contents")
 		case err == io.EOF:
 			err = nil
 		}
 	}
 	if e.broken {
-		return ErrWhole
+		return ErrNotStreamable
 	}
 	if err != nil {
 		return fmt.Errorf("%q in the archive: %w", text, err)
 	}
-	at.sum, at.size, at.packed = e.sum.Sum32(), e.size, uint64(s.at(in)-at.at)
+	at.sum, at.size, at.compressed = e.sum.Sum32(), e.size, uint64(s.at(in)-at.at)
 	if behind {
 		return s.sizes(in, at)
 	}
 	return nil
 }
 
-// The modes that entries have until the list says which they have.
+// zipFile and zipDir are the modes of entries until the list contains the real modes.
 const (
 	zipFile = fs.FileMode(0o644)
 	zipDir  = fs.ModeDir | 0o755
 )
 
-// contents are those of an entry, counted.
+// contents reads and counts the contents of an entry.
 type contents struct {
 	in     io.Reader
 	sum    hash.Hash32
@@ -244,7 +246,7 @@ func (c *contents) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// sizes reads what stands behind an entry that does not begin with its sizes.
+// sizes reads the data descriptor after an entry whose header does not contain its sizes, and compares it.
 func (s *Stream) sizes(in *bufio.Reader, at *arrived) error {
 	b := make([]byte, 12)
 	_, err := io.ReadFull(in, b)
@@ -252,29 +254,29 @@ func (s *Stream) sizes(in *bufio.Reader, at *arrived) error {
 		copy(b, b[4:])
 		_, err = io.ReadFull(in, b[8:])
 	}
-	if err != nil || binary.LittleEndian.Uint32(b) != at.sum || uint64(binary.LittleEndian.Uint32(b[4:])) != at.packed || uint64(binary.LittleEndian.Uint32(b[8:])) != at.size {
-		return ErrWhole
+	if err != nil || binary.LittleEndian.Uint32(b) != at.sum || uint64(binary.LittleEndian.Uint32(b[4:])) != at.compressed || uint64(binary.LittleEndian.Uint32(b[8:])) != at.size {
+		return ErrNotStreamable
 	}
 	return nil
 }
 
-// compare holds what was unpacked against the list, which also says what kinds of files those are.
+// compare compares the unpacked entries with the list. The list contains the types and modes of the files.
 func (s *Stream) compare() error {
 	r, err := zip.NewReader(&s.known, s.size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) || len(r.File) != len(s.got) {
-		return ErrWhole
+		return ErrNotStreamable
 	}
 	for _, f := range r.File {
 		at := s.got[f.Name]
 		begins, err := f.DataOffset()
 		switch mode := f.Mode(); {
-		case err != nil || at == nil || at.at != begins || at.method != f.Method || at.sum != f.CRC32 || at.size != f.UncompressedSize64 || at.packed != f.CompressedSize64:
-			return ErrWhole
+		case err != nil || at == nil || at.at != begins || at.method != f.Method || at.sum != f.CRC32 || at.size != f.UncompressedSize64 || at.compressed != f.CompressedSize64:
+			return ErrNotStreamable
 		case at.dir && mode.IsDir():
 		case !mode.IsRegular():
 			return fmt.Errorf("%q in the archive: %w", f.Name, errKind)
 		case mode.Perm()&0o111 != 0:
-			clean, _ := local(f.Name) // which was unpacked by that
+			clean, _ := local(f.Name) // entry used the same name
 			if err := s.u.root.Chmod(clean, 0o755); err != nil {
 				return err
 			}
@@ -283,7 +285,7 @@ func (s *Stream) compare() error {
 	return nil
 }
 
-// end is a file of which the end is known, and the headers of entries. For the rest, zeros are read.
+// end is a file whose end and entry headers are known. All other bytes are read as zeros.
 type end struct {
 	bytes []byte
 	from  int64

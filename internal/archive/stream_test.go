@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// streamed unpacks an archive that comes in pieces, within a directory that is empty otherwise, and lists what is there
-// after, with checksums.
+// streamed unpacks an archive that arrives in pieces into a new directory. It lists the files afterwards, with their
+// checksums.
 func streamed(t *testing.T, data []byte, piece int, o Options) ([]string, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func streamed(t *testing.T, data []byte, piece int, o Options) ([]string, error)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Write(data[:len(data)/2]) // which is begun anew
+	s.Write(data[:len(data)/2]) // Reset discards this
 	if err := s.Reset(); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func streamed(t *testing.T, data []byte, piece int, o Options) ([]string, error)
 	return all, err
 }
 
-// tree lists what is in a directory, with modes and contents.
+// tree lists the files in a directory, with modes and checksums.
 func tree(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
@@ -73,8 +73,8 @@ func sumsOf(t *testing.T, dir string) Sums {
 	return out
 }
 
-// alike fails unless an archive is the same unpacked while it arrives and when it is there, or is not unpacked while it
-// arrives: it may have entries that are refused, and that the list at its end does not name.
+// alike fails unless Stream and Unpack produce the same files. Stream may fail alone, because the archive may contain
+// invalid entries that its list does not name.
 func alike(t *testing.T, data []byte, piece int, o Options) error {
 	t.Helper()
 	got, err := streamed(t, data, piece, o)
@@ -98,11 +98,11 @@ func alike(t *testing.T, data []byte, piece int, o Options) error {
 func TestStream(t *testing.T) {
 	data := zipOf(t, item{"dir/", fs.ModeDir | 0o700, ""}, item{"dir/run", 0o700 | fs.ModeSetuid, "x"}, item{"deep/er/file", 0o666, strings.Repeat("text", 100)})
 	for _, piece := range []int{1, 7, 1 << 20} {
-		if err := alike(t, data, piece, room); err != nil {
+		if err := alike(t, data, piece, limits); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := alike(t, zipOf(t), 1, room); err != nil {
+	if err := alike(t, zipOf(t), 1, limits); err != nil {
 		t.Error(err)
 	}
 	stored := func(raw bool) []byte {
@@ -121,14 +121,14 @@ func TestStream(t *testing.T) {
 		w.Close()
 		return b.Bytes()
 	}
-	for raw, want := range map[bool]error{true: nil, false: ErrWhole} {
-		if err := alike(t, stored(raw), 3, room); !errors.Is(err, want) && (want != nil || !strings.Contains(fmt.Sprint(err), "whole")) {
+	for raw, want := range map[bool]error{true: nil, false: ErrNotStreamable} {
+		if err := alike(t, stored(raw), 3, limits); !errors.Is(err, want) && (want != nil || !strings.Contains(fmt.Sprint(err), "whole")) {
 			t.Errorf("stored, sizes before %v: %v", raw, err)
 		}
 	}
 }
 
-// What is refused is refused while it arrives, too, and leaves nothing.
+// Stream rejects the same archives as Unpack, and leaves no files.
 func TestStreamRefused(t *testing.T) {
 	link := fs.ModeSymlink | fs.FileMode(0o777)
 	var many []item
@@ -150,13 +150,13 @@ func TestStreamRefused(t *testing.T) {
 		{many, "more than 10"},
 		{[]item{{"a", 0o644, strings.Repeat("x", 600)}, {"b", 0o644, strings.Repeat("x", 600)}}, "more than 1000 bytes"},
 	} {
-		if err := alike(t, zipOf(t, x.items...), 5, room); err == nil || !strings.Contains(err.Error(), x.want) {
+		if err := alike(t, zipOf(t, x.items...), 5, limits); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v: %v", x.items, err)
 		}
 	}
 	whole := zipOf(t, item{"a", 0o644, strings.Repeat("abc", 100)})
 	for _, data := range [][]byte{nil, []byte("PK"), []byte("<html>not found</html>"), whole[:len(whole)-5], whole[:40], tarOf(t, item{"a", 0o644, ""})} {
-		if got, err := streamed(t, data, 4, room); !errors.Is(err, ErrWhole) || len(got) > 0 {
+		if got, err := streamed(t, data, 4, limits); !errors.Is(err, ErrNotStreamable) || len(got) > 0 {
 			t.Errorf("%.10q: %v, %q", data, err, got)
 		}
 	}
@@ -166,10 +166,10 @@ func FuzzStream(f *testing.F) {
 	t := &testing.T{}
 	f.Add(zipOf(t, item{"a/", fs.ModeDir, ""}, item{"a/b", 0o755, "x"}))
 	f.Add(zipOf(t, item{"a", 0o644, strings.Repeat("x", 300)}, item{"b", 0o644, ""}))
-	f.Fuzz(func(t *testing.T, data []byte) { alike(t, data, 64, room) })
+	f.Fuzz(func(t *testing.T, data []byte) { alike(t, data, 64, limits) })
 }
 
-// A directory has no contents: they would be unpacked to nothing, without end.
+// A directory with contents is rejected. Otherwise, its contents would be read and dropped without a limit.
 func TestDirectoryWithContents(t *testing.T) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -180,9 +180,9 @@ func TestDirectoryWithContents(t *testing.T) {
 	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	b = *bytes.NewBuffer(bytes.ReplaceAll(b.Bytes(), []byte("dd"), []byte("d/"))) // which the writer does not write
+	b = *bytes.NewBuffer(bytes.ReplaceAll(b.Bytes(), []byte("dd"), []byte("d/"))) // the zip writer cannot write such an entry
 	all, err := streamed(t, b.Bytes(), 7, Options{Bytes: 1 << 20, Files: 10})
-	if err == nil || !strings.Contains(err.Error(), "has contents") || len(all) > 0 {
+	if err == nil || !strings.Contains(err.Error(), "with contents") || len(all) > 0 {
 		t.Errorf("%v, %q", err, all)
 	}
 }

@@ -17,50 +17,52 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
 
 var ctx = context.Background()
 
-// bench is a working directory whose configuration may change.
+// bench is a working directory for tests. configure replaces its configuration.
 type bench struct {
 	*testing.T
 	*Directory
-	env map[string]string
+	env  map[string]string
+	root *config.Module
 }
 
 func newBench(t *testing.T) *bench {
 	dir := t.TempDir()
 	b := &bench{T: t, env: map[string]string{}}
-	b.Directory = &Directory{
+	b.Directory = New(Options{
 		Env: &workspace.Env{
 			FS: disk.OS, Now: time.Now, Dir: dir, Data: filepath.Join(dir, ".terraform"), Version: "1.12.0", Bag: &diag.Bag{},
 			Getenv: func(name string) string { return b.env[name] },
 		},
 		Sources: &diag.Sources{},
+		Root:    func() *config.Module { return b.root },
 		Static: func(root *config.Module) *frame.StaticFrame {
 			return frame.Static(root, nil, frame.Options{BaseDir: dir})
 		},
 		Display: func(path string) string { return strings.TrimPrefix(path, dir+"/") },
-	}
+	})
 	b.configure("")
 	return b
 }
 
-// configure sets the contents of the terraform block.
+// configure writes a main.tf whose terraform block contains text, and loads it.
 func (b *bench) configure(text string) {
 	b.write("main.tf", "terraform {\n"+text+"\n}\n")
-	root, ok := config.Load(b.Env.Dir, config.Options{}, b.Sources, b.Env.Bag)
+	root, ok := config.Load(b.Env.Dir, config.Options{}, b.o.Sources, b.Env.Bag)
 	if !ok {
 		b.Fatal(b.Env.Bag.List())
 	}
-	b.Root = func() *config.Module { return root }
+	b.root = root
 }
 
 func (b *bench) write(name, text string) {
@@ -79,8 +81,9 @@ func (b *bench) exists(name string) bool {
 	return err == nil
 }
 
-// said checks what was reported since the last time, and gives the last detail.
-func (b *bench) said(titles ...string) (detail string) {
+// reported compares the titles of the diagnostics since the last call with titles, and returns the detail of the last
+// diagnostic.
+func (b *bench) reported(titles ...string) (detail string) {
 	b.Helper()
 	var got []string
 	for _, d := range b.Env.Bag.List() {
@@ -93,7 +96,7 @@ func (b *bench) said(titles ...string) (detail string) {
 	return detail
 }
 
-// save writes a state with an object into the store in use.
+// save writes a state with one object and one output into the store in use.
 func (b *bench) save() {
 	b.Helper()
 	o, ok := b.Open(ctx, Files{})
@@ -126,8 +129,8 @@ func (b *bench) opens() bool {
 const initNeeded = `Backend initialization required, please run "lethe init"`
 const initAgainNeeded = `Backend initialization required: please run "lethe init"`
 
-// TestRememberedByUse: without init, the first writing remembers the place, and a later change of the
-// block is noticed, with both places.
+// TestRememberedByUse checks that the first write records the location of the state, without init. If the block changes
+// later, Open fails, and its message names both locations.
 func TestRememberedByUse(t *testing.T) {
 	b := newBench(t)
 	b.configure(`backend "local" { path = "one/s" }`)
@@ -142,17 +145,18 @@ func TestRememberedByUse(t *testing.T) {
 	if b.opens() {
 		t.Error("a changed block is not noticed")
 	}
-	if d := b.said(initAgainNeeded); !strings.Contains(d, "one/s, and is to be kept in two/s") {
+	if d := b.reported(initAgainNeeded); !strings.Contains(d, "one/s, but the configuration now names two/s") {
 		t.Error(d)
 	}
 	b.configure("")
 	if b.opens() {
 		t.Error("a block that is gone is not noticed")
 	}
-	b.said(initAgainNeeded)
+	b.reported(initAgainNeeded)
 }
 
-// TestStateLeftBehind: a block that is new, where the directory has a state without one.
+// TestStateLeftBehind checks that Open fails if a backend block is added to a directory that has a state, and the new
+// backend has none.
 func TestStateLeftBehind(t *testing.T) {
 	b := newBench(t)
 	b.save()
@@ -160,13 +164,13 @@ func TestStateLeftBehind(t *testing.T) {
 	if b.opens() {
 		t.Error("it works in an empty place")
 	}
-	if d := b.said(initNeeded); !strings.Contains(d, "no state in one/s") || !strings.Contains(d, "one in terraform.tfstate") {
+	if d := b.reported(initNeeded); !strings.Contains(d, "one/s, has no state") || !strings.Contains(d, "previous backend, terraform.tfstate, has") {
 		t.Error(d)
 	}
 	if _, ok := b.Open(ctx, Files{In: filepath.Join(b.Env.Dir, "terraform.tfstate")}); !ok {
 		t.Error("a file that is named is not opened")
 	}
-	b.said()
+	b.reported()
 }
 
 func TestInitMigrates(t *testing.T) {
@@ -188,7 +192,7 @@ func TestInitMigrates(t *testing.T) {
 	if _, ok := b.Init(ctx, req); ok {
 		t.Error("migrated without being asked to")
 	}
-	b.said("Backend configuration changed")
+	b.reported("Backend configuration changed")
 	req.ForceCopy = true
 	if _, ok := b.Init(ctx, req); !ok || !b.exists("two/s") || !b.exists("one/s") || asked != 2 {
 		t.Error(b.Env.Bag.List())
@@ -200,7 +204,8 @@ func TestInitMigrates(t *testing.T) {
 	}
 }
 
-// TestInitKeepsOther: a state in the new backend that does not descend from the old one stays.
+// TestInitKeepsOther checks that init does not overwrite a state in the new backend whose lineage differs from the old
+// state's.
 func TestInitKeepsOther(t *testing.T) {
 	b := newBench(t)
 	b.save()
@@ -210,8 +215,8 @@ func TestInitKeepsOther(t *testing.T) {
 	if _, ok := b.Init(ctx, InitRequest{Lock: workspace.Request{Lock: true}, Copies: yes}); ok {
 		t.Error("overwritten")
 	}
-	b.said("The new backend has a state already")
-	b.write("one/s", "") // as init of Terraform leaves one that it has moved
+	b.reported("The new backend has a state already")
+	b.write("one/s", "") // terraform init leaves an empty file after it has moved a state
 	if _, ok := b.Init(ctx, InitRequest{Lock: workspace.Request{Lock: true}, Copies: yes}); !ok {
 		t.Error(b.Env.Bag.List())
 	}
@@ -221,13 +226,13 @@ func TestOverrides(t *testing.T) {
 	b := newBench(t)
 	b.configure(`backend "local" {}`)
 	b.write("x.tfbackend", "path = \"one/s\"\n")
-	for _, tt := range []struct{ override, said string }{
+	for _, tt := range []struct{ override, wantTitle string }{
 		{"nothing=1", "Invalid backend configuration argument"}, {"missing", "Failed to read backend configuration"}, {"main.tf", "Unsupported block type"},
 	} {
 		if _, ok := b.Init(ctx, InitRequest{Overrides: []string{tt.override}}); ok {
 			t.Errorf("%s is taken", tt.override)
 		}
-		if got := b.Env.Bag.List()[0].Summary; got != tt.said && tt.override != "main.tf" {
+		if got := b.Env.Bag.List()[0].Summary; got != tt.wantTitle && tt.override != "main.tf" {
 			t.Errorf("%s: %s", tt.override, got)
 		}
 		b.Env.Bag.Clear()
@@ -236,18 +241,19 @@ func TestOverrides(t *testing.T) {
 		t.Fatal(b.Env.Bag.List())
 	}
 	b.save()
-	if _, ok := b.Init(ctx, InitRequest{}); !ok || !b.exists("one/s") { // without them, they are remembered
+	if _, ok := b.Init(ctx, InitRequest{}); !ok || !b.exists("one/s") { // without overrides, init uses the recorded settings
 		t.Error(b.Env.Bag.List())
 	}
 	b.save()
-	b.said()
+	b.reported()
 	b.configure("")
 	b.Init(ctx, InitRequest{Overrides: []string{"path=x"}, Reconfigure: true})
-	b.said("Missing backend configuration")
+	b.reported("Missing backend configuration")
 }
 
-// TestOverrideForms: the text after NAME= is an expression if the setting is no string, number or bool, and a file may have
-// the blocks of the backend. The expected values are those of Terraform 1.11.4.
+// TestOverrideForms checks the forms of -backend-config. The text after NAME= is an expression, except for settings of
+// type string, number and bool. A file may contain the nested blocks of the backend. The expected values are the
+// results of Terraform 1.11.4.
 func TestOverrideForms(t *testing.T) {
 	b := newBench(t)
 	b.write("exec.hcl", "namespace = \"n\"\nexec {\n  api_version = \"client.authentication.k8s.io/v1\"\n  command     = \"c\"\n}\n")
@@ -256,7 +262,7 @@ func TestOverrideForms(t *testing.T) {
 	b.write("twice.hcl", "workspaces {\n  name = \"w\"\n}\nworkspaces {\n  name = \"w\"\n}\n")
 	b.write("var.hcl", "workspaces {\n  name = var.x\n}\n")
 	b.write("other.hcl", "other {}\n")
-	for _, tt := range []struct{ backend, override, setting, value, said string }{
+	for _, tt := range []struct{ backend, override, setting, value, wantTitle string }{
 		{"s3", `endpoints={s3="http://x:1"}`, "endpoints", `"s3":"http://x:1"`, ""},
 		{"s3", `endpoints = {s3="http://x:1"}`, "", "", "Invalid backend configuration argument"},
 		{"s3", `endpoints=null`, "endpoints", `null`, ""},
@@ -294,19 +300,19 @@ func TestOverrideForms(t *testing.T) {
 			block = `backend "local" { path = "block" }`
 		}
 		b.configure(block)
-		declared, ok := b.declared()
+		declared, ok := b.declared.settings()
 		if !ok {
 			t.Fatal(b.Env.Bag.List())
 		}
-		s, ok := b.overridden(declared, []string{tt.override})
+		s, ok := b.declared.overridden(declared, []string{tt.override})
 		if !ok {
-			if problems := b.Env.Bag.List(); len(problems) != 1 || problems[0].Summary != tt.said || strings.Contains(problems[0].Detail, "canary-17") {
+			if problems := b.Env.Bag.List(); len(problems) != 1 || problems[0].Summary != tt.wantTitle || strings.Contains(problems[0].Detail, "canary-17") {
 				t.Errorf("%s: %v", tt.override, problems)
 			}
 			b.Env.Bag.Clear()
 			continue
 		}
-		if tt.said != "" {
+		if tt.wantTitle != "" {
 			t.Errorf("%s is accepted", tt.override)
 			continue
 		}
@@ -318,7 +324,7 @@ func TestOverrideForms(t *testing.T) {
 	if _, ok := b.Init(ctx, InitRequest{Overrides: []string{"path=x", ""}}); ok {
 		t.Error("an empty -backend-config beside another is accepted")
 	}
-	b.said("Failed to read backend configuration")
+	b.reported("Failed to read backend configuration")
 	for _, tt := range []struct{ override, path string }{{"path=x", "x"}, {"", "block"}} {
 		if _, ok := b.Init(ctx, InitRequest{Overrides: []string{tt.override}, Reconfigure: true}); !ok {
 			t.Fatal(b.Env.Bag.List())
@@ -329,8 +335,8 @@ func TestOverrideForms(t *testing.T) {
 	}
 }
 
-// TestNoPasswordInMessages: the messages about an address that cannot be used have no part of a password in it, however its
-// user has written it.
+// TestNoPasswordInMessages checks that no message about an unusable address contains a part of the password in it, for
+// many malformed passwords.
 func TestNoPasswordInMessages(t *testing.T) {
 	const canary = "canary7q"
 	b := newBench(t)
@@ -371,11 +377,11 @@ func TestNoPasswordInMessages(t *testing.T) {
 			}`,
 		} {
 			b.configure(strings.ReplaceAll(block, "%s", userinfo+at))
-			declared, ok := b.declared()
+			declared, ok := b.declared.settings()
 			if !ok {
 				t.Fatal(b.Env.Bag.List())
 			}
-			st, ok := b.unsealed(ctx, declared)
+			st, ok := b.opener.unencrypted(ctx, declared)
 			if ok {
 				stop, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 				if _, _, err := st.Get(stop, store.Default); err != nil {
@@ -384,7 +390,8 @@ func TestNoPasswordInMessages(t *testing.T) {
 				cancel()
 			}
 			for _, d := range b.Env.Bag.List() {
-				// Of what is a whole setting of its own, Secret tells the screen, which shows stars. A part of it is known to nobody.
+				// Directory.Secret registers whole secret settings, and the screen prints these as stars. Nothing masks
+				// a part of a setting, so no detail may contain a part of the password.
 				if strings.Contains(d.Detail, canary) {
 					t.Errorf("%s: %s", declared.driver.Name, d.Detail)
 				}
@@ -394,7 +401,7 @@ func TestNoPasswordInMessages(t *testing.T) {
 	}
 }
 
-// TestRememberedByPeer: what init of Terraform wrote down has no fingerprint of ours.
+// TestRememberedByPeer checks a backend that terraform init has recorded. The file has no fingerprint of Lethe.
 func TestRememberedByPeer(t *testing.T) {
 	b := newBench(t)
 	b.configure(`backend "local" { path = "one/s" }`)
@@ -406,20 +413,21 @@ func TestRememberedByPeer(t *testing.T) {
 	if b.opens() {
 		t.Error("a changed block is not noticed")
 	}
-	b.said(initAgainNeeded)
+	b.reported(initAgainNeeded)
 	for _, text := range []string{`{`, `{"version":3,"backend":{"type":"local","config":{"path":[]}}}`} {
 		b.write(".terraform/terraform.tfstate", text)
 		if b.opens() {
 			t.Error("it opens")
 		}
-		b.said("Failed to read the remembered backend")
+		b.reported("Failed to read the remembered backend")
 	}
 }
 
-// TestNotStorable: what is to be encrypted, or kept by a service, is not written otherwise.
+// TestNotStorable checks that Open fails for an unknown backend, an incomplete cloud block and an invalid encryption
+// configuration. It must not write the state unencrypted or to another place.
 func TestNotStorable(t *testing.T) {
 	b := newBench(t)
-	b.WithoutInit = true
+	b.o.WithoutInit = true
 	for text, title := range map[string]string{
 		`backend "nowhere" {}`: "Unsupported backend type", `backend "cloud" {}`: "Unsupported backend type", "cloud {\n organization = \"o\"\n }": "Invalid backend configuration", "encryption {\n state {}\n }": badEncryption,
 	} {
@@ -427,21 +435,22 @@ func TestNotStorable(t *testing.T) {
 		if b.opens() {
 			t.Errorf("%s opens", text)
 		}
-		b.said(title)
+		b.reported(title)
 	}
 	b = newBench(t)
 	b.env["TF_ENCRYPTION"] = "x"
 	if b.opens() {
 		t.Error("it opens")
 	}
-	b.said("Argument or block definition required")
+	b.reported("Argument or block definition required")
 }
 
-// TestRefused: of a backend that others have, or had, it is said what to do.
+// TestRefused checks the advice in the message about a backend that Terraform or OpenTofu has, had or has renamed, and
+// about a misspelt backend.
 func TestRefused(t *testing.T) {
 	b := newBench(t)
-	for name, says := range map[string]string{
-		"cos": "which Terraform or OpenTofu has", "oss": "run \"init -migrate-state\" with one of these", "oci": "configure one of the backends below",
+	for name, text := range map[string]string{
+		"cos": "Lethe does not support the backend", "oss": "run \"init -migrate-state\" with Terraform or OpenTofu", "oci": "configure one of the backends below",
 		"artifactory": "Terraform removed it in version 1.3", "etcd": "terraform init -migrate-state", "etcdv3": "Terraform removed it", "manta": "Terraform removed it", "swift": "Terraform removed it",
 		"azure": "named \"azurerm\" now", "consl": "Did you mean \"consul\"?",
 	} {
@@ -449,13 +458,14 @@ func TestRefused(t *testing.T) {
 		if b.opens() {
 			t.Errorf("%s opens", name)
 		}
-		if d := b.said("Unsupported backend type"); !strings.Contains(d, says) || !strings.Contains(d, "Available are: azurerm, consul") {
+		if d := b.reported("Unsupported backend type"); !strings.Contains(d, text) || !strings.Contains(d, "Available are: azurerm, consul") {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
 }
 
-// TestInitReadsBack: a state that a new backend does not give as it was written is not moved.
+// TestInitReadsBack checks that init reads the copied state back. If the new backend returns a different state, init
+// keeps the old one.
 func TestInitReadsBack(t *testing.T) {
 	b := newBench(t)
 	b.save()
@@ -476,7 +486,7 @@ func TestInitReadsBack(t *testing.T) {
 	if _, ok := b.Init(ctx, InitRequest{ForceCopy: true, Lock: workspace.Request{Lock: true}}); ok || len(kept) == 0 {
 		t.Error("it is moved")
 	}
-	b.said("Copied state differs")
+	b.reported("Copied state differs")
 	if !b.exists("terraform.tfstate") || b.exists(".terraform/terraform.tfstate") {
 		t.Error("the former state is gone, or the new backend is in use")
 	}
@@ -500,29 +510,29 @@ func TestOutputs(t *testing.T) {
 	if _, ok := outs["o"]; !ok || len(ds) > 0 {
 		t.Errorf("%v, %v", outs, ds)
 	}
-	for _, tt := range []struct{ backend, config, said string }{
+	for _, tt := range []struct{ backend, config, wantTitle string }{
 		{"nowhere", `{}`, "Invalid backend configuration"}, {"local", `{"x": "y"}`, "Invalid backend configuration"}, {"local", `{"path": "none"}`, "Unable to find remote state"},
 	} {
-		if _, ds := b.Outputs(ctx, "", tt.backend, store.Default, config(tt.config)); len(ds) != 1 || ds[0].Summary != tt.said {
+		if _, ds := b.Outputs(ctx, "", tt.backend, store.Default, config(tt.config)); len(ds) != 1 || ds[0].Summary != tt.wantTitle {
 			t.Errorf("%s %s: %v", tt.backend, tt.config, ds)
 		}
 	}
 }
 
-// TestInitKeepsNewer: a state in the new backend that goes on from the old one stays, and so does one that both went on
-// from. With -force-copy it is replaced, by one that others take for newer.
+// TestInitKeepsNewer checks that init does not overwrite a state of the same lineage with other contents, whether its
+// serial is equal or higher. With -force-copy, init overwrites it and writes a higher serial.
 func TestInitKeepsNewer(t *testing.T) {
 	for _, serial := range []int{1, 2} {
 		b := newBench(t)
 		b.save()
-		there := fmt.Sprintf(`{"version":4,"terraform_version":"1.9.0","serial":%d,"lineage":%q,"outputs":{"x":{"value":1,"type":"number"}},"resources":[]}`, serial, "of "+b.Env.Dir)
-		b.write("one/s", there)
+		existing := fmt.Sprintf(`{"version":4,"terraform_version":"1.9.0","serial":%d,"lineage":%q,"outputs":{"x":{"value":1,"type":"number"}},"resources":[]}`, serial, "of "+b.Env.Dir)
+		b.write("one/s", existing)
 		b.configure(`backend "local" { path = "one/s" }`)
 		req := InitRequest{Lock: workspace.Request{Lock: true}, Copies: func(string, string) (bool, bool) { return true, true }}
 		if _, ok := b.Init(ctx, req); ok || !b.exists("terraform.tfstate") {
 			t.Error("overwritten")
 		}
-		b.said("The new backend has a state already")
+		b.reported("The new backend has a state already")
 		req.ForceCopy = true
 		if _, ok := b.Init(ctx, req); !ok {
 			t.Error(b.Env.Bag.List())
@@ -534,7 +544,7 @@ func TestInitKeepsNewer(t *testing.T) {
 	}
 }
 
-// TestInitHalfWay: where one of several workspaces cannot be moved, all stay in use where they are.
+// TestInitHalfWay checks that all workspaces stay in the old backend if one of them cannot be moved.
 func TestInitHalfWay(t *testing.T) {
 	b := newBench(t)
 	b.save()
@@ -548,7 +558,7 @@ func TestInitHalfWay(t *testing.T) {
 	if _, ok := b.Init(ctx, req); ok || !b.exists("terraform.tfstate") || !b.exists("one/s") {
 		t.Error("not as it was")
 	}
-	b.said("The new backend has a state already")
+	b.reported("The new backend has a state already")
 	req.ForceCopy = true
 	if _, ok := b.Init(ctx, req); !ok || b.exists("terraform.tfstate") || !b.exists("terraform.tfstate.backup") {
 		t.Error(b.Env.Bag.List())

@@ -8,8 +8,8 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// encode writes settings as JSON, without those that are null: other programs refuse the names of settings that
-// they do not have, even if the value is null.
+// encode writes settings as JSON, without nulls: other programs refuse the names of settings that they do not have,
+// even with the value null.
 func (s settings) encode(attrs map[string]cty.Value) json.RawMessage {
 	out := map[string]any{}
 	for name, v := range attrs {
@@ -54,8 +54,8 @@ func dropNulls(v any) any {
 	return v
 }
 
-// decodeSettings reads settings of a schema from JSON. Names that the schema does not have are ignored if their value is
-// null: another program wrote them.
+// decodeSettings reads settings of a schema from JSON. Names that the schema does not have are ignored if their value
+// is null, because another program wrote them.
 func decodeSettings(text []byte, ty cty.Type) (cty.Value, error) {
 	clean, err := json.Marshal(dropNulls(decoded(text)))
 	if err != nil {

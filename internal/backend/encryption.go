@@ -6,18 +6,27 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/mark"
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/crypt"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/crypt"
+	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Remote is how the state is encrypted that a data source reads, whose address is at.
+// Encryption is the configured encryption. A nil target means that it is not encrypted.
+type Encryption struct {
+	State, Plan *crypt.Target
+	remote      map[string]*crypt.Target // by name of the data source; "" is the default
+}
+
+// Remote returns the encryption of the state that a data source reads. at is the address of the data source.
 func (e *Encryption) Remote(at string) *crypt.Target {
 	for _, name := range append(remoteNames(at), "") {
 		if t := e.remote[name]; t != nil {
@@ -27,9 +36,9 @@ func (e *Encryption) Remote(at string) *crypt.Target {
 	return nil
 }
 
-// remoteNames are what the configuration may call a data source: its name, with the names of the modules that it is in
-// before it, and the key of the instance behind it. What is said of an instance goes before what is said of all, and that
-// of a module's instance before that of the module, which is the last one.
+// remoteNames returns the names that the configuration may use for a data source: its name, preceded by the names of
+// its modules and followed by its instance key. A name of an instance takes precedence over a name of all instances,
+// and a name of a module's instance over the name of the module, which comes last.
 func remoteNames(at string) []string {
 	one, err := addr.ParseInstance(at)
 	if err != nil {
@@ -48,78 +57,96 @@ func remoteNames(at string) []string {
 	return names
 }
 
-// remoteName is an address as the names of remote_state_data_source blocks are held against: without the words that
-// they may have, too.
+// remoteName returns an address in the form of the names of remote_state_data_source blocks: without the words that
+// these names may omit.
 func remoteName(at string) string {
 	return strings.NewReplacer("module.", "", "data.terraform_remote_state.", "").Replace(at)
 }
 
 const badEncryption = "Invalid encryption configuration"
 
-// Encryption evaluates what the configuration and the environment say of encryption. What is wrong with it is
-// reported once.
-func (d *Directory) Encryption() (*Encryption, bool) {
-	d.encrypting.once.Do(func() { d.encrypting.is, d.encrypting.ok = d.encryption() })
-	return d.encrypting.is, d.encrypting.ok
+// encryptionConfig is the encryption that the configuration and the environment declare. It is evaluated on first use,
+// and once. Several goroutines may call get.
+type encryptionConfig struct {
+	env       *workspace.Env
+	root      func() *config.Module
+	static    func(*config.Module) *frame.StaticFrame
+	limits    limits.Limits
+	clients   *clients // of key services
+	evaluated *evaluatedEncryption
 }
 
-// EncryptionOfPlan makes the configuration of a saved plan say how states are encrypted, where that of the directory does
-// not: the directory may have none.
-func (d *Directory) EncryptionOfPlan() {
-	if now := d.Present(); now == nil || now.Encryption == nil {
-		d.encrypting = encrypting{}
-	}
+// evaluatedEncryption is an Encryption that is evaluated once.
+type evaluatedEncryption struct {
+	once  sync.Once
+	value *Encryption
+	ok    bool
 }
 
-func (d *Directory) encryption() (*Encryption, bool) {
-	said, ok := d.saidOfEncryption()
-	if said == nil || !ok {
+// newEncryptionConfig returns the encryption of a directory. It evaluates nothing.
+func newEncryptionConfig(o Options, c *clients) *encryptionConfig {
+	return &encryptionConfig{env: o.Env, root: o.Root, static: o.Static, limits: o.Limits, clients: c, evaluated: &evaluatedEncryption{}}
+}
+
+// get evaluates the encryption. Only the first call reports errors; all calls return the same result.
+func (c *encryptionConfig) get() (*Encryption, bool) {
+	e := c.evaluated
+	e.once.Do(func() { e.value, e.ok = c.evaluate() })
+	return e.value, e.ok
+}
+
+// reset makes the next call of get evaluate the encryption again.
+func (c *encryptionConfig) reset() { c.evaluated = &evaluatedEncryption{} }
+
+// evaluate builds the parts that are in use.
+func (c *encryptionConfig) evaluate() (*Encryption, bool) {
+	declared, ok := c.read()
+	if declared == nil || !ok {
 		return &Encryption{}, ok
 	}
-	root := d.Root()
+	root := c.root()
 	if root == nil {
-		root = &config.Module{Dir: d.Env.Dir}
+		root = &config.Module{Dir: c.env.Dir}
 	}
 	out := &Encryption{remote: map[string]*crypt.Target{}}
-	b := d.builder(said, d.Static(root))
+	b := c.builder(declared, c.static(root))
 	if !b.ok {
 		return out, false
 	}
-	out.State, out.Plan = b.target(said.State), b.target(said.Plan)
-	for name, t := range said.Remote {
+	out.State, out.Plan = b.target(declared.State), b.target(declared.Plan)
+	for name, t := range declared.Remote {
 		out.remote[remoteName(name)] = b.target(t)
 	}
 	return out, b.ok
 }
 
-// CheckEncryption reports what is wrong with all that is said of encryption, as far as it can be told without values
-// that the configuration does not have. No key is asked for, and no part is made.
-func (d *Directory) CheckEncryption(tree *config.Tree, static *frame.StaticFrame) {
-	said, ok := d.saidOfEncryption()
-	if said == nil || !ok {
+// check implements Directory.CheckEncryption.
+func (c *encryptionConfig) check(tree *config.Tree, static *frame.StaticFrame) {
+	declared, ok := c.read()
+	if declared == nil || !ok {
 		return
 	}
-	b := d.builder(said, static)
+	b := c.builder(declared, static)
 	if b.checking = true; !b.ok {
 		return
 	}
-	for _, p := range said.Providers {
+	for _, p := range declared.Providers {
 		b.source(p.EncryptionRef)
 	}
-	for _, m := range said.Methods {
+	for _, m := range declared.Methods {
 		b.cipher(m.EncryptionRef)
 	}
-	for _, name := range slices.Sorted(maps.Keys(said.Remote)) {
-		b.target(said.Remote[name])
+	for _, name := range slices.Sorted(maps.Keys(declared.Remote)) {
+		b.target(declared.Remote[name])
 	}
-	b.target(said.State)
-	b.target(said.Plan)
-	d.unread(said, tree)
+	b.target(declared.State)
+	b.target(declared.Plan)
+	c.warnUnused(declared, tree)
 }
 
-// unread warns of what the configuration says of remote states that it does not read. The variable may be for more than one
-// configuration.
-func (d *Directory) unread(said *config.Encryption, tree *config.Tree) {
+// warnUnused warns about settings for remote states that the configuration does not read. The variable may be for more than
+// one configuration.
+func (c *encryptionConfig) warnUnused(declared *config.Encryption, tree *config.Tree) {
 	read := map[string]bool{}
 	tree.Root.Walk(func(n *config.Node) {
 		for name := range n.Module.Resources {
@@ -129,47 +156,49 @@ func (d *Directory) unread(said *config.Encryption, tree *config.Tree) {
 		}
 	})
 	key := regexp.MustCompile(`\[("(\\.|[^"\\])*"|[^]"]*)\]`)
-	for _, name := range slices.Sorted(maps.Keys(said.Remote)) {
+	for _, name := range slices.Sorted(maps.Keys(declared.Remote)) {
 		is := key.ReplaceAllString(remoteName(name), "")
-		if at := said.Remote[name].Range; name != "" && !read[is] && at.Filename != config.EncryptionVariable {
-			d.Env.Bag.Add(diag.Warningf("Encryption not in use", "This block is for the data source \"terraform_remote_state\" %q, which the configuration does not declare.%s", name, diag.DidYouMean(is, slices.Sorted(maps.Keys(read)))).At(at))
+		if at := declared.Remote[name].Range; name != "" && !read[is] && at.Filename != config.EncryptionVariable {
+			c.env.Bag.Add(diag.Warningf("Encryption not in use", "This block is for the data source \"terraform_remote_state\" %q, which the configuration does not declare.%s", name, diag.DidYouMean(is, slices.Sorted(maps.Keys(read)))).At(at))
 		}
 	}
 }
 
-func (d *Directory) saidOfEncryption() (*config.Encryption, bool) {
-	return config.ReadEncryption(d.Root(), d.Env.Getenv(config.EncryptionVariable), config.Options{Limits: d.Limits}, d.Env.Bag)
+// read returns the declared encryption; nil if none is declared.
+func (c *encryptionConfig) read() (*config.Encryption, bool) {
+	return config.ReadEncryption(c.root(), c.env.Getenv(config.EncryptionVariable), config.Options{Limits: c.limits}, c.env.Bag)
 }
 
-func (d *Directory) builder(said *config.Encryption, static *frame.StaticFrame) *encryptionBuilder {
-	b := &encryptionBuilder{d: d, said: said, static: static, sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
-	known(b, said.Providers, "key_provider", crypt.ProviderKinds)
-	known(b, said.Methods, "method", crypt.MethodKinds)
-	if parts := slices.Concat(said.Providers, said.Methods); len(parts) > 0 && said.State == nil && said.Plan == nil && len(said.Remote) == 0 {
-		d.Env.Bag.Add(diag.Warningf("Encryption not in use", "Key providers and methods are declared, and nothing says what is encrypted with them: states and plans are written in the clear. Add a block \"state\", and one \"plan\", that names the method, or remove the declarations.").At(parts[0].Range))
+// builder returns a builder for the declared parts, and reports parts of unknown kinds.
+func (c *encryptionConfig) builder(declared *config.Encryption, static *frame.StaticFrame) *encryptionBuilder {
+	b := &encryptionBuilder{c: c, declared: declared, static: static, sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
+	known(b, declared.Providers, "key_provider", crypt.ProviderKinds)
+	known(b, declared.Methods, "method", crypt.MethodKinds)
+	if parts := slices.Concat(declared.Providers, declared.Methods); len(parts) > 0 && declared.State == nil && declared.Plan == nil && len(declared.Remote) == 0 {
+		c.env.Bag.Add(diag.Warningf("Encryption not in use", "The encryption block declares key providers or methods but does not use them, so states and plans are not encrypted. Add the blocks \"state\" and \"plan\" with a method, or remove the declarations.").At(parts[0].Range))
 	}
 	return b
 }
 
 // encryptionBuilder evaluates the parts of an encryption that are in use.
 type encryptionBuilder struct {
-	d       *Directory
-	said    *config.Encryption
-	static  *frame.StaticFrame
-	sources map[string]*crypt.Source
-	ciphers map[string]*crypt.Cipher
-	way     []string // the key providers that are being made
-	// checking makes no parts, and bears with what is not known and with methods that only the variable names.
+	c        *encryptionConfig
+	declared *config.Encryption
+	static   *frame.StaticFrame
+	sources  map[string]*crypt.Source
+	ciphers  map[string]*crypt.Cipher
+	trace    []string // the key providers that are being made
+	// checking builds no parts, and accepts unknown values and methods that only the variable names.
 	checking bool
 	ok       bool
 }
 
 func (b *encryptionBuilder) error(at diag.Range, format string, a ...any) {
 	b.ok = false
-	b.d.Env.Bag.Add(diag.Errorf(badEncryption, format, a...).At(at))
+	b.c.env.Bag.Add(diag.Errorf(badEncryption, format, a...).At(at))
 }
 
-// known holds the types of parts against those that there are.
+// known reports parts of unknown kinds.
 func known[M any](b *encryptionBuilder, parts []*config.EncryptionPart, word string, kinds crypt.Kinds[M]) {
 	for _, p := range parts {
 		if _, ok := kinds.Find(p.Type); !ok {
@@ -178,14 +207,14 @@ func known[M any](b *encryptionBuilder, parts []*config.EncryptionPart, word str
 	}
 }
 
-// target evaluates a block that says which method is used.
+// target evaluates a block that selects a method.
 func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 	if t == nil {
 		return nil
 	}
 	out := &crypt.Target{Block: t.Block, At: t.Range}
 	if t.Enforced != nil {
-		v, ok := b.static.Eval(t.Enforced, "encryption", b.d.Env.Bag)
+		v, ok := b.static.Eval(t.Enforced, "encryption", b.c.env.Bag)
 		switch {
 		case !ok:
 			b.ok = false
@@ -201,7 +230,7 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 	for f := t; f != nil; f = f.Fallback {
 		if f.Method == nil {
 			if f == t && !b.checking {
-				b.error(f.Range, "The block %q has no method: neither the configuration nor %s sets \"method\" in it. Without a method Lethe neither reads nor writes what the block is about. Set one, or remove the block.", t.Block, config.EncryptionVariable)
+				b.error(f.Range, "The block %q has no method: neither the configuration nor %s sets \"method\". Set a method, or remove the block.", t.Block, config.EncryptionVariable)
 			}
 			return nil
 		}
@@ -210,7 +239,7 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 			return nil
 		}
 		if out.Enforced && f.Method.Type == "unencrypted" {
-			b.error(f.Method.Range, "The block %q says enforced = true, and its method %s encrypts nothing. Use another method, or set enforced = false until everything is encrypted.", t.Block, c.Name)
+			b.error(f.Method.Range, "The block %q sets enforced = true, but its method %s does not encrypt. Use another method, or set enforced = false until everything is encrypted.", t.Block, c.Name)
 			return nil
 		}
 		if out.Write == nil {
@@ -228,7 +257,7 @@ func (b *encryptionBuilder) cipher(ref config.EncryptionRef) *crypt.Cipher {
 		return c
 	}
 	b.ciphers[name] = nil
-	m := b.said.MethodOf(ref)
+	m := b.declared.MethodOf(ref)
 	if m == nil {
 		b.error(ref.Range, "There is no method %q %q in the encryption block.", ref.Type, ref.Name)
 		return nil
@@ -243,15 +272,15 @@ func (b *encryptionBuilder) cipher(ref config.EncryptionRef) *crypt.Cipher {
 func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 	name := "key_provider." + ref.Type + "." + ref.Name
 	if s, ok := b.sources[name]; ok {
-		if s == nil && slices.Contains(b.way, name) {
-			b.error(ref.Range, "The key provider %s cannot use its own keys: %s. Remove one \"chain\" of this circle.", name, strings.Join(append(b.way, name), " ← "))
+		if s == nil && slices.Contains(b.trace, name) {
+			b.error(ref.Range, "The key provider %s depends on itself: %s. Remove one \"chain\" of this cycle.", name, strings.Join(append(b.trace, name), " ← "))
 		}
 		return s
 	}
 	b.sources[name] = nil
-	b.way = append(b.way, name)
-	defer func() { b.way = b.way[:len(b.way)-1] }()
-	p := b.said.Provider(ref)
+	b.trace = append(b.trace, name)
+	defer func() { b.trace = b.trace[:len(b.trace)-1] }()
+	p := b.declared.Provider(ref)
 	if p == nil {
 		b.error(ref.Range, "There is no key provider %q %q in the encryption block.", ref.Type, ref.Name)
 		return nil
@@ -279,7 +308,8 @@ func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 	return out
 }
 
-// evaluate makes a part, and what it refers to by the argument, nil for nothing. s are its settings.
+// evaluate builds a part, and the part that its argument refers to; an empty argument refers to none. s are its
+// settings.
 func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argument string, kinds crypt.Kinds[M]) (made M, uses *crypt.Source, s store.Settings, ok bool) {
 	kind, _ := kinds.Find(p.Type)
 	s, ok = b.settings(p, kind.Schema, name)
@@ -312,18 +342,18 @@ func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argum
 	return made, uses, s, err == nil
 }
 
-// settings evaluates the settings of a part. Secrets in them are told to the guard.
+// settings evaluates the settings of a part. It registers their secrets with the guard.
 func (b *encryptionBuilder) settings(p *config.EncryptionPart, sch *crypt.Schema, name string) (store.Settings, bool) {
-	v, ok := b.static.Body(p.Body, sch, "encryption", b.d.Env.Bag)
+	v, ok := b.static.Body(p.Body, sch, "encryption", b.c.env.Bag)
 	if ok && !b.checking && !v.Raw.IsWhollyKnown() {
-		b.error(p.Range, "The settings of %s must be known before anything is planned. Set the variables that they are made from.", name)
+		b.error(p.Range, "The settings of %s must be known before planning. Set the variables that they refer to.", name)
 		ok = false
 	}
 	if !ok || b.checking {
 		b.ok = b.ok && ok
 		return store.Settings{Config: v.Raw}, ok
 	}
-	s := b.d.storeSettings(sch, v.Raw, "the settings of "+name)
+	s := b.c.clients.settings(sch, v.Raw, "the settings of "+name)
 	if s.Learn != nil {
 		for _, paths := range [][]cty.Path{v.PathsOf(mark.Sensitive), v.PathsOf(mark.Ephemeral)} {
 			for _, path := range paths {

@@ -2,41 +2,59 @@ package backend
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/lethe-iac/lethe/internal/config"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Open opens the store in use, with what flags say about files.
+// Opened is a store in use.
+type Opened struct {
+	store.Store
+	Type string // its driver's name
+	// Written records the place of the state, if no record exists: it is called after the first write. nil if nothing
+	// has to be recorded.
+	Written func()
+
+	settings settings
+}
+
+// Place returns a digest of the place of a workspace's state; "" if the store cannot identify it.
+func (o *Opened) Place(workspace string) string { return placeDigest(o.Store, workspace) }
+
+// ForPlan returns the settings of the store as saved plans hold them.
+func (o *Opened) ForPlan() json.RawMessage { return o.settings.forPlan() }
+
+// Open opens the store in use, with the files that flags name.
 func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 	current, known, ok := d.inUse(ctx)
 	if !ok {
 		return nil, false
 	}
-	st, ok := d.open(ctx, current)
+	st, ok := d.opener.open(ctx, current)
 	if !ok {
 		return nil, false
 	}
 	o := &Opened{Store: st, Type: current.driver.Name, settings: current}
-	if named, ok := store.As[store.Namer](st); ok && !known && named.Only() != "" {
-		d.uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), fmt.Sprintf("The workspace is %q there, and init makes it the selected one here.", named.Only()))
+	if named := st.Capabilities().Named; named != nil && !known && named.Only() != "" {
+		d.Env.Bag.Add(uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), fmt.Sprintf("The block names the workspace %q, and init selects it.", named.Only())))
 		return nil, false
 	}
-	if d.Planned != nil && f.In == "" && d.forgotten() && !d.stayed(ctx, current, st, d.Env.Selected()) {
+	if _, recorded := d.record.settings(); d.plan != nil && f.In == "" && !recorded && !d.placement.current(ctx, current, st, d.plan.directory()) {
 		return nil, false
 	}
 	if !known && f.In == "" {
 		d.using(current, st)
-		if !d.settled(ctx, current, st) {
+		if !d.placement.usable(ctx, current, st) {
 			return nil, false
 		}
 		if f.Out == "" {
-			o.Written = func() { d.adopt(current, true) }
+			o.Written = func() { d.placement.adopt(current, true) }
 		}
 	}
-	if local, ok := store.As[*store.Local](st); ok && f != (Files{}) {
-		if o.Store, ok = d.sealed(local.Override(f.In, f.Out, f.Backup)); !ok {
+	if files := st.Capabilities().Files; files != nil && f != (Files{}) {
+		if o.Store, ok = d.opener.encrypted(files.Override(f.In, f.Out, f.Backup)); !ok {
 			return nil, false
 		}
 	}
@@ -45,64 +63,58 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 
 // using tells the user which backend is used although init has not set it up.
 func (d *Directory) using(s settings, st store.Store) {
-	if s.driver.Name == store.LocalDriver.Name || d.Using == nil {
+	if s.driver.Name == store.LocalDriver.Name || d.o.Using == nil {
 		return
 	}
 	place := ""
-	if p, ok := store.As[store.Placed](st); ok {
+	if p := st.Capabilities().Place; p != nil {
 		place = ": " + p.Place(d.Env.Selected())
 	}
-	d.Using(fmt.Sprintf("The backend %q is used without init%s", s.driver.Name, place))
+	d.o.Using(fmt.Sprintf("The backend %q is used without init%s", s.driver.Name, place))
 }
 
-// OpenFile opens a state file that belongs to no workspace here. What goes there is as encrypted as the states of the directory.
+// OpenFile opens a state file that belongs to no workspace here. It is encrypted like the states of the directory.
 func (d *Directory) OpenFile(path, backup string) (store.Store, bool) {
-	return d.sealed(store.NewLocal(store.LocalOptions{Dir: d.Env.Dir, FS: d.Env.FS, Path: path, Backup: backup}))
+	return d.opener.encrypted(store.NewLocal(store.LocalOptions{Dir: d.Env.Dir, FS: d.Env.FS, Path: path, Backup: backup}))
 }
 
-// CheckDeclared reports whether the backend block can be understood, without a look at what is there.
+// CheckDeclared reports whether the backend block is valid. It opens no store.
 func (d *Directory) CheckDeclared() bool {
-	_, ok := d.declared()
+	_, ok := d.declared.settings()
 	return ok
 }
 
-// OpenDeclared opens the store that the backend block says, without a look at what was used before.
+// OpenDeclared opens the store of the backend block. It ignores the record of init.
 func (d *Directory) OpenDeclared(ctx context.Context) (store.Store, bool) {
-	s, ok := d.declared()
+	s, ok := d.declared.settings()
 	if !ok {
 		return nil, false
 	}
-	return d.open(ctx, s)
+	return d.opener.open(ctx, s)
 }
 
 // inUse are the settings that commands work with, and whether init, or a plan, has settled them.
 func (d *Directory) inUse(ctx context.Context) (s settings, known, ok bool) {
-	if d.Planned != nil {
-		s, ok = d.ofPlan(ctx)
+	if d.plan != nil {
+		s, ok = d.plan.settings(ctx)
 		return s, true, ok
 	}
 	return d.current()
 }
 
-// forgotten reports whether nothing is remembered of a backend.
-func (d *Directory) forgotten() bool {
-	_, ok := d.rememberedQuietly()
-	return !ok
-}
-
-// current are the settings that commands work with: what init remembered, as long as the block is
-// still the one that it saw. known is false for a block that nothing remembers.
+// current returns the settings that commands use: the remembered ones, as long as the block has not changed. known is
+// false for a block without a record.
 func (d *Directory) current() (current settings, known, ok bool) {
-	declared, ok := d.declared()
+	declared, ok := d.declared.settings()
 	if !ok {
 		return settings{}, false, false
 	}
-	was, ok := d.remembered()
-	block := d.block()
+	was, ok := d.record.read(d.Env.Bag)
+	block := d.declared.block()
 	if !ok || was == nil {
 		return declared, block == nil, ok && d.mayBegin(block)
 	}
-	current, ok = d.settingsOf(was)
+	current, ok = was.settings(d.Env.Bag)
 	if !ok {
 		return settings{}, false, false
 	}
@@ -111,31 +123,31 @@ func (d *Directory) current() (current settings, known, ok bool) {
 	if reason == "" {
 		return current, true, true
 	}
-	d.uninitialized(reason, d.moved(current, declared))
+	d.Env.Bag.Add(uninitialized(reason, d.placement.moved(current, declared)))
 	return settings{}, false, false
 }
 
-// mayBegin reports whether a backend may be used that init has not set up. The block alone names the place of backend
-// "local". Of another backend it may be half of the settings only: the rest is given to init.
+// mayBegin reports whether a backend may be used that init has not set up. A block alone names the place of backend
+// "local". For other backends, the block may have only a part of the settings, and init gets the rest.
 func (d *Directory) mayBegin(block *config.Backend) bool {
-	if block == nil || block.Type == store.LocalDriver.Name || d.WithoutInit {
+	if block == nil || block.Type == store.LocalDriver.Name || d.o.WithoutInit {
 		return true
 	}
-	d.notSetUp(block.Type)
+	d.Env.Bag.Add(notSetUp(block.Type))
 	return false
 }
 
 // Ready reports whether init has set up the backend, as far as that is known without evaluating the block. Commands ask
 // before they install or start anything.
 func (d *Directory) Ready() bool {
-	block := d.block()
-	was, ok := d.remembered()
+	block := d.declared.block()
+	was, ok := d.record.read(d.Env.Bag)
 	return ok && (was != nil || d.mayBegin(block))
 }
 
-// changed is why init has to settle what becomes of a backend that it remembers; "" where the block is the one that it saw.
+// changed returns the reason why init must decide about a remembered backend; "" if the block has not changed.
 func (d *Directory) changed(was *initialized, declared, current settings) string {
-	switch block := d.block(); {
+	switch block := d.declared.block(); {
 	case block == nil:
 		return fmt.Sprintf("Unsetting the previously set backend %q", was.Type)
 	case block.Type != was.Type:
@@ -146,25 +158,25 @@ func (d *Directory) changed(was *initialized, declared, current settings) string
 	return ""
 }
 
-// OpenBoth opens, while init has yet to settle that, the former store and the one that is to be used, as far as the block says
-// it: a lock in either stands in the way of moving states. There are none where nothing is to be settled.
+// OpenBoth opens the former store and, as far as the block names it, the new one, while init has not decided yet: a
+// lock in either prevents moving states. It returns none if nothing has to be decided.
 func (d *Directory) OpenBoth(ctx context.Context) ([]store.Store, bool) {
-	declared, ok1 := d.declared()
-	was, ok2 := d.remembered()
+	declared, ok1 := d.declared.settings()
+	was, ok2 := d.record.read(d.Env.Bag)
 	if !ok1 || !ok2 || was == nil {
 		return nil, ok1 && ok2
 	}
-	current, ok := d.settingsOf(was)
+	current, ok := was.settings(d.Env.Bag)
 	if current = current.with(declared); !ok || d.changed(was, declared, current) == "" {
 		return nil, ok
 	}
-	former, err := d.bare(ctx, current)
+	former, err := d.opener.clients.open(ctx, current)
 	if err != nil {
 		d.Env.Bag.Add(formerly(current, err))
 		return nil, false
 	}
 	both := []store.Store{former}
-	if next, err := d.bare(ctx, declared); err == nil { // else init is told more of it
+	if next, err := d.opener.clients.open(ctx, declared); err == nil { // otherwise init gets more settings
 		both = append(both, next)
 	}
 	return both, true

@@ -6,27 +6,26 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Place is a digest of what names the place of a workspace's state; "" where the store cannot say that.
-func (o *Opened) Place(workspace string) string {
-	p, ok := store.As[store.Placed](o.Store)
-	if !ok {
+// placeDigest returns a digest of the place of a workspace's state; "" if the store cannot identify it.
+func placeDigest(st store.Store, workspace string) string {
+	p := st.Capabilities().Place
+	if p == nil {
 		return ""
 	}
 	return string(store.Digest([]byte(p.Place(workspace))))
 }
 
-// ForPlan returns the settings of the store as saved plans hold them.
-func (o *Opened) ForPlan() json.RawMessage { return o.settings.forPlan() }
-
+// forPlan returns the settings as saved plans hold them.
 func (s settings) forPlan() json.RawMessage {
 	p := Planned{Type: s.driver.Name}
-	attrs := s.kept().AsValueMap()
+	attrs := s.recorded().AsValueMap()
 	for name, v := range attrs {
 		if !v.IsNull() && s.mayHoldSecret(name, v) {
 			p.Withheld = append(p.Withheld, name)
@@ -59,60 +58,55 @@ func (s settings) mayHoldSecret(name string, v cty.Value) bool {
 	return found
 }
 
-// ofPlan returns the settings that a saved plan is applied with: those of the plan. Secrets that the plan does not hold
-// come from what init has set up, or from the block, if these name the same place. If the state of the plan was moved, to
-// the backend that init has set up since, it is that backend.
-func (d *Directory) ofPlan(ctx context.Context) (settings, bool) {
-	planned, ok := d.settingsOf(&initialized{Type: d.Planned.Type, Config: d.Planned.Config})
+// planBackend is the backend of a saved plan that is applied.
+type planBackend struct {
+	plan      *Planned
+	directory func() *config.Module // see Directory.UsePlan
+	opener    *opener
+	record    *record
+	lacking   []string // see Directory.Lacking
+}
+
+// settings returns the settings for applying a saved plan: the settings of the plan. Secrets that the plan omits come
+// from the record of init, or from the block, if these name the same place. If the state of the plan was moved to the
+// backend that init has set up since, the settings of that backend are returned.
+func (b *planBackend) settings(ctx context.Context) (settings, bool) {
+	planned, ok := (&initialized{Type: b.plan.Type, Config: b.plan.Config}).settings(b.opener.env.Bag)
 	if !ok {
 		return settings{}, false
 	}
-	declared, ok := d.declared()
+	declared, ok := b.opener.declared.settings()
 	if !ok {
 		return settings{}, false
 	}
 	planned = planned.with(declared)
-	now, set := d.rememberedQuietly()
-	if now = now.with(declared); set && d.samePlace(ctx, planned, now) {
+	now, set := b.record.settings()
+	if now = now.with(declared); set && b.samePlace(ctx, planned, now) {
 		return now, true
 	}
-	d.lacking = nil
-	for _, name := range d.Planned.Withheld {
-		if planned.agrees(declared, d.Planned.Withheld) {
-			planned = planned.take(name, declared)
+	b.lacking = nil
+	for _, name := range b.plan.Withheld {
+		if planned.agrees(declared, b.plan.Withheld) {
+			planned = planned.withSetting(name, declared)
 		}
 		if planned.config.GetAttr(name).IsNull() {
-			d.lacking = append(d.lacking, name)
+			b.lacking = append(b.lacking, name)
 		}
 	}
-	if set && !now.same(planned) && d.Planned.Lineage != "" && d.movedTo(ctx, planned, now) {
+	if set && !now.same(planned) && b.plan.Lineage != "" && b.movedTo(ctx, planned, now) {
 		return now, true
 	}
 	return planned, true
 }
 
-// samePlace reports whether what init has set up is the place of the plan. Then it also has what the plan does not hold.
-func (d *Directory) samePlace(ctx context.Context, planned, now settings) bool {
-	if now.driver.Name != planned.driver.Name || d.Planned.Place == "" {
+// samePlace reports whether init has set up the place of the plan. Then its record also has the settings that the plan
+// omits.
+func (b *planBackend) samePlace(ctx context.Context, planned, now settings) bool {
+	if now.driver.Name != planned.driver.Name || b.plan.Place == "" {
 		return false
 	}
-	st, err := d.bare(ctx, now)
-	return err == nil && (&Opened{Store: st}).Place(d.Env.Selected()) == d.Planned.Place
-}
-
-// Lacking names the settings that a saved plan does not hold, and that nothing else has set.
-func (d *Directory) Lacking() []string { return d.lacking }
-
-// rememberedQuietly returns the settings that init has set up. Errors are not reported, because a plan does not depend on them.
-func (d *Directory) rememberedQuietly() (settings, bool) {
-	bag := d.Env.Bag
-	defer func() { d.Env.Bag = bag }()
-	d.Env.Bag = &diag.Bag{}
-	was, ok := d.remembered()
-	if !ok || was == nil {
-		return settings{}, false
-	}
-	return d.settingsOf(was)
+	st, err := b.opener.clients.open(ctx, now)
+	return err == nil && placeDigest(st, b.opener.env.Selected()) == b.plan.Place
 }
 
 // agrees reports whether two settings of one kind of store are the same, apart from some of them.
@@ -120,7 +114,7 @@ func (s settings) agrees(other settings, but []string) bool {
 	if s.driver.Name != other.driver.Name {
 		return false
 	}
-	x, y := s.kept().AsValueMap(), other.kept().AsValueMap()
+	x, y := s.recorded().AsValueMap(), other.recorded().AsValueMap()
 	for name, v := range x {
 		if !slices.Contains(but, name) && !v.RawEquals(y[name]) {
 			return false
@@ -129,35 +123,36 @@ func (s settings) agrees(other settings, but []string) bool {
 	return true
 }
 
-// take returns the settings with one of another.
-func (s settings) take(name string, from settings) settings {
+// withSetting returns the settings with one of another.
+func (s settings) withSetting(name string, from settings) settings {
 	attrs := s.config.AsValueMap()
 	attrs[name] = from.config.GetAttr(name)
 	s.config = cty.ObjectVal(attrs)
 	return s
 }
 
-// movedTo reports whether the state of the plan is in another place by now, and not behind the one in the place of the plan.
-func (d *Directory) movedTo(ctx context.Context, planned, now settings) bool {
-	there, ok := d.peek(ctx, now)
-	if !ok || there.Lineage != d.Planned.Lineage {
+// movedTo reports whether the state of the plan is in another place by now, and not behind the one in the place of the
+// plan.
+func (b *planBackend) movedTo(ctx context.Context, planned, now settings) bool {
+	existing, ok := b.peek(ctx, now)
+	if !ok || existing.Lineage != b.plan.Lineage {
 		return false
 	}
-	here, ok := d.peek(ctx, planned)
-	return !ok || here.Lineage != there.Lineage || here.Serial <= there.Serial
+	here, ok := b.peek(ctx, planned)
+	return !ok || here.Lineage != existing.Lineage || here.Serial <= existing.Serial
 }
 
 // peek reads a state if it can be read. Why it cannot is not reported.
-func (d *Directory) peek(ctx context.Context, s settings) (*state.Snapshot, bool) {
-	st, err := d.bare(ctx, s)
+func (b *planBackend) peek(ctx context.Context, s settings) (*state.Snapshot, bool) {
+	st, err := b.opener.clients.open(ctx, s)
 	if err != nil {
 		return nil, false
 	}
 	var ok bool
-	if st, ok = d.sealed(st); !ok {
+	if st, ok = b.opener.encrypted(st); !ok {
 		return nil, false
 	}
-	data, v, err := st.Get(ctx, d.Env.Selected())
+	data, v, err := st.Get(ctx, b.opener.env.Selected())
 	if err != nil || v == store.Version("") || len(data) == 0 {
 		return nil, false
 	}

@@ -1,5 +1,5 @@
-// Package bucket lets objects in S3, in stores that speak its protocol, and in Google Cloud Storage be downloaded with
-// what the user's own programs of these clouds know: their environment variables, files and services of the machine.
+// Package bucket prepares downloads of objects in S3, in stores with its protocol, and in Google Cloud Storage. It uses
+// the same credentials as the clouds' programs: environment variables, files and services of the machine.
 package bucket
 
 import (
@@ -22,24 +22,29 @@ import (
 	"golang.org/x/oauth2/google"
 )
 
-// Object is where an object is, and how to sign requests for it.
+// Object is the address of an object, with a function that signs requests for it.
 type Object struct {
-	URL *url.URL // to ask for it
-	// Authorize signs a request for the object. It lets a request pass that goes elsewhere, and one for which the user
-	// has no credentials: others may be allowed to read it.
+	URL *url.URL // for the request
+	// Authorize signs a request for the object. It does not sign requests to other hosts. Without credentials, it
+	// leaves the request unsigned, because the object may be public.
 	Authorize func(context.Context, *http.Request) error
 }
 
-// Access is what the objects of a command are asked for with.
+// Access is the access to objects for a command.
 type Access struct {
 	Getenv  func(string) string
-	Learned func(secret, host string) // each secret before it is used; nil: nothing
+	Learned func(secret, host string) // is called for each secret before its use; may be nil
 }
 
-// S3 reads the address of an object in S3 as Terraform and OpenTofu do: https://s3.amazonaws.com/BUCKET/KEY,
-// https://s3-REGION.…, https://s3.REGION.…, https://BUCKET.s3.…, or that of another store, whose region is the
-// parameter region. The parameter version is that of the object; aws_profile names credentials, and
-// aws_access_key_id, aws_access_key_secret and aws_access_token are them.
+// S3 parses the address of an object in S3, like Terraform and OpenTofu. Addresses are:
+//
+//   - https://s3.amazonaws.com/BUCKET/KEY
+//   - https://s3-REGION.… and https://s3.REGION.…
+//   - https://BUCKET.s3.…
+//   - an address of another store, with its region in the parameter region
+//
+// The parameter version is the version of the object. The parameter aws_profile names credentials. The parameters
+// aws_access_key_id, aws_access_key_secret and aws_access_token contain credentials.
 func (a *Access) S3(u *url.URL) (*Object, error) {
 	q := u.Query()
 	region := q.Get("region")
@@ -80,13 +85,13 @@ func (a *Access) S3(u *url.URL) (*Object, error) {
 	}}, nil
 }
 
-// IsAmazon reports whether an address is of S3 itself, and not of another store that speaks its protocol.
+// IsAmazon reports whether an address is in Amazon's S3, and not in another store with its protocol.
 func IsAmazon(u *url.URL) bool {
 	_, is := amazonRegion(u.Hostname())
 	return is
 }
 
-// amazonRegion is the region in the name of a host of S3 itself, "" where it names none.
+// amazonRegion reports whether a host belongs to Amazon's S3, and returns the region in its name, or "".
 func amazonRegion(host string) (region string, is bool) {
 	m := amazonHost().FindStringSubmatch(host)
 	if m == nil {
@@ -95,12 +100,13 @@ func amazonRegion(host string) (region string, is bool) {
 	return m[1], true
 }
 
-// amazonHost matches the hosts of S3, and not those that users of other services of Amazon get. The region is the group.
+// amazonHost matches the hosts of Amazon's S3, but not hosts of other Amazon services, whose names users can choose.
+// The group is the region.
 var amazonHost = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[a-z0-9._-]+\.)?s3(?:-fips|-accelerate|-accesspoint|-accesspoint-fips)?(?:\.dualstack)?(?:[.-]([a-z]{2}(?:-[a-z]+)+-[0-9]+))?(?:\.vpce)?\.amazonaws\.com(?:\.cn)?$`)
 })
 
-// ambient are the credentials that the user has for Amazon's services, and the region: the one given, else the user's.
+// ambient returns the user's credentials for Amazon and the region. A given region takes precedence over the user's.
 func ambient(ctx context.Context, profile, region string) (aws.Credentials, string, error) {
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithSharedConfigProfile(profile))
 	if err != nil {
@@ -111,14 +117,14 @@ func ambient(ctx context.Context, profile, region string) (aws.Credentials, stri
 	}
 	keys, err := cfg.Credentials.Retrieve(ctx)
 	if err != nil && profile == "" {
-		return aws.Credentials{}, region, nil // there are none
+		return aws.Credentials{}, region, nil // the user has no credentials
 	}
 	return keys, region, err
 }
 
-// GCS reads the address of an object in Google Cloud Storage, https://www.googleapis.com/storage/v1/BUCKET/OBJECT. What
-// lets the user in is GOOGLE_OAUTH_ACCESS_TOKEN, or what gcloud and the libraries for it use. STORAGE_EMULATOR_HOST
-// is another server.
+// GCS parses the address of an object in Google Cloud Storage, https://www.googleapis.com/storage/v1/BUCKET/OBJECT. Its
+// credentials are GOOGLE_OAUTH_ACCESS_TOKEN, or the credentials of gcloud and the client libraries.
+// STORAGE_EMULATOR_HOST replaces the server.
 func (a *Access) GCS(u *url.URL) (*Object, error) {
 	rest, ok := strings.CutPrefix(u.Path, "/storage/v1/")
 	bucket, object, named := strings.Cut(rest, "/")
@@ -149,7 +155,7 @@ func (a *Access) GCS(u *url.URL) (*Object, error) {
 			if tokens == nil {
 				found, err := google.FindDefaultCredentials(context.WithoutCancel(ctx), "https://www.googleapis.com/auth/devstorage.read_only")
 				if err != nil {
-					return nil // there are none
+					return nil // the user has no credentials
 				}
 				tokens = found.TokenSource
 			}
@@ -176,7 +182,7 @@ func (a *Access) learn(host string, secrets ...string) {
 	}
 }
 
-// protected refuses to send what lets a user in where others could read it.
+// protected returns an error if credentials would be sent to another machine over an unencrypted connection.
 func protected(u *url.URL) error {
 	if host := u.Hostname(); u.Scheme == "https" || host == "localhost" || host == "127.0.0.1" || host == "::1" {
 		return nil

@@ -25,7 +25,7 @@ func TestAmazonRegion(t *testing.T) {
 	}
 }
 
-// What lets the user in goes to the server of the object alone, and is not sent in the clear.
+// Credentials are sent only to the server of the object, and only over encrypted connections.
 func TestSigned(t *testing.T) {
 	var learned []string
 	a := &Access{Getenv: func(name string) string {

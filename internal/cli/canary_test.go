@@ -16,13 +16,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Every script is a test of promise 1. Every secret that the playground hands out begins with a
-// canary, and so do those that scripts make up; when a script is over, no canary may be in any file
-// of its directory, nor in anything that any command of it has printed. The command
-// "keeps FILE..." names those files and directories that hold a secret on purpose.
+// Every script tests promise 1: nothing secret persists. Each secret that the playground provider returns begins with a
+// canary, and so do the secrets that scripts invent. After a script, no canary may be in any file of its directory, nor
+// in the output of any of its commands. The command "keeps FILE..." lists the files and directories that contain a
+// secret on purpose.
 
-// canaries are what secrets begin with: as they are, in hexadecimal digits, and in base64 at any alignment, once and
-// twice. A canary as it is has four hexadecimal digits after that.
+// canaries are the beginnings of secrets: as plain text, in hexadecimal digits, and in base64 once and twice, at any
+// alignment. Plain canaries are followed by four hexadecimal digits.
 var canaries = func() [][]byte {
 	out := []string{"canary-", fmt.Sprintf("%x", "canary-"), fmt.Sprintf("%X", "canary-")}
 	for _, once := range inBase64("canary-") {
@@ -35,7 +35,8 @@ var canaries = func() [][]byte {
 	return texts
 }()
 
-// inBase64 is what a text becomes in base64, without the digits that depend on what stands before or after it.
+// inBase64 returns the base64 forms of a text at each alignment, without the digits that depend on the bytes around the
+// text.
 func inBase64(text string) (out []string) {
 	for before := range 3 {
 		digits := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + text))
@@ -46,7 +47,7 @@ func inBase64(text string) (out []string) {
 
 var fourDigits = regexp.MustCompile(`^[0-9a-f]{4}`)
 
-// canariesIn finds them in a text. The programs of providers are large, so it looks for fixed texts.
+// canariesIn returns the canaries in a text. Provider programs are large, so it searches for fixed texts.
 func canariesIn(text []byte) (found [][]byte) {
 	for i, start := range canaries {
 		for rest := text; ; {
@@ -65,7 +66,7 @@ func canariesIn(text []byte) (found [][]byte) {
 
 const streams = ".streams"
 
-// recorded writes what goes to a standard stream into a file of the script as well.
+// recorded returns a writer that also appends the output of a standard stream to a file of the script.
 func recorded(to *os.File) io.Writer {
 	name := os.Getenv("SCRIPT_STREAMS")
 	if name == "" {
@@ -78,7 +79,7 @@ func recorded(to *os.File) io.Writer {
 	return io.MultiWriter(to, f)
 }
 
-// watch looks for canaries when a script is over.
+// watch searches the files of a script for canaries when the script ends.
 func watch(e *testscript.Env) {
 	kept := &[]string{}
 	e.Values["keeps"] = kept
@@ -102,7 +103,8 @@ func watch(e *testscript.Env) {
 	})
 }
 
-// inflated is a file with what is in it, if it is an archive, as saved plans are.
+// inflated returns the contents of a file. If the file is a zip archive, such as a saved plan, it appends the contents
+// of its members.
 func inflated(text []byte) []byte {
 	z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
 	if err != nil {
@@ -117,7 +119,7 @@ func inflated(text []byte) []byte {
 	return text
 }
 
-// plainCanaries are those that the files of a script hold from the start: they are no secrets.
+// plainCanaries returns the canaries in the files of a script at its start. They are not secret.
 func plainCanaries(dir string) [][]byte {
 	var out [][]byte
 	for _, path := range files(dir) {
@@ -138,13 +140,13 @@ func files(dir string) []string {
 	return out
 }
 
-// keeps is the command of that name.
+// keeps implements the script command keeps.
 func keeps(ts *testscript.TestScript, _ bool, args []string) {
 	kept := ts.Value("keeps").(*[]string)
 	*kept = append(*kept, args...)
 }
 
-// TestCanariesAreFound: what looks for secrets after each script finds them in each form.
+// TestCanariesAreFound checks that canariesIn finds secrets in each form.
 func TestCanariesAreFound(t *testing.T) {
 	const secret = "canary-0a1b"
 	b64 := base64.StdEncoding.EncodeToString

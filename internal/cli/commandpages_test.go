@@ -12,12 +12,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/manual"
 )
 
-// made is the part of a page about a command that is made from the table of commands. What stands below it is written by
-// hand, and run by TestGuide.
+// made matches the part of a page about a command that is generated from the table of commands. The text below it is
+// written by hand, and TestGuide runs its examples.
 var made = regexp.MustCompile(`(?s)^<!-- made from the table of commands: begin -->\n.*<!-- end -->\n`)
 
-// TestCommandPages: every command has a page in docs/commands, which says what help says, and is in the list of pages.
-// UPDATE_SCRIPTS=1 writes what help says into the pages, and begins those that are missing.
+// TestCommandPages checks that each command has a page in docs/commands with the text of its help, and is in the list
+// of pages. UPDATE_SCRIPTS=1 updates the help on the pages and creates missing pages.
 func TestCommandPages(t *testing.T) {
 	const dir = "../../docs/commands"
 	update := os.Getenv("UPDATE_SCRIPTS") != ""
@@ -66,10 +66,10 @@ func TestCommandPages(t *testing.T) {
 	}
 }
 
-// link is one to a file of the repository.
+// link matches a link to a file of the repository.
 var link = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 
-// TestLinks: what pages of the documentation link to is there.
+// TestLinks checks that the files to which the documentation links exist.
 func TestLinks(t *testing.T) {
 	var pages []string
 	for _, pattern := range []string{"../../*.md", "../../docs/*.md", "../../docs/*/*.md"} {

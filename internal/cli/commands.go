@@ -13,22 +13,22 @@ import (
 
 var helpCommand = &base.Command{
 	Name: "help", Args: "[command]", Short: "Show this help output, or the help for a specified subcommand", Hidden: true, Counts: true,
-	Long: "Shows what a command does and which options it takes.",
+	Long: "Shows the description and the options of a command.",
 }
 
-// aliases are other names of commands.
+// aliases maps alternative names to commands.
 var aliases = map[string]string{
 	"state ls": "state list", "state move": "state mv", "state remove": "state rm",
 	"env": "workspace", "env show": "workspace show",
 	"env list": "workspace list", "env new": "workspace new", "env select": "workspace select", "env delete": "workspace delete",
 }
 
-// gone are commands that Terraform and OpenTofu have had, with what they say about them.
-var gone = map[string]string{
-	"push": "It pushed a configuration to a service that has reached its end of life. Use the API of the service that has taken its place.",
+// removedPages maps commands of earlier versions of Terraform and OpenTofu to the explanation that these print.
+var removedPages = map[string]string{
+	"push": "Its service, Atlas, no longer exists. Use the API of HCP Terraform instead.",
 }
 
-// GlobalOptions stand before the command.
+// GlobalOptions returns the options before the command.
 func GlobalOptions() []base.Option {
 	return []base.Option{
 		{Name: "-chdir", Value: "DIR", Text: "Switch to a different working directory before executing the given subcommand."},
@@ -37,7 +37,7 @@ func GlobalOptions() []base.Option {
 	}
 }
 
-// Manual describes all commands that help lists, in that order.
+// Manual describes all commands that help lists, in the same order.
 func Manual() []base.About {
 	var out []base.About
 	for _, cmd := range commands() {
@@ -49,10 +49,10 @@ func Manual() []base.About {
 	return out
 }
 
-// Release is the product's own version.
+// Release returns the version of the product.
 func Release() string { return base.Release }
 
-// commands are all commands, in the order in which help lists them.
+// commands returns all commands, in the order of the help.
 func commands() []*base.Command {
 	return []*base.Command{
 		initcmd.Init, devcmd.Validate, runcmd.Plan, runcmd.Apply, runcmd.Destroy,

@@ -13,38 +13,38 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/devcmd"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/cli/workspacecmd"
 )
 
-// complete answers a shell that asks, through COMP_LINE and COMP_POINT, how the last word of a line
-// may go on: commands, options, their values, and names of workspaces, objects, variables and outputs, one on a line. No answer leaves
-// it to the shell, which offers files.
+// complete prints the completions of the last word of a command line. A shell passes the line in COMP_LINE and
+// COMP_POINT. Completions are commands, options, their values, and names of workspaces, objects, variables and outputs,
+// one per line. Without output, the shell completes file names.
 func complete(e *Env) {
-	e.Stderr = io.Discard            // a shell would write it into the line
-	defer func() { _ = recover() }() // of what is broken no word is offered
+	e.Stderr = io.Discard            // the shell would insert it into the line
+	defer func() { _ = recover() }() // after a panic, offer nothing
 	line := e.Getenv("COMP_LINE")
 	if n, err := strconv.Atoi(e.Getenv("COMP_POINT")); err == nil && n >= 0 && n < len(line) {
 		line = line[:n]
 	}
 	if filepath.Separator == '\\' {
-		line = strings.ReplaceAll(line, `\`, `\\`) // it is no escape there
+		line = strings.ReplaceAll(line, `\`, `\\`) // a backslash is not an escape character there
 	}
 	words, last := scanShell(line)
-	if len(words) == 0 { // of the program's own name nothing is known
+	if len(words) == 0 { // there are no completions for the program's name
 		return
 	}
 	word := last.text
 	option, value, assigns := strings.Cut(word, "=")
 	if assigns = assigns && strings.HasPrefix(word, "-"); assigns {
-		word = value // which is what the shell takes for the word
+		word = value // the shell completes only the value
 		last.from = max(last.from-len(option)-1, 0)
 	} else {
 		option = ""
 	}
-	bash := e.Getenv("COMP_TYPE") != "" // other shells quote what they put into a line
+	bash := e.Getenv("COMP_TYPE") != "" // other shells quote the words themselves
 	for _, c := range candidates(e, words[1:], option) {
-		if word == "" && strings.HasPrefix(c, "-") { // options are offered once one is begun
+		if word == "" && strings.HasPrefix(c, "-") { // offer options only after a hyphen
 			continue
 		}
 		if strings.HasPrefix(c, word) || strings.HasPrefix(c, "-") && strings.HasPrefix("-"+c, word) {
@@ -56,7 +56,7 @@ func complete(e *Env) {
 	}
 }
 
-// candidates are the words that may follow others; with an option, its values.
+// candidates returns the words that may follow others. If option is not "", it returns the values of that option.
 func candidates(e *Env, before []string, option string) []string {
 	for len(before) > 0 && strings.HasPrefix(before[0], "-") { // global options
 		if dir, ok := strings.CutPrefix(before[0], "-chdir="); ok {
@@ -96,11 +96,11 @@ func candidates(e *Env, before []string, option string) []string {
 	case "completion":
 		out = devcmd.Shells()
 	case "state show", "state rm", "state mv", "state list", "taint", "untaint":
-		out = project.ReadNames(c).Instances
+		out = readNames(c).Instances
 	case "import":
-		out = project.ReadNames(c).Addresses
+		out = readNames(c).Addresses
 	case "output":
-		out = project.ReadNames(c).Outputs
+		out = readNames(c).Outputs
 	}
 	if len(rest) == 0 {
 		out = append(out, commandsAfter(cmd.Name+" ")...)
@@ -109,10 +109,10 @@ func candidates(e *Env, before []string, option string) []string {
 	return out
 }
 
-// globalOptions are those before the command.
+// globalOptions are the options before the command.
 var globalOptions = []string{"-chdir=", "-help", "-install-autocomplete", "-uninstall-autocomplete", "-version"}
 
-// commandsAfter are the next words of the commands whose names begin so.
+// commandsAfter returns the next words of the commands that begin with a prefix.
 func commandsAfter(prefix string) []string {
 	var out []string
 	for _, c := range commands() {
@@ -125,8 +125,8 @@ func commandsAfter(prefix string) []string {
 	return slices.Compact(out)
 }
 
-// flagValues are the values that an option may have, none if they are not known, and whether the value may
-// stand apart from the option, as the next word.
+// flagValues returns the values of an option, or nil if they are unknown. apart reports whether the value may be the
+// next word on the line.
 func flagValues(c *base.Call, f *flag.Flag) (values []string, apart bool) {
 	if f == nil {
 		return nil, false
@@ -138,16 +138,16 @@ func flagValues(c *base.Call, f *flag.Flag) (values []string, apart bool) {
 	case "type":
 		return devcmd.GraphTypes, true
 	case "deprecation":
-		return project.Deprecations, true
+		return workdir.Deprecations, true
 	case "lockfile":
 		return []string{"readonly"}, true
 	case "format":
 		return []string{"dot", "mermaid"}, true
 	case "target", "exclude", "replace":
-		return project.ReadNames(c).Addresses, true
+		return readNames(c).Addresses, true
 	case "var":
 		var out []string
-		for _, name := range project.ReadNames(c).Variables {
+		for _, name := range readNames(c).Variables {
 			out = append(out, name+"=")
 		}
 		return out, true
@@ -155,8 +155,7 @@ func flagValues(c *base.Call, f *flag.Flag) (values []string, apart bool) {
 	return nil, true
 }
 
-// autocomplete makes the shells whose settings are in the home directory ask for completions, or no
-// longer.
+// autocomplete adds the completion command to the shell settings in the home directory, or removes it.
 func autocomplete(e *Env, install bool) int {
 	program, err := os.Executable()
 	if err != nil {
@@ -164,7 +163,7 @@ func autocomplete(e *Env, install bool) int {
 		return base.ExitError
 	}
 	_, name := e.Names()
-	line := fmt.Sprintf("complete -o default -C %s %s\n", quoteShell(quoteShell(program)), name) // a shell reads it twice
+	line := fmt.Sprintf("complete -o default -C %s %s\n", quoteShell(quoteShell(program)), name) // the shell parses it twice
 	home, found := e.Getenv("HOME"), false
 	for _, rc := range []struct{ file, text string }{
 		{".bashrc", line},
@@ -181,18 +180,18 @@ func autocomplete(e *Env, install bool) int {
 			want = strings.TrimSuffix(want, "\n") + "\n" + rc.text
 		}
 		if want == string(have) {
-			fmt.Fprintf(e.Stdout, "%s stays as it is.\n", path)
+			fmt.Fprintf(e.Stdout, "%s is unchanged.\n", path)
 			continue
 		}
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			_ = os.WriteFile(path, have, 0o644) // on a full disk there is the room that it had
+			_ = os.WriteFile(path, have, 0o644) // on a full disk, the old content fits in its old space
 			fmt.Fprintf(e.Stderr, "Error: %s.\n", err)
 			return base.ExitError
 		}
-		fmt.Fprintf(e.Stdout, "%s was changed. New shells know it.\n", path)
+		fmt.Fprintf(e.Stdout, "%s was changed. Start a new shell to use it.\n", path)
 	}
 	if !found {
-		fmt.Fprintf(e.Stderr, "Error: there is no .bashrc and no .zshrc in the home directory. The line to put where a shell reads its settings is:\n  %s", line)
+		fmt.Fprintf(e.Stderr, "Error: the home directory has no .bashrc and no .zshrc. Add this line to the startup file of your shell:\n  %s", line)
 		return base.ExitError
 	}
 	return base.ExitOK

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestConsoleInterrupted asks a console to end while it evaluates what takes very long, and while it
-// waits for more. It does so at once: there is nothing to be put right.
+// TestConsoleInterrupted interrupts a console during a long evaluation and while it waits for input. It must end at
+// once, because there is nothing to clean up.
 func TestConsoleInterrupted(t *testing.T) {
 	for name, expression := range map[string]string{
 		"evaluating": "[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : 1 if false]]]\n",
@@ -47,10 +47,10 @@ resource "terraform_data" "b" {
 					t.Fatal(err)
 				}
 				defer cmd.Process.Kill()
-				if _, err := bufio.NewReader(warnings).ReadString('\n'); err != nil { // before anything is read
+				if _, err := bufio.NewReader(warnings).ReadString('\n'); err != nil { // printed before the console reads input
 					t.Fatal(err)
 				}
-				if expression != "" { // reading goes on until the end of what is piped
+				if expression != "" { // the console reads until the end of piped input
 					io.WriteString(in, "6 * 7\n"+expression)
 					in.Close()
 					if line, err := bufio.NewReader(out).ReadString('\n'); line != "42\n" {

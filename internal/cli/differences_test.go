@@ -1,14 +1,17 @@
 package cli_test
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// peerDiffers is the line of a script that says why Terraform, which has the feature too, does not
-// pass it. docs/differences.md lists them.
+// peerDiffers begins the line of a script that explains why Terraform does not pass it although it has the feature.
+// docs/differences-by-test.md lists these lines.
 const peerDiffers = "# Terraform differs: "
 
 const (
@@ -16,10 +19,9 @@ const (
 	endScripts   = "<!-- made by internal/cli/differences_test.go from the scripts: end -->\n"
 )
 
-// TestDifferences holds the list in docs/differences.md against the scripts. UPDATE_SCRIPTS writes
-// it anew.
+// TestDifferences compares the list in docs/differences-by-test.md with the scripts. UPDATE_SCRIPTS writes the list.
 func TestDifferences(t *testing.T) {
-	const name = "../../docs/differences.md"
+	const name = "../../docs/differences-by-test.md"
 	doc, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +43,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// scriptDifferences is a table of reasons with the scripts that show each.
+// scriptDifferences returns a table of the reasons, with the scripts that show each.
 func scriptDifferences(t *testing.T) string {
 	t.Helper()
 	by := map[string][]string{}
@@ -63,4 +65,62 @@ func scriptDifferences(t *testing.T) string {
 		out += "| " + r + " | " + strings.Join(by[r], ", ") + " |\n"
 	}
 	return out
+}
+
+// TestDifferencesNameTests checks docs/differences.md: each row has four columns, and the last column names existing
+// tests. The first chapter has at most 25 rows, because everybody reads it.
+func TestDifferencesNameTests(t *testing.T) {
+	text, err := os.ReadFile("../../docs/differences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{"test/combine": true, "test/sdk": true}
+	for _, script := range scripts(t) {
+		known[script.folder+"/"+script.name] = true
+	}
+	function := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+	for _, dir := range []string{"../../internal", "../../test"} {
+		err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(name)
+			place := strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(filepath.Dir(name)), "../../"), "internal/")
+			for _, m := range function.FindAllSubmatch(source, -1) {
+				known[place+" "+string(m[1])] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	chapter, rows := "", map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			chapter = heading
+		}
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| you do |") {
+			continue
+		}
+		rows[chapter]++
+		rows[""]++
+		cells := strings.Split(strings.Trim(line, "|"), " | ")
+		if len(cells) != 4 {
+			t.Errorf("%d columns, not 4: %s", len(cells), line)
+			continue
+		}
+		for name := range strings.SplitSeq(cells[3], ",") {
+			if name = strings.Trim(strings.TrimSpace(name), "`"); !known[name] {
+				t.Errorf("no test has the name %q: %s", name, line)
+			}
+		}
+	}
+	if n := rows["The differences that you will meet"]; n == 0 || n > 25 {
+		t.Errorf("the first chapter has %d rows", n)
+	}
+	if rows[""] > 250 {
+		t.Errorf("%d rows", rows[""])
+	}
 }

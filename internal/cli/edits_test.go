@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// A draft is a random configuration of terraform_data resources, and what becomes of it by an edit:
-// for TestEditsBesidePeer.
+// A draft is a random configuration of terraform_data resources and an edit of it, for TestEditsBesidePeer.
 type draft struct {
 	*rand.Rand
 	root, module []*part
 	call         repeat // of module m
-	called       string // its name, "" if there is none
+	called       string // the name of the module call, "" if it was removed
 	extra        []string
 	fresh        int
 }
@@ -25,14 +24,14 @@ type part struct {
 	first    bool // create_before_destroy
 	replace  int  // triggers_replace
 	input    int
-	uses     []string // what it refers to
+	uses     []string // references to other resources
 	trigger  string
 	declared bool
 }
 
-// repeat is count or for_each: the text of the argument, and what it makes.
+// repeat is a count or for_each argument.
 type repeat struct {
-	count int // -1: none
+	count int // -1: no count
 	keys  []string
 }
 
@@ -48,7 +47,7 @@ func (r repeat) String() string {
 	return ""
 }
 
-// instances are the suffixes of its instances.
+// instances returns the suffixes of the instance addresses.
 func (r repeat) instances() []string {
 	var out []string
 	for i := range max(r.count, 0) {
@@ -83,7 +82,7 @@ func (d *draft) repeat() repeat {
 	return single
 }
 
-// newDraft is a first configuration.
+// newDraft returns the first configuration.
 func newDraft(seed uint64) *draft {
 	d := &draft{Rand: rand.New(rand.NewPCG(seed, 7)), call: single}
 	for range 2 + d.IntN(3) {
@@ -109,7 +108,7 @@ func (d *draft) part(before []*part) *part {
 	return p
 }
 
-// reference is an expression that uses a resource.
+// reference returns an expression that uses a resource.
 func (d *draft) reference(p *part) string {
 	at := "terraform_data." + p.name
 	switch {
@@ -121,7 +120,7 @@ func (d *draft) reference(p *part) string {
 	return at + ".id"
 }
 
-// edit changes the configuration as a user does who works on it, and adds blocks that say so.
+// edit changes the configuration as a user would, and adds moved, removed and import blocks for the changes.
 func (d *draft) edit() {
 	d.editParts(&d.root, "")
 	if d.called != "" {
@@ -173,7 +172,7 @@ func (d *draft) declared(list []*part) []*part {
 	return slices.DeleteFunc(slices.Clone(list), func(p *part) bool { return !p.declared })
 }
 
-// references makes the references of the parts right again, and adds new ones.
+// references removes the references to resources that no longer exist, and adds new references.
 func (d *draft) references(list []*part) {
 	for i, p := range list {
 		before := d.declared(list[:i])
@@ -236,7 +235,7 @@ func (d *draft) rerepeat(p *part, in string) {
 	}
 }
 
-// moveSome moves instances that there were to instances that there are.
+// moveSome adds moved blocks from some previous instances to current instances.
 func (d *draft) moveSome(from, to string, was, is repeat) {
 	left, there := was.instances(), is.instances()
 	d.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
@@ -268,7 +267,7 @@ func (d *draft) editCall() {
 	}
 }
 
-// anyMove is a moved block between two places of all that there are.
+// anyMove adds a moved block between two random addresses.
 func (d *draft) anyMove() {
 	var places []string
 	add := func(in string, list []*part) {
@@ -289,7 +288,7 @@ func (d *draft) anyMove() {
 	}
 }
 
-// write gives the files.
+// write returns the files of the configuration, by name.
 func (d *draft) write() map[string]string {
 	var b strings.Builder
 	for _, p := range d.declared(d.root) {

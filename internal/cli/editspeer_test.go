@@ -19,10 +19,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli"
 )
 
-// TestEditsBesidePeer makes random configurations with Terraform, edits them at random, with moved,
-// removed and import blocks, and holds what Lethe plans and does against what Terraform does. What
-// differs on purpose is recognised by rules (explained). LETHE_LONG takes 400 rounds, LETHE_EDITS
-// as many as it says, from LETHE_EDITS_FROM on.
+// TestEditsBesidePeer creates random configurations with Terraform and edits them at random, with moved, removed and
+// import blocks. It compares the plans and results of Lethe with the plans and results of Terraform. The functions
+// refusal, explain and explainTargets recognise the intended differences. LETHE_LONG runs 400 rounds. LETHE_EDITS sets
+// the number of rounds, and LETHE_EDITS_FROM the first seed.
 func TestEditsBesidePeer(t *testing.T) {
 	if _, err := exec.LookPath("terraform"); err != nil {
 		t.Skip("there is no terraform on PATH")
@@ -57,16 +57,16 @@ type editing struct {
 	flags []string
 }
 
-// outcome is what a program made of the edit.
+// outcome is the plan and the result of a program for an edit.
 type outcome struct {
 	code    int
 	text    string
-	warned  bool // of moves to places that are taken
+	warned  bool // that moves lead to existing objects
 	changes map[string]planned
 	final   map[string]string
 }
 
-// planned is a change as the JSON form of a plan has it.
+// planned is a change in the JSON form of a plan.
 type planned struct{ actions, reason, previous string }
 
 func (p planned) String() string { return strings.Join([]string{p.actions, p.reason, p.previous}, " ") }
@@ -86,7 +86,7 @@ func (e *editing) run(dir string) (class, diff string) {
 	}
 	e.put(theirs, second)
 	e.put(ours, second)
-	want, got := e.take(theirs, e.peer), e.take(ours, e.lethe)
+	want, got := e.apply(theirs, e.peer), e.apply(ours, e.lethe)
 	if class := refusal(want, got, e.flags); class != "" {
 		return class, ""
 	}
@@ -178,8 +178,8 @@ func (e *editing) lethe(dir string, args ...string) (int, string) {
 	return code, out.String()
 }
 
-// take plans and applies.
-func (e *editing) take(dir string, run func(string, ...string) (int, string)) *outcome {
+// apply plans and applies.
+func (e *editing) apply(dir string, run func(string, ...string) (int, string)) *outcome {
 	o := &outcome{changes: map[string]planned{}}
 	if o.code, o.text = run(dir, append([]string{"plan", "-no-color", "-out=p"}, e.flags...)...); o.code != 0 {
 		return o
@@ -213,7 +213,7 @@ func (e *editing) take(dir string, run func(string, ...string) (int, string)) *o
 	return o
 }
 
-// state lists what the state has, by address.
+// state returns the objects in the state, by address.
 func (e *editing) state(dir string) map[string]string {
 	text, err := os.ReadFile(filepath.Join(dir, "terraform.tfstate"))
 	if err != nil {
@@ -241,25 +241,25 @@ func (e *editing) state(dir string) map[string]string {
 	return out
 }
 
-// refusal names why one of them refuses on purpose what the other does.
+// refusal returns the reason if one program rejects on purpose an edit that the other accepts, and "" otherwise.
 func refusal(want, got *outcome, flags []string) string {
-	says := func(o *outcome, text string) bool { return o.code != 0 && strings.Contains(o.text, text) }
+	reports := func(o *outcome, text string) bool { return o.code != 0 && strings.Contains(o.text, text) }
 	switch {
-	case says(want, "Error: Cycle"):
+	case reports(want, "Error: Cycle"):
 		return "a cycle there"
-	case says(want, "Error: Self reference: ") && got.code == 0:
+	case reports(want, "Error: Self reference: ") && got.code == 0:
 		return "a move to what the object depends on"
-	case says(want, "Error: no change found for"):
+	case reports(want, "Error: no change found for"):
 		return "a trigger without instances"
-	case says(want, "Moved object still exists") && slices.Contains(flags, "-destroy") && got.code == 0:
+	case reports(want, "Moved object still exists") && slices.Contains(flags, "-destroy") && got.code == 0:
 		return "a destruction with wrong moves"
-	case says(got, "Objects were forgotten, not destroyed") && slices.Contains(flags, "-destroy"):
+	case reports(got, "Objects were forgotten, not destroyed") && slices.Contains(flags, "-destroy"):
 		return "a destruction that forgets"
 	case want.warned && !got.warned:
 		return "a move to where other things are"
-	case says(want, "Cannot apply non-applyable plan") && got.code == 0:
+	case reports(want, "Cannot apply non-applyable plan") && got.code == 0:
 		return "a refresh-only plan without changes"
-	case says(want, "Moved resource instances excluded by targeting") && got.code == 0:
+	case reports(want, "Moved resource instances excluded by targeting") && got.code == 0:
 		return "targets of the old place"
 	}
 	return ""
@@ -278,7 +278,7 @@ func (d *draft) unsaid(at string) bool {
 	})
 }
 
-// explain takes out of both what differs on purpose.
+// explain removes the intended differences from both outcomes.
 func explain(want, got *outcome, d *draft) {
 	for at, w := range maps.Clone(want.changes) {
 		g := got.changes[at]
@@ -294,14 +294,14 @@ func explain(want, got *outcome, d *draft) {
 			delete(got.changes, counterpart(at))
 			continue
 		case w.reason == "delete_because_wrong_repetition" && g == planned{} && got.changes[counterpart(at)].previous != "":
-			delete(want.changes, at) // count makes it move here, also after a moved block
+			delete(want.changes, at) // count causes the move here, also after a moved block
 			delete(want.changes, counterpart(at))
 			delete(got.changes, counterpart(at))
 			continue
 		}
 		want.changes[at] = w
 	}
-	for at, w := range maps.Clone(want.final) { // the same move, where nothing is planned: with -refresh-only
+	for at, w := range maps.Clone(want.final) { // the same move with -refresh-only, which plans nothing
 		whole, alone := strings.CutSuffix(at, "<nil> false")
 		first, name := whole+"0 false", whole[strings.LastIndex(whole, "."):]
 		named := slices.ContainsFunc(d.extra, func(block string) bool {
@@ -314,8 +314,8 @@ func explain(want, got *outcome, d *draft) {
 	}
 }
 
-// explainTargets takes out what differs on purpose with -target: that what is replaced is created first where something
-// create-first depends on it that is left out, and that what is planned to be destroyed is destroyed.
+// explainTargets removes the intended differences with -target. Lethe creates a replacement first if an excluded
+// dependent object uses create_before_destroy. It also destroys every object that the plan destroys.
 func explainTargets(want, got *outcome) {
 	for at, g := range got.changes {
 		if w := want.changes[at]; g.actions == "create,delete" && w.actions == "delete,create" && g.reason == w.reason {
@@ -332,7 +332,7 @@ func explainTargets(want, got *outcome) {
 	})
 }
 
-// counterpart is the only instance of what has one without count, and the other way round.
+// counterpart returns the address that an only instance has after count was added or removed.
 func counterpart(at string) string {
 	if only, ok := strings.CutSuffix(at, "[0]"); ok {
 		return only

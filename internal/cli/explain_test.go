@@ -18,9 +18,9 @@ import (
 
 var updatePages = flag.Bool("update-pages", false, "write the messages of the pages about codes anew")
 
-// TestPages makes the mistakes that the pages about codes show, and mends them: each mistake gives
-// the message on the page, word for word, and its mending does not. So each diagnostic with a code
-// is shown by a test, or its page says why it cannot be.
+// TestPages runs the examples on the pages about diagnostic codes. Each mistake must print the message on the page,
+// word for word, and its correction must not. So each diagnostic with a code is shown by a test, unless its page
+// explains why it cannot be.
 func TestPages(t *testing.T) {
 	for _, p := range code.All() {
 		t.Run(p.Code, func(t *testing.T) {
@@ -66,7 +66,7 @@ func testPage(t *testing.T, p *code.Page) {
 			if !*updatePages {
 				t.Errorf("the message is now:\n%s\n\non the page:\n%s", message, e.message)
 			}
-			text = e.say(text, message)
+			text = e.addMessage(text, message)
 		}
 	}
 	for _, title := range p.Titles {
@@ -100,13 +100,13 @@ func writePage(t *testing.T, p *code.Page, text []string) {
 	}
 }
 
-// example is a mistake, or how it is mended.
+// example is a mistake or its correction.
 type example struct {
 	mending  bool
 	files    map[string]string
-	commands []string // the last one gives the message
+	commands []string // the last one prints the message
 	message  string
-	heading  string // the heading line above it, and which of those with this text it is
+	heading  string // the heading line above the example; nth counts equal heading lines
 	nth      int
 }
 
@@ -120,7 +120,7 @@ func examples(lines []string) []*example {
 		rest, isFence := strings.CutPrefix(l, "```")
 		switch {
 		case info == "" && strings.HasPrefix(l, "## "):
-			out = append(out, &example{mending: strings.HasPrefix(l, "## Mend"), files: map[string]string{}, heading: l, nth: counts[l]})
+			out = append(out, &example{mending: strings.HasPrefix(l, "## Correct"), files: map[string]string{}, heading: l, nth: counts[l]})
 			counts[l]++
 		case info == "" && isFence:
 			info, fence = rest, nil
@@ -170,8 +170,8 @@ func (e *example) needsProviders() bool {
 	return false
 }
 
-// say puts the message into the page: into the last block of its section, or into a new one.
-func (e *example) say(lines []string, message string) []string {
+// addMessage puts the message into the page: into the last block of its section, or into a new one.
+func (e *example) addMessage(lines []string, message string) []string {
 	at, n := -1, 0
 	for i, l := range lines {
 		if l == e.heading {
@@ -206,8 +206,8 @@ func (e *example) say(lines []string, message string) []string {
 
 var box = regexp.MustCompile(`(?m)^╷\n((?:│.*\n)*)╵$`)
 
-// boxesOf finds the messages that the page is about, without their frames and codes, and the
-// page's titles that they have.
+// boxesOf returns the messages in out with the code of the page, without their frames and codes. titles are the titles
+// of the page that they have.
 func boxesOf(out string, p *code.Page) (boxes, titles []string) {
 	for _, m := range box.FindAllStringSubmatch(out, -1) {
 		var lines []string
@@ -229,7 +229,7 @@ func boxesOf(out string, p *code.Page) (boxes, titles []string) {
 	return boxes, titles
 }
 
-// run makes the files and gives the commands; the output of the last one is returned.
+// run creates the files, runs the commands, and returns the output of the last command.
 func (e *example) run(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -266,10 +266,10 @@ func (e *example) run(t *testing.T) string {
 	return identifiers.ReplaceAllString(out, "${1}0a868da9320f")
 }
 
-// identifiers are those that are made at random.
+// identifiers matches random identifiers.
 var identifiers = regexp.MustCompile(`(rogue-)[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// pageEnviron is an environment in which nothing is set but what a page needs.
+// pageEnviron returns an environment with only the variables that a page needs.
 func pageEnviron(t *testing.T, dir string, plugins bool) []string {
 	t.Helper()
 	env := []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + filepath.Join(dir, "rc")}
@@ -292,8 +292,8 @@ func pageEnviron(t *testing.T, dir string, plugins bool) []string {
 	return env
 }
 
-// command runs one line of a page: `[NAME=VALUE...] [echo TEXT |] lethe ARGS`, `echo TEXT > FILE`,
-// `rm FILE`, `mkdir DIR`.
+// command runs one line of a page: `[NAME=VALUE...] [echo TEXT |] lethe ARGS`, `echo TEXT > FILE`, `rm FILE`, `mkdir
+// DIR`.
 func command(t *testing.T, dir string, environ []string, line string) string {
 	t.Helper()
 	words := words(line)
@@ -335,7 +335,7 @@ func command(t *testing.T, dir string, environ []string, line string) string {
 	return out.String()
 }
 
-// words splits a line as a shell does that knows quotes only.
+// words splits a line like a shell. It supports quotes and no other syntax.
 func words(line string) []string {
 	var out []string
 	word, quote, in := "", rune(0), false

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// faults are what can go wrong at any point of a lease's life.
+// faults are the failures that each point of a lease's life is tested with.
 var faults = []struct {
 	name    string
-	signals []syscall.Signal // none: an error of the provider, or a condition that does not hold
+	signals []syscall.Signal // nil: an error of the provider, or a failed condition
 }{
 	{"error", nil},
 	{"interrupt", []syscall.Signal{syscall.SIGINT}},
@@ -21,14 +21,14 @@ var faults = []struct {
 	{"SIGHUP", []syscall.Signal{syscall.SIGHUP}},
 }
 
-// points are those of a lease's life, each with the line of the call log that says that it is
-// reached, and with what makes it go wrong by itself.
+// points are points in the life of a lease. words are in the line of the call log that shows that the point is reached.
+// error are settings that cause a failure at the point.
 var points = []struct {
 	name   string
 	words  []string
 	error  string // lines of the configuration
-	opened int    // after such an error
-	left   bool   // it stays open then
+	opened int    // number of opened leases after such an error
+	left   bool   // the lease stays open then
 }{
 	{"before open", []string{"ApplyResourceChange", `"key":"first"`, `"phase":"begin"`}, "first_fails = \"create\"", 0, false},
 	{"during open", []string{"OpenEphemeralResource", `"phase":"begin"`}, "lease_fails = \"open-after\"", 1, false},
@@ -38,10 +38,9 @@ var points = []struct {
 	{"during close", []string{"CloseEphemeralResource", `"phase":"begin"`}, "lease_fails = \"close\"", 1, true},
 }
 
-// TestFaultsCloseLeases lets everything go wrong at every point: by errors, and by every signal that
-// asks the program to end, once and twice. Each lease that was opened is closed, or listed with its address,
-// its provider and the reason; the exit code is 1, unless everything was done. (What a panic of our own leaves is tested in
-// package engine.)
+// TestFaultsCloseLeases causes every failure at every point: errors, and each signal that asks the program to end, once
+// and twice. Each opened lease must be closed, or be listed with its address, its provider and the reason. The exit
+// code must be 1, unless the run was completed. Package engine tests panics.
 func TestFaultsCloseLeases(t *testing.T) {
 	config := `
 variable "first_fails" { default = null }
@@ -96,7 +95,7 @@ resource "playground_secret" "a" {
 				}
 				code, out := s.wait()
 				want := 1
-				// The second interrupt leaves a command three seconds, also where all but its end is done.
+				// The second interrupt leaves a command three seconds, even if only its end remains to be done.
 				cut := len(fault.signals) == 2 && code == 1 && time.Since(began) >= 3*time.Second
 				if strings.Contains(out, "Apply complete!") && !cut { // the interrupt came too late to stop anything
 					want = 0
@@ -114,7 +113,7 @@ resource "playground_secret" "a" {
 					t.Errorf("%d leases are left open:\n%s", len(left), out)
 				}
 				opened, closed := p.count("OpenEphemeralResource", `"end"`), p.count("CloseEphemeralResource", `"end"`)
-				if fault.signals != nil { // two interrupts end an opening, which is no lease then
+				if fault.signals != nil { // two interrupts end the opening, so no lease exists
 					opened -= p.count("OpenEphemeralResource", `"end"`, `"errors"`)
 				}
 				if opened != closed && len(left) == 0 || fault.signals == nil && opened != point.opened {
@@ -126,8 +125,8 @@ resource "playground_secret" "a" {
 	}
 }
 
-// TestThirdInterruptNamesWhatIsLeft ends the program at once, and it says what it leaves behind: the keeper, if there is
-// one, closes what is open.
+// TestThirdInterruptNamesWhatIsLeft checks that the third interrupt ends the program at once, and that the program
+// lists the open leases. The keeper closes them, if it runs.
 func TestThirdInterruptNamesWhatIsLeft(t *testing.T) {
 	for _, keeper := range []string{"on", "off"} {
 		t.Run(keeper, func(t *testing.T) {
@@ -156,7 +155,7 @@ resource "rogue_thing" "a" {
 	}
 	code, out := s.wait()
 	left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases"))
-	if code != 1 || strings.Contains(out, "Left open: ephemeral.playground_lease.l") != (keeper == "off") || (len(left) > 0) != (keeper == "off") || !strings.Contains(out, "Unknown outcome: Lethe did not wait until the provider was done with rogue_thing.a") {
+	if code != 1 || strings.Contains(out, "Left open: ephemeral.playground_lease.l") != (keeper == "off") || (len(left) > 0) != (keeper == "off") || !strings.Contains(out, "Unknown outcome: Lethe did not wait for the provider to finish with rogue_thing.a") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	p.forgotten(out)
@@ -165,7 +164,8 @@ resource "rogue_thing" "a" {
 	}
 }
 
-// TestThirdInterruptNamesOpenings does so for what was being opened: it is not known whether it is.
+// TestThirdInterruptNamesOpenings checks that the program also lists a lease that it was opening: nobody knows whether
+// it is open.
 func TestThirdInterruptNamesOpenings(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, `
@@ -202,7 +202,7 @@ provider "playground" {
 }
 `
 
-// TestNothingIsOpenWhileAsking looks while the program waits for approval.
+// TestNothingIsOpenWhileAsking checks that no lease is open while the program waits for approval.
 func TestNothingIsOpenWhileAsking(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, throughLease+`
@@ -234,8 +234,8 @@ resource "playground_thing" "a" {
 	p.forgotten(out)
 }
 
-// TestInterruptStopsProviders: the first interrupt ends what providers do, also through a process that
-// holds a lease, which closes it afterwards.
+// TestInterruptStopsProviders checks that the first interrupt stops the calls of providers. This includes a provider
+// process that holds a lease; it closes the lease afterwards.
 func TestInterruptStopsProviders(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, throughLease+`

@@ -8,10 +8,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 )
 
-// Env is what the program sees of the world.
+// Env is the environment of the program.
 type Env = base.Env
 
-// global handles what stands before the command: -chdir, -help, -version.
+// global handles the options before the command: -chdir, -help, -version. It returns the remaining arguments, or false
+// after an error.
 func global(e *Env) ([]string, bool) {
 	args := e.Args
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -22,8 +23,8 @@ func global(e *Env) ([]string, bool) {
 		case name == "-version" || name == "-v":
 			return append([]string{"version"}, args[1:]...), true
 		case name == "-json" && len(args) > 1 && slices.Contains([]string{"version", "v"}, strings.TrimLeft(args[1], "-")):
-			return []string{"version", "-json"}, true // as Terraform and OpenTofu take it
-		case name == "-chdir" || name == "-chdir=": // an empty one is a variable that was not set
+			return []string{"version", "-json"}, true // like Terraform and OpenTofu
+		case name == "-chdir" || name == "-chdir=": // an empty value probably comes from an unset variable
 			fmt.Fprintln(e.Stderr, "Error: -chdir needs a directory, as in -chdir=DIR.")
 			return nil, false
 		case strings.HasPrefix(name, "-chdir="):
@@ -33,14 +34,15 @@ func global(e *Env) ([]string, bool) {
 			args = args[1:]
 		default:
 			option, _, _ := strings.Cut(name, "=")
-			fmt.Fprintf(e.Stderr, "Error: %s is not a global option.%s Options of a command stand after its name.\n", args[0], base.MeantOption(option, []string{"-chdir", "-help", "-version"}))
+			fmt.Fprintf(e.Stderr, "Error: %s is not a global option.%s Write options of a command after its name.\n", args[0], base.MeantOption(option, []string{"-chdir", "-help", "-version"}))
 			return nil, false
 		}
 	}
 	return args, true
 }
 
-// find looks for the longest command name that the arguments begin with.
+// find returns the command with the longest name at the beginning of the arguments, and the other arguments. It returns
+// nil for an unknown command.
 func find(args []string) (*base.Command, []string) {
 	for n := min(2, len(args)); n > 0; n-- {
 		name := strings.Join(args[:n], " ")
@@ -61,12 +63,12 @@ func wantsHelp(arg string) bool {
 	return name != arg && (name == "help" || name == "h")
 }
 
-// withDefaults puts TF_CLI_ARGS and TF_CLI_ARGS_<command> before the arguments.
+// withDefaults inserts the arguments of TF_CLI_ARGS and TF_CLI_ARGS_<command> before the arguments.
 func withDefaults(e *Env, cmd *base.Command, args []string) ([]string, error) {
 	for _, name := range []string{"TF_CLI_ARGS_" + strings.ReplaceAll(cmd.Name, " ", "_"), "TF_CLI_ARGS"} {
 		extra, err := splitShell(e.Getenv(name))
 		if err != nil {
-			return nil, fmt.Errorf("the variable %s cannot be read as arguments: %w", name, err)
+			return nil, fmt.Errorf("the value of %s cannot be split into arguments: %w", name, err)
 		}
 		args = append(extra, args...)
 	}

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli"
-	"github.com/lethe-iac/lethe/internal/state/disk"
-	"github.com/lethe-iac/lethe/internal/state/disk/disktest"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/disk/disktest"
 )
 
-// site is a working directory, in which the program runs inside the test, on a disk of its own.
+// site is a working directory in which the program runs inside the test process, with a replaceable file system.
 type site struct {
 	*testing.T
 	dir, home string
@@ -37,7 +37,7 @@ func newSite(t *testing.T, config string) *site {
 	return s
 }
 
-// run runs a command and gives its exit code and all that it said. files may be nil.
+// run runs a command, and returns its exit code and its output. files may be nil.
 func (s *site) run(files disk.FS, args ...string) (int, string) {
 	var out bytes.Buffer
 	code := cli.Main(cli.Env{
@@ -56,7 +56,7 @@ func (s *site) must(args ...string) string {
 	return out
 }
 
-// read gives a file, "" if there is none.
+// read returns the contents of a file, and "" if the file does not exist.
 func (s *site) read(name string) string {
 	text, err := os.ReadFile(filepath.Join(s.dir, name))
 	if err != nil && !os.IsNotExist(err) {
@@ -65,7 +65,7 @@ func (s *site) read(name string) string {
 	return string(text)
 }
 
-// rooms are amounts of bytes at which the disk fills up: before each write, and in its middle.
+// rooms returns the sizes of disk at which the disk becomes full before each write and in its middle.
 func rooms(writes []int) []int {
 	var out []int
 	sum := 0
@@ -86,14 +86,14 @@ resource "terraform_data" "a" {
 }
 `
 
-// TestFullDiskApply fills the disk at every write of an apply. The state is then the old one or
-// the new one, and what was created is in it, or in the journal, or in another file, or on the
-// screen; and all is well as soon as there is room again.
+// TestFullDiskApply fills the disk at each write of an apply. The state must be the old one or the new one. Each
+// created object must be in the state, in the journal, in another file or in the output. After space is freed, the next
+// command must succeed.
 func TestFullDiskApply(t *testing.T) {
 	apply := []string{"apply", "-auto-approve", "-no-color", "-parallelism=1", "-var=n=4"}
 	measure := newSite(t, growing)
 	measure.must("apply", "-auto-approve")
-	all := &disktest.Full{FS: disk.OS, Under: measure.dir, Room: math.MaxInt}
+	all := &disktest.Full{FS: disk.OS, Under: measure.dir, Limit: math.MaxInt}
 	if code, out := measure.run(all, apply...); code != 0 {
 		t.Fatal(out)
 	}
@@ -106,13 +106,13 @@ func TestFullDiskApply(t *testing.T) {
 				s := newSite(t, growing)
 				s.must("apply", "-auto-approve")
 				before := s.read("terraform.tfstate")
-				full := &disktest.Full{FS: disk.OS, Under: s.dir, Room: room}
+				full := &disktest.Full{FS: disk.OS, Under: s.dir, Limit: room}
 				if everywhere {
 					full.Under = ""
 				}
 				code, out := s.run(full, apply...)
 				s.intact(before, code, out)
-				s.nothingLost(out)
+				s.keepsEverything(out)
 				s.must(apply...)
 				if out := s.must("plan", "-no-color", "-var=n=4"); !strings.Contains(out, "No changes.") {
 					t.Errorf("with room again:\n%s", out)
@@ -122,7 +122,7 @@ func TestFullDiskApply(t *testing.T) {
 	}
 }
 
-// intact checks the state file after a command that found no room.
+// intact checks the state file after a command on a full disk.
 func (s *site) intact(before string, code int, out string) {
 	s.Helper()
 	after := s.read("terraform.tfstate")
@@ -141,12 +141,12 @@ func (s *site) intact(before string, code int, out string) {
 
 var (
 	created = regexp.MustCompile(`(terraform_data\.a\[\d\]): Creation complete after \d+s \[id=([0-9a-f-]+)\]`)
-	dumped  = regexp.MustCompile(`The updated state was written to (\S+)\. To put`)
+	dumped  = regexp.MustCompile(`The updated state was written to (\S+)\. To store`)
 )
 
-// nothingLost checks that everything that was created can be found, and puts a state into its
-// place that was written elsewhere.
-func (s *site) nothingLost(out string) {
+// keepsEverything checks that every created object can be found. If the state was written to another file, it pushes
+// that file first.
+func (s *site) keepsEverything(out string) {
 	s.Helper()
 	if m := dumped.FindStringSubmatch(out); m != nil {
 		s.must("state", "push", m[1])
@@ -160,12 +160,12 @@ func (s *site) nothingLost(out string) {
 	}
 }
 
-// TestFullDiskCommands fills the disk at every write of commands that change the state, or files
-// of the working directory. Each either does its work or leaves everything as it was, and says so.
+// TestFullDiskCommands fills the disk at each write of commands that change the state or files of the working
+// directory. Each command must either do its work, or leave the file unchanged and report the full disk.
 func TestFullDiskCommands(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
-		file string // what it writes
+		file string // the file that the command writes
 	}{
 		"plan":      {[]string{"plan", "-no-color", "-var=n=3", "-out=saved"}, "saved"},
 		"refresh":   {[]string{"apply", "-no-color", "-refresh-only", "-auto-approve", "-var=n=3"}, "terraform.tfstate"},
@@ -185,14 +185,14 @@ func TestFullDiskCommands(t *testing.T) {
 				return s
 			}
 			measure := prepared()
-			all := &disktest.Full{FS: disk.OS, Room: math.MaxInt}
+			all := &disktest.Full{FS: disk.OS, Limit: math.MaxInt}
 			if code, out := measure.run(all, c.args...); code != 0 {
 				t.Fatal(out)
 			}
 			for _, room := range rooms(all.Writes()) {
 				s := prepared()
 				before := s.read(c.file)
-				code, out := s.run(&disktest.Full{FS: disk.OS, Room: room}, c.args...)
+				code, out := s.run(&disktest.Full{FS: disk.OS, Limit: room}, c.args...)
 				after := s.read(c.file)
 				switch {
 				case code == 0 && after == before && name != "refresh":

@@ -2,28 +2,29 @@ package cli_test
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestGuide runs what the documentation shows. In a page,
+// TestGuide runs the examples in the documentation. In a page,
 //
-//   - a fenced block whose first line names a file after its language (```terraform main.tf) is
-//     that file,
-//   - a block of the language console is run: lines that begin with "$ " are commands, what
-//     follows one is what it prints on both streams,
-//   - the comment <!-- new directory --> begins with an empty directory,
+//   - a fenced block whose first line names a file after its language (```terraform main.tf) is that file;
+//   - a block of the language console is executed: lines that begin with "$ " are commands, and the lines after a
+//     command are its output on both streams;
+//   - a line "..." in an output replaces the lines that the page omits;
+//   - the comment <!-- new directory --> starts with an empty directory;
+//   - all other text is ignored.
 //
-// and everything else is text. The readme finds the examples in its directory, and its `go run
-// ./cmd/lethe` is the program under test. UPDATE_SCRIPTS=1 writes what is printed into the pages.
+// The readme uses the examples in its directory, and its `go run ./cmd/lethe` runs the program under test.
+// UPDATE_SCRIPTS=1 writes the current output into the pages.
 func TestGuide(t *testing.T) {
-	pages := []string{"../../docs/coming-from.md"}
-	for _, dir := range []string{"guide", "commands"} {
+	var pages []string
+	for _, dir := range []string{"guide", "reference", "commands"} {
 		found, err := filepath.Glob("../../docs/" + dir + "/*.md")
 		if err != nil || len(found) == 0 {
 			t.Fatalf("no pages: %v", err)
@@ -49,39 +50,28 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// guide is one page being run.
+// guide is the execution of one page.
 type guide struct {
 	t    *testing.T
 	page string
 	dir  string
+	// env contains additional variables for the commands, and observe receives the output of each command.
+	env     []string
+	observe func(output string)
 }
 
 func (g *guide) begin() {
 	g.dir = g.t.TempDir()
 	if filepath.Base(g.page) == "README.md" {
-		if err := os.CopyFS(filepath.Join(g.dir, "examples"), tracked{os.DirFS("../../examples")}); err != nil {
+		if err := os.CopyFS(filepath.Join(g.dir, "examples"), tracked(g.t, examplesDir)); err != nil {
 			g.t.Fatal(err)
 		}
 	}
 }
 
-// tracked leaves out what running an example left behind.
-type tracked struct{ fs.FS }
-
-func (f tracked) ReadDir(name string) ([]fs.DirEntry, error) {
-	all, err := fs.ReadDir(f.FS, name)
-	var out []fs.DirEntry
-	for _, e := range all {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") || strings.HasSuffix(e.Name(), ".tf") {
-			out = append(out, e)
-		}
-	}
-	return out, err
-}
-
 var fence = regexp.MustCompile("(?m)^```(\\S*)[ ]?(\\S*)\n((?s:.*?))^```$|^<!-- new directory -->$")
 
-// run runs a page and gives it with what was printed now.
+// run executes a page and returns it with the current output.
 func (g *guide) run(src string) string {
 	return fence.ReplaceAllStringFunc(src, func(block string) string {
 		m := fence.FindStringSubmatch(block)
@@ -104,12 +94,16 @@ func (g *guide) run(src string) string {
 	})
 }
 
-// console runs a block and holds what is printed against what the page says.
+// console executes a block and compares the output with the page.
 func (g *guide) console(body string) string {
 	var now strings.Builder
 	for _, part := range strings.Split("\n"+strings.TrimSuffix(body, "\n"), "\n$ ")[1:] {
 		command, want, _ := strings.Cut(part, "\n")
 		got := g.shell(command)
+		if g.observe != nil {
+			g.observe(got)
+		}
+		got = shortened(got, want)
 		if timeless(got) != timeless(want) {
 			if os.Getenv("UPDATE_SCRIPTS") == "" {
 				g.t.Errorf("%s: $ %s\nprints:\n%s\nthe page says:\n%s", g.page, command, got, want)
@@ -124,20 +118,34 @@ func (g *guide) console(body string) string {
 	return now.String()
 }
 
+// shortened omits the lines of an output that the page omits with a line "...".
+func shortened(got, want string) string {
+	lines, page := strings.Split(got, "\n"), strings.Split(want, "\n")
+	at := slices.Index(page, "...")
+	if at < 0 || len(lines) < len(page) {
+		return got
+	}
+	return strings.Join(slices.Concat(lines[:at], page[at:at+1], lines[len(lines)-(len(page)-1-at):]), "\n")
+}
+
+// foreign are prefixes of variables that examples do not inherit from the environment of the test.
+var foreign = []string{"TF_", "PLAYGROUND_", "PG", "VAULT_", "LETHE="}
+
 func (g *guide) shell(command string) string {
 	cmd := exec.Command("/bin/sh", "-c", strings.ReplaceAll(command, "go run ./cmd/lethe", "lethe"))
 	cmd.Dir = g.dir
 	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "TF_") && !strings.HasPrefix(e, "PLAYGROUND_") {
+		if !slices.ContainsFunc(foreign, func(prefix string) bool { return strings.HasPrefix(e, prefix) }) {
 			cmd.Env = append(cmd.Env, e)
 		}
 	}
 	cmd.Env = append(cmd.Env, "HOME="+g.dir, "TF_CLI_CONFIG_FILE=/dev/null", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")
-	out, _ := cmd.CombinedOutput() // commands that are meant to fail say so
+	cmd.Env = append(cmd.Env, g.env...)
+	out, _ := cmd.CombinedOutput() // the output of a command that is meant to fail includes its error
 	return strings.TrimRight(string(out), "\n")
 }
 
-// timeless takes out what is another time another.
+// timeless replaces text that differs from run to run.
 func timeless(s string) string {
 	for _, r := range []struct{ from, to string }{
 		{`(after|held) [0-9.]+m?s`, "$1 0s"},

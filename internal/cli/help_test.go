@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/manual"
 )
 
-// TestGlobalOptions: help and the manual page of the program say which options stand before a command, and each of them
-// is one that completion offers.
+// TestGlobalOptions checks that help and the manual page of the program list all options that come before a command,
+// and that completion offers each of them.
 func TestGlobalOptions(t *testing.T) {
 	help, page := usage(), manual.Overview(Manual(), GlobalOptions(), "1.0.0")
 	for _, o := range GlobalOptions() {
@@ -24,8 +24,8 @@ func TestGlobalOptions(t *testing.T) {
 	}
 }
 
-// TestHelp: no line of any -help is wider than a terminal, but for commands and what is laid out; every command has an
-// example, and every example is a command that there is, with options that it has.
+// TestHelp checks that no line of -help is wider than the terminal, except commands and preformatted text. Each command
+// has an example, and each example uses an existing command with options that it has.
 func TestHelp(t *testing.T) {
 	for _, cmd := range commands() {
 		if len(cmd.Examples) == 0 && !cmd.Hidden {

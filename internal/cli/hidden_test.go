@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestHidden: while a secret is held the memory and the environment of engine and keeper cannot be read by other
-// processes of the user, the image of a crash is not written, and its text has no secret.
+// TestHidden checks the protection of secrets in memory. While a secret is held, other processes of the user cannot
+// read the memory and the environment of the engine and the keeper. A crash writes no core dump, and its output has no
+// secret.
 func TestHidden(t *testing.T) {
 	idle := exec.Command("sleep", "600")
 	if err := unprivileged(idle.Start); err != nil {
@@ -69,7 +70,7 @@ resource "rogue_thing" "a" {
 	}
 }
 
-// peek opens a file of a process as a process of the same user does that has no privileges.
+// peek opens a file of a process in /proc, like an unprivileged process of the same user.
 func peek(pid int, file string) error {
 	return unprivileged(func() error {
 		f, err := os.Open(fmt.Sprintf("/proc/%d/%s", pid, file))
@@ -80,7 +81,7 @@ func peek(pid int, file string) error {
 	})
 }
 
-// unprivileged does something without the privileges that root has; programs that it starts have none either.
+// unprivileged calls do without the privileges of root. Programs that do starts are not privileged either.
 func unprivileged(do func() error) error {
 	result := make(chan error)
 	go func() {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 )
 
 // remote is a process whose state is on a server.
@@ -29,7 +29,7 @@ func newRemote(t *testing.T, config string, env ...string) *remote {
 	return &remote{newProcess(t, fmt.Sprintf("terraform {\n  backend \"http\" {\n    address        = %[1]q\n    lock_address   = %[1]q\n    unlock_address = %[1]q\n  }\n}\n", at.URL)+config, env...), server, at.URL}
 }
 
-// has waits until the state on the server has a text.
+// has waits until the state on the server contains a text.
 func (r *remote) has(text string) {
 	r.t.Helper()
 	var state []byte
@@ -47,8 +47,9 @@ func (r *remote) has(text string) {
 	r.t.Fatalf("the state has no %q:\n%s", text, state)
 }
 
-// lost removes all that the machine had, and breaks the lock that it left.
-func (r *remote) lost(t *testing.T) *process {
+// killed simulates the loss of the machine. It returns a process in a new directory with the same configuration, and
+// breaks the lock.
+func (r *remote) killed(t *testing.T) *process {
 	next := newProcess(t, "")
 	text, err := os.ReadFile(filepath.Join(r.dir, "main.tf"))
 	if err != nil {
@@ -79,13 +80,13 @@ resource "rogue_thing" "h" {
 }
 `
 
-// TestInterruptWritesState: at the first interrupt the state goes to its store, without waiting for calls in progress. If
-// the process is then killed, and the machine lost with its disk, another machine has what was done.
+// TestInterruptWritesState checks that the first interrupt writes the state to its store at once, without waiting for
+// calls in progress. If the process is then killed and the disk is lost, another machine has all finished changes.
 func TestInterruptWritesState(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
-			r := newRemote(t, oneHangs)
+			r := newRemote(t, oneHangs, "LETHE_KEEPER=off") // the keeper would wait for the call that hangs
 			r.mustRun("init")
 			s := r.start("apply", "-auto-approve")
 			r.seen("ApplyResourceChange", "rogue", `"phase":"begin"`)
@@ -93,7 +94,7 @@ func TestInterruptWritesState(t *testing.T) {
 			r.has("playground_thing")
 			s.cmd.Process.Kill()
 			s.wait()
-			next := r.lost(t)
+			next := r.killed(t)
 			next.mustRun("init")
 			if out := next.mustRun("plan"); !strings.Contains(out, "1 to add, 0 to change, 0 to destroy") {
 				t.Error(out)
@@ -102,8 +103,8 @@ func TestInterruptWritesState(t *testing.T) {
 	}
 }
 
-// TestInterimState: while an apply is in progress, the state is written to its store. The journal of the run goes on from
-// there.
+// TestInterimState checks that the state is written to its store during an apply, and that recovery replays only the
+// later records of the journal.
 func TestInterimState(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t, oneHangs, "TF_STATE_PERSIST_INTERVAL=0", "LETHE_KEEPER=off")

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestInterruptsWithBlockedOutput: if nobody reads standard output, interrupts still end the program, and its lease is closed.
+// TestInterruptsWithBlockedOutput checks that interrupts end the program even if nobody reads standard output, and that
+// its lease is closed.
 func TestInterruptsWithBlockedOutput(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, `
@@ -43,7 +44,7 @@ resource "playground_secret" "a" {
 		return err == nil && n > 60000
 	})
 	stop := make(chan struct{})
-	go func() { // signals that come at once count as one
+	go func() { // signals that arrive at once count as one
 		for tick := time.Tick(300 * time.Millisecond); ; {
 			s.cmd.Process.Signal(syscall.SIGINT)
 			select {

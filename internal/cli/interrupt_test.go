@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// An interrupt at a question ends the program, without waiting for an answer, and nothing is done.
+// TestInterruptEndsQuestions checks that an interrupt at a question ends the program without waiting for an answer, and
+// that nothing is changed.
 func TestInterruptEndsQuestions(t *testing.T) {
 	for name, c := range map[string]struct {
 		config string
@@ -50,7 +51,7 @@ func TestInterruptEndsQuestions(t *testing.T) {
 	}
 }
 
-// hung are calls that never end, in the life of a lease whose provider is another one's.
+// hung are calls that never return, while a lease of another provider is open.
 var hung = []struct{ name, config, call, named string }{
 	{"open", `
 ephemeral "rogue_lease" "h" {
@@ -108,8 +109,8 @@ resource "playground_secret" "b" {
 `, "RenewEphemeralResource", "ephemeral.rogue_lease.h"},
 }
 
-// TestTwoInterruptsAbandonWhatHangs: a call that never ends is given up and named, every lease of
-// another provider is closed, and the next command is told what may be there.
+// TestTwoInterruptsAbandonWhatHangs checks that a second interrupt abandons and names a call that never returns, and
+// closes the leases of other providers. The next command reports the objects and leases that may exist.
 func TestTwoInterruptsAbandonWhatHangs(t *testing.T) {
 	for _, h := range hung {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
@@ -127,7 +128,7 @@ resource "playground_secret" "a" {
 				s := p.start("apply", "-auto-approve")
 				p.seen(h.call, "rogue", `"phase":"begin"`)
 				s.cmd.Process.Signal(sig)
-				p.printed(s, "A second interrupt gives up")
+				p.printed(s, "A second interrupt abandons")
 				s.cmd.Process.Signal(sig)
 				code, out := s.wait()
 				_, after, _ := strings.Cut(out, "Two interrupts received.")
@@ -152,8 +153,8 @@ resource "playground_secret" "a" {
 	}
 }
 
-// TestUnansweredIsNamed: the provider dies when the object is there and before it says so. The
-// error, and the next plan, tell the user that it may exist.
+// TestUnansweredIsNamed lets the provider die after it has created an object and before it answers. The error and the
+// next plan must report that the object may exist.
 func TestUnansweredIsNamed(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, `
@@ -167,10 +168,10 @@ resource "playground_thing" "b" {
 }
 `)
 	code, out := p.run("apply", "-auto-approve")
-	if code != 1 || !strings.Contains(out, "rogue_thing.a may exist nevertheless") {
+	if code != 1 || !strings.Contains(out, "rogue_thing.a may exist, because") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
-	for range 2 { // a plan takes nothing in
+	for range 2 { // a plan does not recover the journal
 		if code, out = p.run("plan"); code != 0 || !strings.Contains(out, `rogue_thing.a: the outcome of "create" is unknown`) || strings.Contains(out, "Recovered an interrupted run") || strings.Contains(out, "playground_thing.b: the outcome") {
 			t.Errorf("exit code %d:\n%s", code, out)
 		}
@@ -185,7 +186,7 @@ resource "playground_thing" "b" {
 		{"apply p", 1, "Error: Object may exist already"},
 		{"apply -auto-approve -unknown=later", 1, "the only value is create"},
 		{"apply -auto-approve -var=rule= -unknown=create", 0, "1 added"},
-		{"plan -var=rule=", 0, "Outcome unknown"}, // the second object says nothing about the first
+		{"plan -var=rule=", 0, "Outcome unknown"}, // the second object does not reveal whether the first one exists
 		{"apply -auto-approve -var=rule= -replace=rogue_thing.a", 1, "Error: Object may exist already"},
 		{"state resolve -absent rogue_thing.a", 0, "settled"},
 		{"plan -var=rule=", 0, "No changes."},
@@ -197,8 +198,54 @@ resource "playground_thing" "b" {
 	}
 }
 
-// TestKilledNamesLeases kills the program, or has it say where it hangs, while leases are open and no keeper closes
-// them: the next command names them, by their addresses, until one takes the journal in.
+// TestLookForUnanswered loses the answer to a creation whose identity is known before. The next plan imports by the
+// identity without recording the object, and reports whether it exists.
+func TestLookForUnanswered(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[string]string{
+		"Create=after-exit:3": "Object of a lost run found",
+		"Create=exit:3":       "No object of a lost run found",
+	} {
+		p := newProcess(t, `
+variable "rule" { default = "" }
+resource "rogue_thing" "a" {
+  name      = "a"
+  misbehave = var.rule
+  secret_wo = ephemeral.playground_lease.l.token
+}
+ephemeral "playground_lease" "l" {
+  name = "l"
+}
+`, "PLAYGROUND_ROGUE_SCHEMA=identity-name")
+		code, all := p.run("apply", "-auto-approve", "-var=rule="+rule)
+		if code != 1 || !strings.Contains(all, "rogue_thing.a may exist, because") {
+			t.Errorf("exit code %d:\n%s", code, all)
+		}
+		code, out := p.run("plan")
+		if all += out; code != 0 || !strings.Contains(out, want) || !strings.Contains(out, `identity name = "a"`) || strings.Contains(out, "Importing") || !strings.Contains(out, "1 to add") {
+			t.Errorf("exit code %d:\n%s", code, out)
+		}
+		advice := "state resolve -absent rogue_thing.a"
+		if strings.HasPrefix(want, "Object") {
+			advice = "state resolve -id=a rogue_thing.a"
+		}
+		if !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(out, "│", "")), " "), advice) {
+			t.Errorf("the advice is not %q:\n%s", advice, out)
+		}
+		code, out = p.run(strings.Fields(advice)...)
+		if all += out; code != 0 {
+			t.Errorf("%s: exit code %d:\n%s", advice, code, out)
+		}
+		code, out = p.run("plan")
+		if all += out; code != 0 || strings.Contains(out, "lost run") || strings.Contains(out, "Outcome unknown") {
+			t.Errorf("exit code %d:\n%s", code, out)
+		}
+		p.forgotten(all)
+	}
+}
+
+// TestKilledNamesLeases kills the program, or makes it print its goroutines with SIGQUIT, while leases are open and no
+// keeper closes them. The next commands list the leases by address, until a command recovers the journal.
 func TestKilledNamesLeases(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
@@ -250,7 +297,7 @@ resource "rogue_thing" "a" {
 						p.run("leases", "close", "-auto-approve", `ephemeral.playground_lease.l["x"]`, `ephemeral.playground_lease.l["y"]`)
 					}
 				}
-				p.run("state", "resolve", "-absent", "rogue_thing.a") // which an apply that was killed leaves to be settled
+				p.run("state", "resolve", "-absent", "rogue_thing.a") // a killed apply leaves this call to be settled
 				if _, err := os.Stat(filepath.Join(p.dir, "terraform.tfstate.journal")); err == nil {
 					t.Error("there is still a journal")
 				}
@@ -260,8 +307,7 @@ resource "rogue_thing" "a" {
 	}
 }
 
-// TestTwoInterruptsKillWhatIgnoresThem: a program that takes no notice of being told to end holds no
-// lease open.
+// TestTwoInterruptsKillWhatIgnoresThem checks that a child process that ignores signals does not keep a lease open.
 func TestTwoInterruptsKillWhatIgnoresThem(t *testing.T) {
 	const stubborn = `trap '' TERM INT HUP; touch started; while true; do sleep 1; done`
 	for name, config := range map[string]string{
@@ -296,7 +342,7 @@ resource "playground_secret" "a" {
 				time.Sleep(5 * time.Millisecond)
 			}
 			s.cmd.Process.Signal(syscall.SIGINT)
-			p.printed(s, "A second interrupt gives up")
+			p.printed(s, "A second interrupt abandons")
 			s.cmd.Process.Signal(syscall.SIGINT)
 			code, out := s.wait()
 			left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases"))

@@ -18,10 +18,11 @@ import (
 	"time"
 )
 
-// A process is in a group of its own, which can be killed.
+// Each process is in a separate process group, so that the whole group can be killed.
 func init() { ownGroup = &syscall.SysProcAttr{Setpgid: true} }
 
-// twoLeases are open from the first object to the last, one obtained with the other.
+// twoLeases is a configuration with two leases that are open from the first object to the last. One is obtained with
+// the other.
 const twoLeases = `
 ephemeral "playground_lease" "a" {
   name = "a"
@@ -46,8 +47,8 @@ resource "playground_secret" "u" {
 }
 `
 
-// TestLostEngine kills the program at random and at chosen moments, alone or with all of its group. Afterwards no lease
-// is open, every object that was made is in the state, and the next plan has nothing to warn of.
+// TestLostEngine kills the program at random and at chosen moments, alone or with its process group. Afterwards no
+// lease may be open, each created object must be in the state, and the next plan must print no warning.
 func TestLostEngine(t *testing.T) {
 	times := 2
 	if os.Getenv("LETHE_LONG") != "" {
@@ -85,15 +86,15 @@ func TestLostEngine(t *testing.T) {
 	}
 }
 
-// TestLostEngineOfContainer is the same where the program is process 1, whose end would be that of all processes. It
-// hands on signals, and exit codes.
+// TestLostEngineOfContainer does the same when the program is process 1, whose end would end all processes. Process 1
+// forwards signals, and returns the exit code of the engine.
 func TestLostEngineOfContainer(t *testing.T) {
 	t.Parallel()
 	container := []string{"--pid", "--fork", "--mount-proc", "--kill-child"}
 	if out, err := exec.Command("unshare", append(container, "true")...).CombinedOutput(); err != nil {
 		t.Skipf("a process cannot have numbers of its own here: %s", out)
 	}
-	p := newProcess(t, twoLeases, "PLAYGROUND_DELAY=t-59:create=5s") // no run is over before it is ended
+	p := newProcess(t, twoLeases, "PLAYGROUND_DELAY=t-59:create=5s") // a slow object keeps each run going until the test ends it
 	path, err := exec.LookPath("lethe")
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +136,7 @@ func TestLostEngineOfContainer(t *testing.T) {
 	p.whole(t)
 }
 
-// TestKeeperIsLocked: where memory may be locked without a limit, that of the keeper is never written to swap.
+// TestKeeperIsLocked checks that the memory of the keeper is locked, and so is never swapped, if the limit allows it.
 func TestKeeperIsLocked(t *testing.T) {
 	p := newProcess(t, lease+`
 resource "rogue_thing" "a" {
@@ -161,8 +162,8 @@ resource "rogue_thing" "a" {
 	s.wait()
 }
 
-// TestLostKeeper kills the keeper, and its providers with it: what is open is closed through another one, and calls
-// without an answer are named.
+// TestLostKeeper kills the keeper, which ends its providers, too. The engine must close the open leases with a new
+// keeper and report the calls without an answer.
 func TestLostKeeper(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, twoLeases)
@@ -180,18 +181,18 @@ func TestLostKeeper(t *testing.T) {
 	p.forgotten(out)
 }
 
-// TestLostBoth kills both: the next command names what they had under way, and what was open.
+// TestLostBoth kills engine and keeper. The next command must list the calls in progress and the open leases.
 func TestLostBoth(t *testing.T) {
 	times := 1
 	if whole() {
 		times = 20
 	}
 	for range times {
-		t.Run("", lostBoth)
+		t.Run("", leavesBothStates)
 	}
 }
 
-func lostBoth(t *testing.T) {
+func leavesBothStates(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, twoLeases)
 	s := p.start("apply", "-auto-approve", "-parallelism=4")
@@ -216,7 +217,7 @@ func lostBoth(t *testing.T) {
 	list(2)
 	p.resolve(t, next)
 	list(2)
-	if code, text := p.run("leases", "close", "-auto-approve", "ephemeral.playground_lease.a"); code != 0 || !strings.Contains(text, "1 lease was taken off the list.") {
+	if code, text := p.run("leases", "close", "-auto-approve", "ephemeral.playground_lease.a"); code != 0 || !strings.Contains(text, "1 lease was removed from the list.") {
 		t.Errorf("exit code %d:\n%s", code, text)
 	}
 	list(1)
@@ -235,7 +236,7 @@ func lostBoth(t *testing.T) {
 	p.forgotten(out + next)
 }
 
-// resolve says of each call without an outcome whether it has created its object.
+// resolve runs "state resolve" for each call without an outcome, according to whether its object exists.
 func (p *process) resolve(t *testing.T, named string) {
 	t.Helper()
 	if code, text := p.run("state", "resolve", "-absent", "playground_thing.t[99]"); code != 1 || !strings.Contains(text, "Nothing to resolve") {
@@ -257,12 +258,13 @@ func (p *process) resolve(t *testing.T, named string) {
 		}
 	}
 	code, text := p.run("plan", "-no-color")
-	if code != 0 || strings.Contains(text, "Outcome unknown") || strings.Contains(text, "Leases left open") { // which the first command has named that took it in
+	if code != 0 || strings.Contains(text, "Outcome unknown") || strings.Contains(text, "Leases left open") { // an earlier command recovered the journal and reported them
 		t.Errorf("exit code %d:\n%s", code, text)
 	}
 }
 
-// TestKilledTest kills a test and its keeper. The next one names what exists, and what was under way.
+// TestKilledTest kills a test and its keeper. The next test must list the existing objects, the calls in progress and
+// the open leases.
 func TestKilledTest(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, lease+`
@@ -304,7 +306,7 @@ run "a" {
 	syscall.Kill(keeper, syscall.SIGKILL)
 	_, out := s.wait()
 	left, _ := filepath.Glob(filepath.Join(p.dir, ".terraform/test/*-1.*"))
-	for _, path := range left { // another one was killed
+	for _, path := range left { // simulates a second killed test
 		text, err := os.ReadFile(path)
 		if err == nil {
 			err = os.WriteFile(strings.Replace(path, "-1.", "-2.", 1), text, 0o600)
@@ -316,13 +318,13 @@ run "a" {
 	code, next := p.run("test", "-no-color", "-var=name=b")
 	for _, want := range []string{
 		"Warning: Earlier tests left something", "exist:\n  playground_secret.s\n", `rogue_thing.a: the outcome of "create" is unknown`,
-		"not closed:\n  ephemeral.playground_lease.l of", "The state of what exists is in errored_test.tfstate", "in errored_test.2.tfstate", "2 passed, 0 failed",
+		"not closed:\n  ephemeral.playground_lease.l of", "The state of the remaining objects is in errored_test.tfstate", "in errored_test.2.tfstate", "2 passed, 0 failed",
 	} {
 		if code != 0 || !strings.Contains(next, want) {
 			t.Errorf("exit code %d, without %q:\n%s", code, want, next)
 		}
 	}
-	if code, text := p.run("test", "cleanup", "-repair", "-no-color"); code != 0 || !strings.Contains(text, "What earlier tests left is destroyed.") {
+	if code, text := p.run("test", "cleanup", "-repair", "-no-color"); code != 0 || !strings.Contains(text, "The objects of earlier tests are destroyed.") {
 		t.Errorf("exit code %d:\n%s", code, text)
 	}
 	if code, text := p.run("test", "-no-color", "-var=name=b"); code != 0 || strings.Contains(text, "left something") {
@@ -334,8 +336,8 @@ run "a" {
 	p.forgotten(out + next)
 }
 
-// TestHungCallOfLostEngine: the keeper waits for a call that changes something, and the next command for the keeper;
-// once that is asked to end, it gives the call up.
+// TestHungCallOfLostEngine: the keeper waits for a call that changes an object, and the next command waits for the
+// keeper. A signal to the keeper makes it abandon the call.
 func TestHungCallOfLostEngine(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, lease+`
@@ -350,7 +352,7 @@ resource "rogue_thing" "a" {
 	p.seen("ApplyResourceChange", `"phase":"begin"`)
 	keeper := s.keeper(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE} {
-		syscall.Kill(keeper, sig) // which says nothing while the engine lives
+		syscall.Kill(keeper, sig) // the keeper ignores signals while the engine lives
 	}
 	s.cmd.Process.Kill()
 	_, out := s.wait()
@@ -367,8 +369,8 @@ resource "rogue_thing" "a" {
 	p.forgotten(out + next)
 }
 
-// TestCrashedProviderClosesLeases: a provider that dies with a lease open is started again to close it, with a keeper
-// and without.
+// TestCrashedProviderClosesLeases checks that a provider that dies with an open lease is started again to close it,
+// with and without a keeper.
 func TestCrashedProviderClosesLeases(t *testing.T) {
 	for _, env := range []string{"LETHE_KEEPER=on", "LETHE_KEEPER=off"} {
 		t.Run(env, func(t *testing.T) {
@@ -396,7 +398,7 @@ resource "rogue_thing" "a" {
 	}
 }
 
-// TestNoKeeper: commands that can change and open nothing have none.
+// TestNoKeeper checks that commands that cannot change objects or open leases start no keeper.
 func TestNoKeeper(t *testing.T) {
 	for name, c := range map[string]struct {
 		config string
@@ -428,7 +430,7 @@ resource "rogue_thing" "a" {
 	}
 }
 
-// child is a process that another one has started, by the end of its arguments; 0 if there is none.
+// child returns the id of the child process of parent whose last argument is last, and 0 if there is no such process.
 func child(parent int, last string) int {
 	all, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, stat := range all {
@@ -445,7 +447,7 @@ func child(parent int, last string) int {
 
 func (s *started) child(last string) int { return child(s.cmd.Process.Pid, last) }
 
-// keeper is the process that keeps the providers of this one.
+// keeper returns the process id of the keeper of this process.
 func (s *started) keeper(t *testing.T) int {
 	t.Helper()
 	id := s.child("_keep")
@@ -465,7 +467,7 @@ func (p *process) unseen(id int) {
 	}
 }
 
-// whole fails the test if a lease is open, or if what exists is not what the state has.
+// whole fails the test if a lease is open, or if the existing objects differ from the state.
 func (p *process) whole(t *testing.T) {
 	t.Helper()
 	if left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases")); len(left) > 0 {
@@ -481,8 +483,8 @@ func (p *process) whole(t *testing.T) {
 	}
 }
 
-// known fails the test if something exists that neither the state has nor the next plan names, and gives what that
-// said.
+// known fails the test if an object exists that is neither in the state nor reported by the next plan. It returns the
+// output of that plan.
 func (p *process) known(t *testing.T) string {
 	t.Helper()
 	made := p.settled()

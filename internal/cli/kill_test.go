@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// TestKilled kills the program at random moments of an apply. Every object that the provider made
-// is then in the state, or named by the next plan as a call whose outcome is unknown; and the state
-// file is whole at any time.
+// TestKilled kills the program at random moments of an apply. Every object that the provider created must be in the
+// state, or the next plan must report that the outcome of its call is unknown. The state file must never be torn.
 func TestKilled(t *testing.T) {
 	times := 4
 	if os.Getenv("LETHE_LONG") != "" {
@@ -27,7 +26,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestKilledLargeState is the same where the state is large, so that its writing takes time: 2 MB, and 50 in long runs.
+// TestKilledLargeState does the same with a large state, which takes time to write: 2 MB, and 50 MB in long runs.
 func TestKilledLargeState(t *testing.T) {
 	runs := map[int]int{2: 2}
 	if os.Getenv("LETHE_LONG") != "" {
@@ -43,13 +42,13 @@ func TestKilledLargeState(t *testing.T) {
 	}
 }
 
-// TestKilledEncrypted is the same where the state is encrypted: then the journal is, and no file has anything of
-// what is in either.
+// TestKilledEncrypted does the same with an encrypted state. Then the journal is encrypted, too, and no file contains
+// plain text of either.
 func TestKilledEncrypted(t *testing.T) {
 	killed(t, 0, `TF_ENCRYPTION={"key_provider":{"pbkdf2":{"k":{"passphrase":"correct horse battery staple","iterations":200000}}},"method":{"aes_gcm":{"m":{"keys":"key_provider.pbkdf2.k"}}},"state":{"method":"method.aes_gcm.m","enforced":true}}`)
 }
 
-// killed kills an apply at random, which begins with a state of so many megabytes, 0 for none.
+// killed kills an apply at random. mb is the size of the initial state in megabytes, 0 for none.
 func killed(t *testing.T, mb int, env ...string) {
 	config := `
 resource "playground_thing" "a" {
@@ -69,7 +68,7 @@ resource "terraform_data" "large" {
 	}
 	p := newProcess(t, config, env...)
 	if mb > 0 {
-		text := fmt.Sprintf(`{"value": %q, "type": "string"}`, strings.Repeat("x", mb<<19)) // it is there twice
+		text := fmt.Sprintf(`{"value": %q, "type": "string"}`, strings.Repeat("x", mb<<19)) // the state contains the text twice
 		p.write("terraform.tfstate", fmt.Sprintf(`{"version": 4, "terraform_version": "1.11.4", "serial": 1, "lineage": "l", "outputs": {}, "resources": [{"mode": "managed", "type": "terraform_data", "name": "large", "provider": "provider[\"terraform.io/builtin/terraform\"]", "instances": [{"schema_version": 0, "attributes": {"id": "i", "input": %s, "output": %s, "triggers_replace": null}}]}], "check_results": null}`, text, text))
 	}
 	s := p.start("apply", "-auto-approve", "-parallelism", "4")
@@ -113,7 +112,7 @@ resource "terraform_data" "large" {
 	}
 }
 
-// settled waits until the provider is gone and gives the names of what it made.
+// settled waits until the provider has exited, and returns the names of the objects that it created.
 func (p *process) settled() []string {
 	for last := -1; ; time.Sleep(300 * time.Millisecond) {
 		files, _ := filepath.Glob(filepath.Join(p.dir, ".cloud/playground_thing.*.json"))

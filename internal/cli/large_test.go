@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// TestLargeAttribute: a text of 70 MB in an attribute is made, read, planned, kept in a plan and destroyed by one with less than 512 MB, of
-// 16 MB without LETHE_LONG with as much less. What provider processes take is theirs. When garbage is collected depends on the machine, how
-// many copies are made does not: of commands that destroy they are counted, with nothing collected.
+// TestLargeAttribute creates, reads, plans, saves in a plan and destroys an attribute of 70 MB. Each command may use
+// 512 MB, without its provider processes. Without LETHE_LONG the text has 16 MB and the limit is 160 MB. Garbage
+// collection depends on the machine, but the number of copies does not. So commands that destroy are also measured
+// without garbage collection.
 func TestLargeAttribute(t *testing.T) {
 	if raced {
 		t.Skip("the race detector takes two and three times the memory that is measured here")
@@ -34,7 +35,7 @@ resource "rogue_thing" "a" {
 	var kept []byte
 	for i, step := range []struct {
 		args   []string
-		copies float64 // of the text, if nothing is collected; 0: garbage is collected
+		copies float64 // of the text, without garbage collection; 0: with garbage collection
 	}{
 		{[]string{"apply", "-auto-approve"}, 0},
 		{[]string{"plan", "-detailed-exitcode"}, 0},
@@ -52,7 +53,7 @@ resource "rogue_thing" "a" {
 			most = int(step.copies*float64(size)) + 40
 			p.env = append(slices.Clip(env), "GOGC=off")
 		}
-		switch { // the object is there once more
+		switch { // restore the state of the destroyed object
 		case i == 7:
 			kept, _ = os.ReadFile(state)
 		case i == 8:
@@ -82,11 +83,11 @@ resource "rogue_thing" "a" {
 		if peak < size || peak > most {
 			t.Errorf("%q with %d MB in an attribute takes %d MB, and may take %d", args, size, peak, most)
 		}
-		env = append(env, fmt.Sprintf("PLAYGROUND_ROGUE=Read=big:value=%d", size)) // the cloud of the tests keeps what was asked for
+		env = append(env, fmt.Sprintf("PLAYGROUND_ROGUE=Read=big:value=%d", size)) // the test cloud stores only the configured text
 	}
 }
 
-// highWater is the most memory that a process had so far, in MB; 0 if it is gone.
+// highWater returns the peak memory of a process in MB, and 0 if the process has ended.
 func highWater(pid int) int {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, after, _ := strings.Cut(string(status), "VmHWM:")

@@ -1,18 +1,21 @@
-// Package cli is the command line: it finds the command that the arguments name and runs it. What the
-// commands share is in base; each group of commands is a package, with its flags beside what runs it:
+// Package cli is the command line. It finds the command for the arguments and runs it. Package base defines the parts
+// that commands share. Each group of commands is a package:
 //
 //	base          Env, Command, Call, Screen
-//	project       a working directory as commands use it
 //	runcmd        plan, apply, destroy, refresh, import, state resolve
 //	statecmd      state list, show, mv, …; taint, untaint; leases
 //	workspacecmd  workspace list, new, …; force-unlock
 //	initcmd       init, get
+//	testcmd       test, test cleanup
 //	logincmd      login, logout
+//	devcmd        validate, fmt, console, graph, output, show, modules, providers, explain, metadata, version and similar
 //	manual        manual pages, and the pages of the documentation about commands
-//	devcmd        validate, fmt, console, graph, output, show, modules, providers and its kind, explain, metadata, version
 //
-// Main takes everything it may touch through an Env, so that tests call it as a shell would. Nothing
-// below these packages prints.
+// The commands use workdir (paths and settings), loader (configuration), states (stores) and session (engine and
+// providers).
+//
+// Main uses only the environment in Env, so that tests can call it like a shell. Packages below these packages print
+// nothing.
 package cli
 
 import (
@@ -29,19 +32,21 @@ import (
 	"github.com/lethe-iac/lethe/internal/secret"
 )
 
-// Version is the program's number.
+// Version is the version of the program.
 const Version = base.Version
 
-// Signals subscribes to what asks the program to stop.
+// Signals returns the signals that stop the program.
 func Signals() <-chan os.Signal { return base.Signals() }
 
-// Collect sets how eagerly garbage is collected in a process that is the program.
+// Collect adjusts the garbage collection of the process.
 func Collect() { base.Collect() }
 
-// Main runs the command that the arguments name and gives the exit code.
+// Main runs the command for the arguments and returns the exit code.
 func Main(env Env) int {
 	if len(env.Args) == 1 && env.Args[0] == keeper.Argument {
-		if err := keeper.Main(func(p provider.Provider, s *secret.Set) keeper.Late { return engine.Late{Provider: p, Secrets: s} }); err != nil {
+		if err := keeper.Main(func(p provider.Provider, s *secret.Set) keeper.Recorder {
+			return engine.Recovery{Provider: p, Secrets: s}
+		}); err != nil {
 			return base.ExitError
 		}
 		return base.ExitOK
@@ -83,7 +88,7 @@ func Main(env Env) int {
 	return env.Run(cmd, rest)
 }
 
-// names are those of all commands, and of their groups.
+// names returns the names of all commands and of their groups.
 func names() []string {
 	var out []string
 	for _, c := range commands() {
@@ -110,7 +115,7 @@ func noCommand(e *Env, args []string) int {
 		}
 		return base.ExitError
 	}
-	if why, gone := gone[args[0]]; gone {
+	if why, missing := removedPages[args[0]]; missing {
 		fmt.Fprintf(e.Stderr, "Error: Command \"%s\" is no longer supported\n\n%s\n", args[0], why)
 		return base.ExitError
 	}
@@ -119,7 +124,7 @@ func noCommand(e *Env, args []string) int {
 	return base.ExitError
 }
 
-// usage is the list of commands.
+// usage returns the list of commands.
 func usage() string {
 	var b strings.Builder
 	b.WriteString("Usage: lethe [global options] <subcommand> [args]\n\nThe available commands for execution are listed below.\n\nMain commands:\n")
@@ -149,7 +154,7 @@ func usage() string {
 	return b.String()
 }
 
-// subcommands lists the commands of a group, "" if there is no such group.
+// subcommands returns the list of the commands of a group, or "" for an unknown group.
 func subcommands(group string) string {
 	var b strings.Builder
 	for _, c := range commands() {

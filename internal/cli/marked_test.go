@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestManySensitiveElements compares the processor time of each command for 10,000 elements that are sensitive
-// one by one with that for the same elements without marks, in one run.
+// TestManySensitiveElements compares the processor time of each command for 10,000 sensitive elements with its time for
+// the same elements without marks, in one run.
 func TestManySensitiveElements(t *testing.T) {
 	if raced {
 		t.Skip("the race detector changes what is compared")
@@ -63,7 +63,7 @@ output "o" {
 	want := spent(plain)
 	for name, value := range shapes {
 		for i, got := range spent(value) {
-			// Work by the square of the elements takes more than twenty times as long.
+			// Quadratic work would take more than twenty times as long.
 			if most := 6*want[i] + 500*time.Millisecond; got > most {
 				t.Errorf("%s: %q takes %v of processor time, and %v without marks", name, commands[i], got, want[i])
 			}

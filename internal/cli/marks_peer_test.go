@@ -14,8 +14,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli"
 )
 
-// TestMarksBesidePeer evaluates random expressions over sensitive and ephemeral values with both consoles. What is shown,
-// and what is hidden, must be the same. LETHE_LONG=1 takes more expressions, others each time.
+// TestMarksBesidePeer evaluates random expressions over sensitive and ephemeral values with both consoles. Both must
+// show and hide the same results. LETHE_LONG=1 evaluates more expressions, different ones in each run.
 func TestMarksBesidePeer(t *testing.T) {
 	peer, err := exec.LookPath("terraform")
 	if err != nil {
@@ -28,7 +28,7 @@ func TestMarksBesidePeer(t *testing.T) {
 	t.Logf("seed %d", seed)
 	g := &expressions{rand.New(rand.NewPCG(seed, 0))}
 	var list []string
-	var input strings.Builder // one list: the console of Terraform prints no more than the last value that it is asked for
+	var input strings.Builder // one list, because the console of Terraform prints only the last value
 	input.WriteString("[")
 	for i := range count {
 		e := []func(int) string{g.text, g.list, g.mapping, g.number, g.truth}[g.IntN(5)](3)
@@ -54,11 +54,11 @@ func TestMarksBesidePeer(t *testing.T) {
 	}
 	got, want := strings.Split(hidden.Replace(out.String()), "\"#")[1:], strings.Split(hidden.Replace(string(theirs)), "\"#")[1:]
 	for i := range min(len(got), len(want)) {
-		tells := strings.Contains(list[i], "issensitive(") || strings.Contains(list[i], "can(")
-		if tells && strings.Contains(list[i], "var.e") { // in Lethe, their results for an ephemeral value are ephemeral
+		explains := strings.Contains(list[i], "issensitive(") || strings.Contains(list[i], "can(")
+		if explains && strings.Contains(list[i], "var.e") { // in Lethe, the results of these functions for an ephemeral value are ephemeral
 			continue
 		}
-		if strings.Contains(want[i], "failed") { // Lethe refuses less, and an arm that fails marks the result of try
+		if strings.Contains(want[i], "failed") { // Lethe refuses less, and a failed argument marks the result of try
 			continue
 		}
 		if strings.TrimRight(got[i], "] \n") != strings.TrimRight(want[i], "] \n") {
@@ -70,7 +70,7 @@ func TestMarksBesidePeer(t *testing.T) {
 	}
 }
 
-// hidden takes both words for one: of a value that is sensitive and ephemeral each engine names another.
+// hidden unifies the two placeholders. If a value is sensitive and ephemeral, each engine prints a different one.
 var hidden = strings.NewReplacer("(sensitive value)", "(hidden)", "(ephemeral value)", "(hidden)")
 
 const marksVariables = `
@@ -105,7 +105,7 @@ locals {
 }
 `
 
-// expressions makes expressions of a type. depth says how many calls are in one another at most.
+// expressions generates expressions of a type. The argument depth is the maximal nesting of calls.
 type expressions struct{ *rand.Rand }
 
 func (g *expressions) pick(depth int, leaves []string, calls ...func() string) string {

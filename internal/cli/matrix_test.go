@@ -13,10 +13,9 @@ import (
 	"testing"
 )
 
-// TestAttributesOfEveryKind leads objects through their lives whose attributes are every combination that providers
-// have: what is optional, computed, preset, sensitive, write-only, of every type, nested and in
-// blocks. After each step there is nothing left to do, and with LETHE_LONG set Terraform comes to
-// the same.
+// TestAttributesOfEveryKind creates, updates, replaces, imports and destroys objects whose attributes are all
+// combinations that providers have: optional, computed, preset, sensitive, write-only, of every type, nested and in
+// blocks. After each step the plan must be empty. With LETHE_LONG, Terraform must reach the same states.
 func TestAttributesOfEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"playground", "playground5"} {
@@ -38,7 +37,8 @@ func TestAttributesOfEveryKind(t *testing.T) {
 	}
 }
 
-// lives applies, updates, forgets and imports, and destroys, and gives what the state had by then.
+// lives applies, updates, replaces, imports and destroys the objects. It returns the state after each step, by the name
+// of the step.
 func lives(t *testing.T, program, provider string) map[string]map[string]any {
 	p := newProcess(t, "", "PLAYGROUND_MATRIX=1")
 	p.program = program
@@ -60,7 +60,7 @@ func lives(t *testing.T, program, provider string) map[string]map[string]any {
 		p.write("main.tf", require+config)
 		must(want, append([]string{"apply", "-auto-approve"}, flags...)...)
 		must("No changes.", append([]string{"plan", "-detailed-exitcode"}, flags...)...)
-		if provider == "playground" { // the other's library puts empty collections into blocks when it reads: without that Terraform plans a change, too
+		if provider == "playground" { // SDKv2 puts empty collections into blocks when it reads: before that, Terraform plans a change, too
 			must("No changes.", append([]string{"plan", "-detailed-exitcode", "-refresh=false"}, flags...)...)
 		}
 		seen[name] = stored(t, p)
@@ -83,7 +83,7 @@ func lives(t *testing.T, program, provider string) map[string]map[string]any {
 	return seen
 }
 
-// matrix writes objects of the type that has everything.
+// matrix writes objects of the resource type that has all kinds of attributes.
 type matrix struct {
 	typ     string
 	schema  schemaBlock
@@ -131,7 +131,9 @@ func matrixSchema(t *testing.T, typ, text string) schemaBlock {
 	return schemaBlock{}
 }
 
-// objects are one with nothing, one for each kind of argument and of block, and one with all of them; each of them plain, and with every value sensitive. n makes other values.
+// objects returns the configuration of an object without arguments, of an object for each kind of argument and of
+// block, and of an object with all of them. Each exists with plain values and with sensitive values. n varies the
+// values.
 func (m *matrix) objects(n int) string {
 	m.imports = ""
 	sdk := m.typ == "playground5_matrix"
@@ -144,7 +146,7 @@ func (m *matrix) objects(n int) string {
 			fmt.Fprintf(&out, "\nresource \"%s\" \"%s\" {\n  name = \"%s\"\n  frozen = var.frozen\n%s}\n", m.typ, name, name, body)
 			m.imports += fmt.Sprintf("\nimport {\n  to = %s.%s\n  id = \"matrix-%s\"\n}\n", m.typ, name, name)
 		}
-		args := map[string]string{} // of leaves by what they are beside their type, of others each by itself
+		args := map[string]string{} // arguments of simple types by their kind, nested arguments one by one
 		for _, name := range slices.Sorted(maps.Keys(m.schema.Attributes)) {
 			a := m.schema.Attributes[name]
 			if !a.Optional || name == "frozen" || name == "id" {
@@ -176,11 +178,10 @@ func (m *matrix) objects(n int) string {
 	return out.String()
 }
 
-// whole reports whether there is time for all of it: the framework takes a second for an object with
-// everything.
+// whole reports whether long tests run. The provider framework takes a second for an object with all attributes.
 func whole() bool { return os.Getenv("LETHE_LONG") != "" }
 
-// writer writes values, plain or sensitive ones.
+// writer writes values, plain or sensitive.
 type writer struct {
 	n    int
 	form string
@@ -255,7 +256,7 @@ func (w writer) blocks(name string, b schemaNested) string {
 	return out
 }
 
-// stored is what the state says of each object, without private data and in no order.
+// stored returns the objects in the state by name, without private data.
 func stored(t *testing.T, p *process) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.dir, "terraform.tfstate"))

@@ -3,84 +3,288 @@
 package cli_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
-// TestMisdeeds lets a provider get secrets out at random: a value, a part of it or what it is packed into, from any source,
-// by any exit, at any moment. None gets into a file or onto the screen, and what would have been stored is reported once.
-func TestMisdeeds(t *testing.T) {
-	draws := 40
-	if os.Getenv("LETHE_LONG") != "" {
-		draws = 1000
+// A misdeed is one draw: a secret from a source, and the exit and the moment at which a provider leaks it.
+type misdeed struct {
+	source       string // an expression for the document of secrets
+	part, layers string // the part of the document, and its encodings
+	moment, exit string
+	token        bool // the provider is configured with the value
+	early        bool
+}
+
+// misdeedMoments lists the calls of providers and the exits that their answers offer. Early calls come before the
+// validation of the object, which makes the value known: a log of them may contain it (docs/reference/secret-guard.md).
+var misdeedMoments = []struct {
+	name, calls, exits string
+	early              bool
+}{
+	{"configure", "Configure", "warning error log", false},
+	{"validate", "Validate/OBJECT", "warning error log", false},
+	{"plan", "Plan/OBJECT", "computed id identity private warning error log deferred", false},
+	{"apply", "Create/OBJECT", "computed id identity private warning error log", false},
+	{"update", "Update/OBJECT", "computed id identity private warning error log", false},
+	{"destroy", "Delete/OBJECT", "warning error log", false},
+	{"read", "Read/OBJECT", "computed identity private warning error deferred", true},
+	{"refresh", "Read/OBJECT", "computed identity private warning error deferred", true},
+	{"read to destroy", "Read/OBJECT", "computed identity private warning error deferred", true},
+	{"data", "ReadData/d", "value warning error", true},
+	{"import", "Import", "computed identity private warning error", true},
+	{"import command", "Import", "computed identity private warning error", true},
+	{"upgrade", "Upgrade/OBJECT", "computed warning error", true},
+	{"move", "Move/m", "computed identity private warning error", true},
+	{"open", "Open/l", "private warning error log deferred", false},
+	{"renew", "Renew/l", "private warning error log", false},
+	{"close", "Close/l", "warning error log", false},
+	{"function", "Call", "result func-error", true},
+}
+
+var misdeedSources = []string{
+	"var.v", "local.l", "ephemeral.rogue_lease.l.tags.t", "base64decode(base64encode(var.v))", `join("", [var.v])`, "module.m.o", "var.s", "module.m.s",
+}
+
+// misdeedStored are the exits that lead to stored data. There the guard rejects the secret and reports it. At the other
+// exits it masks the secret.
+const misdeedStored = "computed id identity private value result"
+
+func drawMisdeed(r *rand.Rand) misdeed {
+	pick := func(all []string) string { return all[r.IntN(len(all))] }
+	m := misdeedMoments[r.IntN(len(misdeedMoments))]
+	d := misdeed{source: pick(misdeedSources), part: pick([]string{"w", "p"}), moment: m.name, exit: pick(strings.Fields(m.exits)), early: m.early}
+	if d.sensitive() && (d.moment == "data" || d.moment == "function") {
+		d.source = "local.l" // a sensitive value may be kept by what is not given it to write
 	}
-	const whole, part = "misdeed-41d7/whole+secret", "misdeed-41d7-part"
-	sources := []string{"var.v", "local.l", "ephemeral.rogue_lease.l.tags.t", "base64decode(base64encode(var.v))", "module.m.o", "var.s"}
-	exits := []struct{ moments, deed, reports string }{
-		{"Create Update", "leak:leaked", "invalid object"},
-		{"Create Update", "leak-private:json,base64", "invalid object"},
-		{"Create", "leak:id", "invalid object"},
-		{"Create", "leak-identity", "invalid object"},
-		{"Create Update", "set:leaked=" + part, "invalid object"},
-		{"Create Update", `set:leaked="` + base64.StdEncoding.EncodeToString([]byte("x "+part)) + `"`, "invalid object"},
-		{"Create Update", "leak-packed:leaked=json,base64", "invalid object"},
-		{"Validate Plan Apply", "leak-warning", ""},
-		{"Validate Plan Apply", "leak-error", ""},
-		{"Plan Apply", "leak-log:json,base64", ""},
+	if strings.HasPrefix(d.source, "ephemeral") && slices.Contains([]string{"refresh", "destroy", "read to destroy", "import command"}, d.moment) {
+		d.source = "local.l" // no lease is opened
 	}
-	for i := range draws {
-		r := rand.New(rand.NewPCG(uint64(i), 41))
-		source, exit := sources[r.IntN(len(sources))], exits[r.IntN(len(exits))]
-		moments := strings.Fields(exit.moments)
-		object := "a"
-		if strings.Contains(exit.deed, "set:") {
-			object = "b" // which is given the part
+	if r.IntN(2) == 0 {
+		d.layers = pick([]string{"json", "base64", "json,base64", "hex", "url", "gzip,base64", "base64,json"})
+	}
+	d.token = d.moment == "configure" || !d.sensitive() && r.IntN(4) == 0
+	return d
+}
+
+// sensitive reports whether the value may be kept by other objects.
+func (d misdeed) sensitive() bool { return strings.HasSuffix(d.source, ".s") }
+
+// object returns the name of the object that writes the part.
+func (d misdeed) object() string { return map[string]string{"w": "a", "p": "b"}[d.part] }
+
+func (d misdeed) rules() string {
+	var deed string
+	switch d.exit {
+	case "computed", "deferred":
+		deed = "leak-packed:leaked=" + d.layers
+		if d.moment == "open" {
+			deed = "leak-packed:value=" + d.layers
 		}
-		rule := moments[r.IntN(len(moments))] + "/" + object + "=" + exit.deed
-		t.Run(fmt.Sprintf("%d %s %s", i, source, strings.ReplaceAll(rule, part, "part")), func(t *testing.T) {
+	case "id", "value":
+		deed = "leak-packed:" + d.exit + "=" + d.layers
+	case "result":
+		deed = "leak-packed:=" + d.layers
+	default:
+		deed = "leak-" + d.exit + ":" + d.layers
+	}
+	for _, m := range misdeedMoments {
+		if m.name != d.moment {
+			continue
+		}
+		call := strings.ReplaceAll(m.calls, "OBJECT", d.object())
+		rules := call + "=" + deed
+		if d.exit == "deferred" {
+			rules += ";" + call + "=defer:1"
+		}
+		if d.moment == "renew" {
+			rules += ";Open=renew:1ms"
+		}
+		return rules
+	}
+	return ""
+}
+
+func (d misdeed) String() string {
+	return strings.Join([]string{d.source, d.part, d.layers, d.exit, d.moment, strconv.FormatBool(d.token)}, " ")
+}
+
+// TestMisdeeds lets a provider leak secrets at random: a whole value, a part of it or an encoding of it, from any
+// source, through any exit, at any moment. No secret may reach a file or the screen, and each secret that would have
+// been stored must be reported once. A failure prints the number of its draw, and LETHE_MISDEED repeats it.
+func TestMisdeeds(t *testing.T) {
+	draws, seed := 40, uint64(41)
+	if os.Getenv("LETHE_LONG") != "" {
+		draws, seed = 1000, uint64(time.Now().Unix())
+	}
+	if text := os.Getenv("LETHE_MISDEED"); text != "" {
+		if _, err := fmt.Sscanf(text, "%d", &seed); err != nil {
+			t.Fatal(err)
+		}
+		draws = 1
+	}
+	for i := range uint64(draws) {
+		d := drawMisdeed(rand.New(rand.NewPCG(seed+i, 0)))
+		t.Run(fmt.Sprintf("%d %s", seed+i, d), func(t *testing.T) {
 			t.Parallel()
-			p := newProcess(t, fmt.Sprintf(misdeeds, source), "PLAYGROUND_ROGUE=", "PLAYGROUND_CANARY="+whole,
-				"TF_VAR_v={\"w\":\""+whole+"\",\"p\":\""+part+"\"}", "TF_VAR_s={\"w\":\""+whole+"\",\"p\":\""+part+"\"}", "TF_LOG=trace", "TF_LOG_PATH=log")
-			if err := os.MkdirAll(filepath.Join(p.dir, "m"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			p.write("m/main.tf", "variable \"i\" {\n  ephemeral = true\n}\noutput \"o\" {\n  value     = var.i\n  ephemeral = true\n}\n")
-			if code, out := p.run("init"); code != 0 {
-				t.Fatal(out)
-			}
-			var all string
-			if strings.HasPrefix(rule, "Update") || strings.HasPrefix(rule, "Read") {
-				_, all = p.run("apply", "-auto-approve", "-no-color")
-			}
-			p.env = append(p.env, "PLAYGROUND_ROGUE="+rule)
-			_, out := p.run("apply", "-auto-approve", "-no-color", "-var=note=other")
-			all += out
-			if n := strings.Count(out, "Provider produced "+exit.reports); exit.reports != "" && (n == 0 || strings.Count(out, "returned the secret")+strings.Count(out, "put the secret") != 1) {
-				t.Errorf("%d reports:\n%s", n, out)
-			}
-			_ = filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
-				if err == nil && d.Type().IsRegular() && !strings.HasSuffix(path, ".calls") && !strings.Contains(path, "/.cloud/") {
-					text, _ := os.ReadFile(path)
-					all += string(text)
-				}
-				return nil
-			})
-			for _, secret := range []string{whole, part, base64.StdEncoding.EncodeToString([]byte("x " + part))} {
-				if at := strings.Index(all, secret); at >= 0 {
-					t.Errorf("%s is out: ...%s", secret, all[max(0, at-300):at+len(secret)])
-				}
-			}
+			d.run(t)
 		})
 	}
 }
 
-// misdeeds is a configuration in which a document of secrets goes from a source to a write-only argument.
+const misdeedWhole, misdeedPart = "misdeed-41d7/whole+secret", "misdeed-41d7-part"
+
+func (d misdeed) run(t *testing.T) {
+	text := map[string]string{"w": misdeedWhole, "p": misdeedPart}[d.part]
+	doc, _ := json.Marshal(map[string]string{"w": misdeedWhole, "p": misdeedPart})
+	config := strings.ReplaceAll(misdeeds, "SOURCE", d.source)
+	if d.token {
+		misbehave := ""
+		if d.moment == "configure" {
+			misbehave = d.rules() // only in this configuration
+		}
+		config += fmt.Sprintf("provider \"rogue\" {\n  token     = \"Bearer ${local.doc[%q]}\"\n  misbehave = %q\n}\n", d.part, misbehave)
+	} else {
+		config += "provider \"rogue\" {}\n"
+	}
+	p := newProcess(t, config, "PLAYGROUND_ROGUE=", "PLAYGROUND_ROGUE_SECRET="+text, "TF_VAR_v="+string(doc), "TF_VAR_s="+string(doc))
+	if !d.early {
+		p.env = append(p.env, "TF_LOG=trace", "TF_LOG_PATH=log")
+	}
+	if d.moment == "open" || d.moment == "renew" { // these calls may come before any object is validated
+		p.env = append(p.env, "TF_VAR_e="+text)
+	}
+	if err := os.MkdirAll(filepath.Join(p.dir, "m"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.write("m/main.tf", misdeedsModule)
+	const moved = "moved {\n  from = rogue_nesting.m\n  to   = rogue_thing.m\n}\nresource \"rogue_thing\" \"m\" {\n  name = \"m\"\n}\n"
+	p.write("m.tf", "resource \"rogue_nesting\" \"m\" {\n  name = \"m\"\n}\n")
+	if code, out := p.run("init"); code != 0 {
+		t.Fatal(out)
+	}
+	command := []string{"apply", "-auto-approve", "-no-color", "-var=note=other"}
+	var all string
+	run := func(want int, args ...string) {
+		code, out := p.run(args...)
+		if all += out; code != want {
+			t.Fatal(out)
+		}
+	}
+	switch d.moment {
+	case "update", "read", "upgrade":
+		run(0, "apply", "-auto-approve", "-no-color")
+	case "refresh":
+		run(0, "apply", "-auto-approve", "-no-color")
+		command = append(command, "-refresh-only")
+	case "destroy", "read to destroy":
+		run(0, "apply", "-auto-approve", "-no-color")
+		command = []string{"destroy", "-auto-approve", "-no-color", "-refresh=" + strconv.FormatBool(d.early)}
+	case "import", "import command":
+		run(0, "apply", "-auto-approve", "-no-color")
+		_, shown := p.run("state", "show", "-no-color", "rogue_thing."+d.object())
+		id := regexp.MustCompile(`rogue-[0-9a-f]+`).FindString(shown)
+		run(0, "state", "rm", "rogue_thing."+d.object())
+		if d.moment == "import command" {
+			command = []string{"import", "-no-color", "rogue_thing." + d.object(), id}
+			break
+		}
+		p.write("import.tf", fmt.Sprintf("import {\n  to = rogue_thing.%s\n  id = %q\n}\n", d.object(), id))
+	case "move":
+		run(0, "apply", "-auto-approve", "-no-color")
+		p.write("m.tf", strings.ReplaceAll(moved, "name = ", fmt.Sprintf("secret_wo = \"x-${local.doc[%q]}\"\n  name = ", d.part)))
+	}
+	if d.moment != "configure" {
+		p.env = append(p.env, "PLAYGROUND_ROGUE="+d.rules())
+	}
+	code, out := p.run(command...)
+	all += out
+	reports := strings.Count(out, "returned the secret") + strings.Count(out, "put the secret")
+	switch {
+	case strings.Contains(" "+misdeedStored+" ", " "+d.exit+" ") && !(d.moment == "open" || d.moment == "renew"):
+		if reports != 1 || code == 0 {
+			t.Errorf("exit code %d and %d reports:\n%s", code, reports, out)
+		}
+	case reports != 0:
+		t.Errorf("%d reports:\n%s", reports, out)
+	case strings.Contains(d.exit, "error") && d.moment != "renew" && d.moment != "close" && strings.Count(out, "The secret is ") != 1:
+		t.Errorf("the error is not there once:\n%s", out)
+	}
+	_ = filepath.WalkDir(p.dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() && !strings.HasSuffix(path, ".calls") && !strings.Contains(path, "/.cloud/") {
+			text, _ := os.ReadFile(path)
+			all += "\n" + path + ":\n" + string(text)
+		}
+		return nil
+	})
+	for _, form := range append(packings(text, d.layers), misdeedWhole, misdeedPart) {
+		if at := strings.Index(all, form); at >= 0 {
+			t.Errorf("%s is out: ...%s", form, all[max(0, at-600):at+len(form)])
+		}
+	}
+}
+
+// packings returns a text after each of its encodings.
+func packings(text, layers string) []string {
+	all := []string{text}
+	for layer := range strings.SplitSeq(layers, ",") {
+		switch layer {
+		case "json":
+			b, _ := json.Marshal(map[string]string{"k": text})
+			text = string(b)
+		case "base64":
+			text = base64.StdEncoding.EncodeToString([]byte(text))
+		case "hex":
+			text = hex.EncodeToString([]byte(text))
+		case "url":
+			text = url.QueryEscape(text)
+		case "gzip":
+			var b bytes.Buffer
+			w := gzip.NewWriter(&b)
+			_, _ = w.Write([]byte(text))
+			_ = w.Close()
+			text = b.String()
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// misdeedsModule is a module that forwards values.
+const misdeedsModule = `
+variable "i" {
+  ephemeral = true
+}
+variable "s" {
+  sensitive = true
+}
+output "o" {
+  value     = var.i
+  ephemeral = true
+}
+output "s" {
+  value     = var.s
+  sensitive = true
+}
+`
+
+// misdeeds is a configuration in which a document of secrets is passed from a source to a write-only argument, as a
+// whole and in parts.
 const misdeeds = `
 variable "v" {
   ephemeral = true
@@ -88,24 +292,31 @@ variable "v" {
 variable "s" {
   sensitive = true
 }
+variable "e" {
+  default   = null
+  ephemeral = true
+}
 variable "note" {
   default = "first"
 }
 locals {
-  l = var.v
+  l   = var.v
+  doc = jsondecode(SOURCE)
 }
 module "m" {
   source = "./m"
   i      = var.v
+  s      = var.s
+}
+provider "rogue" {
+  alias = "leases"
 }
 ephemeral "rogue_lease" "l" {
-  name = "l"
+  provider = rogue.leases
+  name     = "l"
   tags = {
     t = var.v
   }
-}
-locals {
-  doc = jsondecode(%s)
 }
 resource "rogue_thing" "a" {
   name      = "a"
@@ -116,5 +327,11 @@ resource "rogue_thing" "b" {
   name      = "b"
   note      = var.note
   secret_wo = "pg://u:${local.doc["p"]}@${ephemeral.rogue_lease.l.name}"
+}
+data "rogue_thing" "d" {
+  name = "d"
+}
+output "f" {
+  value = provider::rogue::echo("${rogue_thing.a.name}${rogue_thing.b.name}")
 }
 `

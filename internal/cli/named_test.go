@@ -32,8 +32,8 @@ var namedCommands = []string{
 	"plan -no-color -refresh=false", "apply -auto-approve -destroy",
 }
 
-// TestSentencesOfPeer runs the commands of namedCommands with Lethe under Terraform's name and with Terraform, and compares
-// standard output and exit codes. Client programs look for these sentences.
+// TestSentencesOfPeer runs namedCommands with Lethe under the name of Terraform, and with Terraform. It compares
+// standard output and exit codes. Client programs search for these sentences.
 func TestSentencesOfPeer(t *testing.T) {
 	t.Parallel()
 	peer, err := exec.LookPath("terraform")
@@ -96,14 +96,14 @@ output "s" {
 
 var varying = regexp.MustCompile("\x1b\\[[0-9;]*m|[│╷╵─]+|[0-9a-f]{8}-[0-9a-f-]{27}|1\\.1[0-9]\\.[0-9]+|Enter a value:|terraform explain LE[0-9]+")
 
-// progress is a line about one object, or a symbol of a plan: no line of a sentence.
+// progress matches lines about one object and symbols of a plan. They do not belong to sentences.
 var progress = regexp.MustCompile(`^(\S+: |  [-+~#/]|\w+ = )`)
 
-// paragraphs divides output into paragraphs, each in one line: programs wrap lines at different columns. Values that vary
-// between runs are left out.
+// paragraphs divides output into paragraphs of one line each, because programs wrap lines at different columns. It
+// omits values that vary between runs.
 func paragraphs(out string) []string {
 	var all []string
-	open := false // the last paragraph goes on
+	open := false // the next line continues the last paragraph
 	for line := range strings.Lines(varying.ReplaceAllString(out, "")) {
 		text := strings.TrimSpace(line)
 		switch goes := !progress.MatchString(line) && !strings.HasPrefix(line, "   "); {

@@ -17,15 +17,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// sameAsPeer is the line of a script that says that Terraform passes it as it is. Where it cannot,
-// because the two differ, docs/differences.md has the reason.
+// sameAsPeer is the line of a script that Terraform passes, too. If Terraform cannot pass a script because the programs
+// differ, docs/differences.md gives the reason.
 const sameAsPeer = "# Terraform does the same."
 
-// sampled is how many of those scripts run with every commit; LETHE_LONG=1 runs all.
+// sampled is the number of these scripts that run with every commit. LETHE_LONG=1 runs all.
 const sampled = 8
 
-// TestPeer runs scripts with Terraform in the place of Lethe, to see that what they show is what
-// users are used to.
+// TestPeer runs scripts with Terraform instead of Lethe, to check that they show behaviour that users know.
 func TestPeer(t *testing.T) {
 	if _, err := exec.LookPath("terraform"); err != nil {
 		t.Skip("there is no terraform on PATH")
@@ -47,8 +46,8 @@ func TestPeer(t *testing.T) {
 	runScripts(t, p, list)
 }
 
-// peerScripts lists the scripts that Terraform passes, and gives a number that changes when any of
-// them does: the sample is another one then.
+// peerScripts returns the scripts that Terraform passes, and a seed that changes if a script changes, so that the
+// sample changes, too.
 func peerScripts(t *testing.T) ([]script, uint64) {
 	t.Helper()
 	var list []script
@@ -66,9 +65,8 @@ func peerScripts(t *testing.T) ([]script, uint64) {
 	return list, h.Sum64()
 }
 
-// peer is the program that stands for Lethe in TestPeer: Terraform, with its modules installed,
-// which Lethe does not ask for, and with its output as Lethe would have written it, as far as
-// names and line breaks go.
+// peer is the program that replaces Lethe in TestPeer. It runs Terraform, after "terraform get" because Lethe installs
+// modules itself, and converts names and line breaks of the output to those of Lethe.
 func peer() {
 	dir, installs := ".", false
 	for _, a := range os.Args[1:] {
@@ -80,7 +78,7 @@ func peer() {
 	if !installs && callsModules(dir) {
 		get := exec.Command("terraform", "-chdir="+dir, "get")
 		get.Env = append(os.Environ(), "TF_CLI_ARGS=", "TF_CLI_ARGS_get=")
-		_ = get.Run() // what is wrong the command says itself
+		_ = get.Run() // the command reports the error, too
 	}
 	var out, complaint bytes.Buffer
 	cmd := exec.Command("terraform", os.Args[1:]...)
@@ -111,17 +109,16 @@ func callsModules(dir string) bool {
 var (
 	escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 	boxes   = regexp.MustCompile(`(?m)^[│╷╵] ?`)
-	// wrapped is the end of a line that was broken at the width of a terminal.
-	// An item of a list is a line of its own.
+	// wrapped matches the end of a line that was wrapped at the width of a terminal. An item of a list begins a new
+	// line.
 	wrapped = regexp.MustCompile(`(?m)^(\S.{50,})\n([^\s-]|-\S)`)
 )
 
-// asLethe is text of Terraform with its colours, boxes and breaks of lines gone, and its name
-// replaced.
+// asLethe removes colours, boxes and line breaks from output of Terraform, and replaces the name.
 func asLethe(text string) string {
 	text = boxes.ReplaceAllString(escapes.ReplaceAllString(text, ""), "")
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
-		for range 20 { // a paragraph of as many lines
+		for range 20 { // a paragraph has at most 20 lines
 			text = wrapped.ReplaceAllString(text, "$1 $2")
 		}
 	}

@@ -14,9 +14,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli"
 )
 
-// TestPersona calls the program by the names of its peers. What reads the output of a peer then
-// finds what it looks for: the server Atlantis and the wrapper terragrunt a version, the commenter
-// tfcmt the heading of a plan.
+// TestPersona runs the program under the names of its peers and checks the texts that other programs look for: the
+// server Atlantis and the wrapper terragrunt parse a version, the commenter tfcmt the heading of a plan.
 func TestPersona(t *testing.T) {
 	atlantis := regexp.MustCompile(`(?:Terraform|OpenTofu) v(.*?)(\s.*)?\n`)
 	terragrunt := regexp.MustCompile(`^(\S+)\s(v?\d+\.\d+\.\d+)`)
@@ -53,8 +52,8 @@ func TestPersona(t *testing.T) {
 	}
 }
 
-// TestPersonaRegistry: under Terraform's name new providers are of its registry, where neither the
-// configuration nor the state says another, as what drives it expects.
+// TestPersonaRegistry checks that under the name of Terraform new providers belong to Terraform's registry, unless the
+// configuration or the state names another one. Programs that run Terraform expect this.
 func TestPersonaRegistry(t *testing.T) {
 	const config = "terraform {\n  required_providers {\n    here = { source = \"hashicorp/here\" }\n    named = { source = \"registry.opentofu.org/hashicorp/named\" }\n  }\n}\n"
 	const stored = `{"version": 4, "terraform_version": "1.9.0", "serial": 1, "lineage": "x", "outputs": {}, "resources": [` +
@@ -107,7 +106,7 @@ func TestPersonaRegistry(t *testing.T) {
 	}
 }
 
-// TestPersonaLines: OpenTofu has names of its own in the lines of -json.
+// TestPersonaLines checks that the names in the lines of -json under the name of OpenTofu are those that OpenTofu uses.
 func TestPersonaLines(t *testing.T) {
 	const config = "ephemeral \"lethe_random\" \"a\" {\n  length = 8\n  lifecycle {\n    postcondition {\n      condition     = self != null\n      error_message = \"Nothing.\"\n    }\n  }\n}\nterraform {\n  required_providers {\n    lethe = { source = \"terraform.io/builtin/lethe\" }\n  }\n}\n"
 	for program, want := range map[string][]string{

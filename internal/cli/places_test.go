@@ -13,12 +13,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A place is a directory that scripts run in once more, and a way to call the program there.
+// A place is another directory, or another way to call the program, in which scripts run again.
 type place struct {
 	name string
-	// root makes the directory above that of the script; nil: as for other tests.
+	// root creates the parent of the script's directory. If it is nil, the default is used.
 	root func(t *testing.T) string
-	// setup changes how the script begins, once its files are there; nil: not at all.
+	// setup changes the start of the script after its files are written. It may be nil.
 	setup func(t *testing.T, e *testscript.Env) error
 }
 
@@ -39,7 +39,7 @@ var places = []place{
 	{name: "odd name", root: func(t *testing.T) string {
 		dir := filepath.Join(temporary(t), "a 'b\" \xfe e\u0301")
 		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Skip(err) // a file system that takes UTF-8 alone
+			t.Skip(err) // the file system accepts only UTF-8
 		}
 		return dir
 	}},
@@ -55,7 +55,8 @@ var places = []place{
 	}},
 }
 
-// temporary makes a directory with a plain name: that of a test has a # in it, which sources of modules do not take.
+// temporary creates a directory with a plain name. The directory of a test contains a #, which sources of modules do
+// not accept.
 func temporary(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "place-")
 	if err != nil {
@@ -65,14 +66,14 @@ func temporary(t *testing.T) string {
 	return dir
 }
 
-// called is the variable that says how the program is called.
+// called is the variable that specifies how the program is called.
 const called = "LETHE_TEST_CALLED"
 
-// jump is the variable with a symbolic link to a directory beside that of the script.
+// jump is the variable with a symbolic link to a directory beside the directory of the script.
 const jump = "LETHE_TEST_JUMP"
 
-// belowLink has a script run below a symbolic link, and the program called with a path that leads over another one and
-// its parent.
+// belowLink runs a script below a symbolic link. The program is called with a path through another symbolic link and
+// the parent of its target.
 func belowLink(t *testing.T, e *testscript.Env) error {
 	dir, root := temporary(t), filepath.Dir(e.WorkDir)
 	e.Cd = filepath.Join(dir, "link", filepath.Base(e.WorkDir))
@@ -89,7 +90,8 @@ func belowLink(t *testing.T, e *testscript.Env) error {
 	return err
 }
 
-// readOnly lets nothing be written beside the directory of the script. Root may do so anyway, so it is looked at, too.
+// readOnly makes the parent of the script's directory read-only. Root can write anyway, so a check follows after the
+// script.
 func readOnly(t *testing.T, e *testscript.Env) error {
 	root := filepath.Dir(e.WorkDir)
 	t.Cleanup(func() { os.Chmod(root, 0o755) })
@@ -114,7 +116,7 @@ func calledFrom(args []string) ([]string, string) {
 	if len(args) == 1 && args[0] == keeper.Argument || os.Getenv("COMP_LINE") != "" || how != "chdir" && how != "jump" {
 		return args, dir
 	}
-	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TF_LOG_PATH"} { // these are relative to where the program is called
+	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TF_LOG_PATH"} { // these are relative to the directory in which the program is called
 		if path := os.Getenv(name); path != "" && !filepath.IsAbs(path) {
 			os.Setenv(name, filepath.Join(dir, path))
 		}
@@ -142,7 +144,7 @@ func calledFrom(args []string) ([]string, string) {
 	return append([]string{"-chdir=" + to}, args...), from
 }
 
-// stay are scripts that cannot run in a place, by the reason.
+// stay lists scripts that cannot run in a place, by the reason.
 var stay = []struct {
 	place, reason string
 	scripts       []string
@@ -150,7 +152,7 @@ var stay = []struct {
 	{"odd name", "a file of configuration or a shell gets the name of the directory, and neither takes all bytes", []string{
 		"test/installed", "provisioners/remote", "modules/call_themselves_from_elsewhere", "json/init_lines", "cli/dev_overrides",
 		"init/vendor_tests", "init/registry_module", "init/vendor", "init/offline", "init/modules_locked_after_peer", "init/modules_locked",
-		"init/modules_installed_and_upgraded", "init/modules_changed", "init/lock_file", "init/login", "cli/complete_fish", "directories/linked_module",
+		"init/modules_installed_and_upgraded", "init/modules_changed", "init/lock_file", "init/login", "cli/complete_fish", "directories/linked_module", "init/backend_before_modules",
 	}},
 	{"chdir", "it says where path.cwd is", []string{"directories/linked"}},
 	{"without PWD", "path.cwd follows PWD", []string{"directories/linked"}},
@@ -167,16 +169,16 @@ func stays(place string, s script) bool {
 	return false
 }
 
-// numberOf is one of a script that stays as long as its name does.
+// numberOf returns a hash of the script's name.
 func numberOf(s script) uint32 {
 	h := fnv.New32a()
 	fmt.Fprint(h, s.folder, "/", s.name)
 	return h.Sum32()
 }
 
-// TestPlaces runs scripts again from other directories, and called in other ways: the verdict of none may change. Each
-// run of the tests takes a part of the scripts, each in one place by its name; LETHE_LONG=1 runs all in all
-// places, and LETHE_PLACE all in one.
+// TestPlaces runs scripts again from other directories, and called in other ways. Their results must not change. Each
+// run of the tests takes a part of the scripts, each in one place that is chosen by its name. LETHE_LONG=1 runs all
+// scripts in all places, and LETHE_PLACE runs all in one.
 func TestPlaces(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("symbolic links and other names of directories")

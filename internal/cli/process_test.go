@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// process runs the program as processes in a directory with a configuration, for tests that need
-// to be in time with what it does.
+// process is a directory with a configuration in which the program runs as separate processes, for tests that act at
+// certain moments of a run.
 type process struct {
 	t   testing.TB
 	dir string
 	env []string
 
-	program string // another than ours
+	program string // runs instead of lethe
 }
 
 const requirePlayground = "terraform {\n  required_providers {\n    playground = {\n      source = \"lethe/playground\"\n    }\n    rogue = {\n      source = \"lethe/rogue\"\n    }\n  }\n}\n"
@@ -65,20 +65,20 @@ func (p *process) write(name, text string) {
 	}
 }
 
-// canary stands in every secret that the playground hands out.
+// canary is in every secret that the playground provider returns.
 const canary = "canary-9e41"
 
-// ownGroup puts a process into a group of its own, where there are such groups.
+// ownGroup puts a process into a separate process group, on systems that have process groups.
 var ownGroup *syscall.SysProcAttr
 
-// started is a process that runs.
+// started is a running process.
 type started struct {
 	*process
 	cmd    *exec.Cmd
 	output shared // both streams
 }
 
-// shared is a buffer that can be looked at while it is written.
+// shared is a buffer that can be read while it is written.
 type shared struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -101,7 +101,7 @@ func (p *process) start(args ...string) *started {
 	return p.startWith(nil, args...)
 }
 
-// startWith starts the program with something to read.
+// startWith starts the program with standard input from a file. in may be nil.
 func (p *process) startWith(in *os.File, args ...string) *started {
 	p.t.Helper()
 	s := p.command(args...)
@@ -116,7 +116,7 @@ func (p *process) startWith(in *os.File, args ...string) *started {
 	return s
 }
 
-// command is the program with arguments, not started.
+// command returns the program with arguments, not started.
 func (p *process) command(args ...string) *started {
 	p.t.Helper()
 	path, err := exec.LookPath(cmp.Or(p.program, "lethe"))
@@ -129,7 +129,7 @@ func (p *process) command(args ...string) *started {
 	return s
 }
 
-// wait gives the exit code, -1 after a signal, and what was printed.
+// wait waits for the end of the process. It returns the exit code, which is -1 after a signal, and the output.
 func (s *started) wait() (int, string) {
 	s.t.Helper()
 	var exit *exec.ExitError
@@ -167,7 +167,7 @@ func (p *process) until(condition string, holds func() bool) {
 	p.t.Fatalf("not reached: %s", condition)
 }
 
-// printed waits until the program has printed something.
+// printed waits until the program has printed text.
 func (p *process) printed(s *started, text string) {
 	p.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -178,7 +178,7 @@ func (p *process) printed(s *started, text string) {
 	p.t.Fatalf("%q was not printed:\n%s", text, s.output.String())
 }
 
-// count counts the lines of the call log that have all the words.
+// count returns the number of lines in the call log that contain all the words.
 func (p *process) count(words ...string) int {
 	log, _ := os.ReadFile(filepath.Join(p.dir, ".calls"))
 	n := 0
@@ -194,7 +194,7 @@ func (p *process) count(words ...string) int {
 	return n
 }
 
-// forgotten fails the test if a secret stands in a file of the directory or in what was printed.
+// forgotten fails the test if a secret is in a file of the directory or in the output.
 func (p *process) forgotten(printed string) {
 	p.t.Helper()
 	if strings.Contains(printed, canary) {

@@ -2,5 +2,5 @@
 
 package cli_test
 
-// raced says that the race detector looks on, which allocates memory of its own.
+// raced is true if the race detector is active. It uses additional memory and time.
 const raced = true

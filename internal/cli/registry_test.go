@@ -17,11 +17,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// registries are those of the scripts that run, by working directory.
+// registries maps the working directories of running scripts to their registries.
 var registries sync.Map
 
-// playgroundPackages are the provider's packages by version, packed once: that takes a second, and minutes under the
-// race detector.
+// playgroundPackages returns the packages of the provider by version. They are packed once, because packing takes a
+// second, and minutes with the race detector.
 var playgroundPackages = sync.OnceValues(func() (map[string][]byte, error) {
 	bin, err := playground()
 	if err != nil {
@@ -38,22 +38,23 @@ var playgroundPackages = sync.OnceValues(func() (map[string][]byte, error) {
 	return packages, nil
 })
 
-// registryOf gives the command that runs a registry for a script, with https, its own authority, acme/toy (playground,
-// as a provider of its own) and the module acme/net/test, whose package is a zip file:
+// registryOf returns the script command that runs a registry with https and a separate certificate authority. It serves
+// the provider lethe/playground and the module acme/net/test, whose package is a zip file:
 //
-//	registry                starts it: $REGISTRY is its host, and what the script runs trusts it
-//	registry requests FILE  writes down what it was asked for since the last time
+//	registry                starts it; $REGISTRY is its host, and programs that the script runs trust it
+//	registry requests FILE  writes the requests since the last call into a file
 //	registry zip PATH DIR   serves the files of a directory as a zip file
-//	registry buckets        has the module in S3, at /bucket/net.zip for the key "AKIATEST" of the region eu-west-1, and in
-//	                        Google's storage, as the object dir/net.zip of bucket, for the token that a service account gets whose
-//	                        key file is $GOOGLE_KEY
-//	registry oci            has the provider under oci/lethe/playground, and the module under oci/net, for who logs in as
-//	                        "you" with the password "canary-0c1a"
-//	registry unsigned       names no keys of the provider from then on
-//	registry locked         says that packages are being fetched, as caches do that stand before other registries, until
+//	registry buckets        serves the module in S3, as /bucket/dir/net v1.zip, for the key "AKIATEST" in region
+//	                        eu-west-1; and in Google's storage, as the object dir/net.zip of bucket, for the token of
+//	                        the service account with the key file $GOOGLE_KEY
+//	registry oci            serves the provider as oci/lethe/playground and the module as oci/net; the user is "you",
+//	                        the password "canary-0c1a"
+//	registry unsigned       omits the keys of the provider from now on
+//	registry locked         answers that packages are being fetched, like a cache of another registry, until
 //	                        registry unlocked
-//	registry login GRANT    lets users log in, with a browser (authz_code) with the password "open" (password) or not at all (paste); the
-//	                        token is a canary, without which no version of a provider is told from then on
+//	registry login GRANT    enables the login with a browser (authz_code), with the password "open" (password) or only
+//	                        with a pasted token (paste); the token is a canary, and requests for versions of a provider
+//	                        need it from now on
 func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		dir := ts.MkAbs(".")
@@ -139,7 +140,7 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// provide puts the provider into a registry.
+// provide adds the provider to a registry.
 func provide(t *testing.T, s *registrytest.Server) error {
 	packages, err := playgroundPackages()
 	for v, zip := range packages {
@@ -151,7 +152,7 @@ func provide(t *testing.T, s *registrytest.Server) error {
 	return err
 }
 
-// browser is a program that opens an address, as xdg-open does: it returns while the browser still loads the page.
+// browser is a program that opens an address like xdg-open: it returns while the browser still loads the page.
 func browser() {
 	if os.Getenv("LOADS") == "" {
 		page := exec.Command(os.Args[0], os.Args[1])
@@ -168,8 +169,8 @@ func browser() {
 	io.Copy(io.Discard, answer.Body)
 }
 
-// git makes a repository of a directory, on the branch main, with a tag: git DIR TAG. What is there already gets
-// another commit, and the tag moves.
+// git implements the script command `git DIR TAG`. It makes a repository of a directory, with the branch main and a
+// tag. If the repository exists, it adds a commit and moves the tag.
 func git(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: git DIR TAG")

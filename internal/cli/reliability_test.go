@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// deeds are what a provider does wrong in a call: ends, says nothing, or gives an answer that is none.
+// deeds are the faults of a provider in a call: it ends, does not answer, or returns an invalid answer.
 var deeds = []string{
 	"panic", "exit:3", "kill", "hang", "error:no", "after-panic", "after-exit:3", "after-kill", "after-hang", "nil",
 	"malformed", "empty", "truncated", "trailing", "big-map", "big-string", "deep", "missing", "null",
 }
 
-// abused are the calls that it does that in.
+// abused are the calls in which the provider has a fault.
 var abused = []string{"Validate", "Configure", "Upgrade", "Read", "Plan", "Apply", "Open", "Renew", "Close", "Stop"}
 
-// TestAbuse has a provider do each deed in each call of an apply: 190 cells, one in ten of them without LETHE_LONG. The
-// program ends, with one of its own exit codes; no lease of another provider is open, one of that provider is closed or
-// named, and what was made is in the state or named.
+// TestAbuse tests each fault in each call of an apply: 190 combinations, and one in ten of them without LETHE_LONG. The
+// program must end with exit code 0 or 1. Leases of other providers must be closed, and a lease of the faulty provider
+// must be closed or reported. Each created object must be in the state or be reported.
 func TestAbuse(t *testing.T) {
 	for n, call := range abused {
 		for m, deed := range deeds {
@@ -76,7 +76,7 @@ resource "rogue_thing" "a" {
 	limit := 8 * time.Second
 	ended := make(chan struct{})
 	go func() {
-		for n := 0; ; n++ { // what has no deadline is for the user to end
+		for n := 0; ; n++ { // calls without a deadline never end: interrupt them like a user
 			select {
 			case <-ended:
 				return
@@ -117,7 +117,8 @@ resource "rogue_thing" "a" {
 	p.forgotten(out + next)
 }
 
-// TestClosedOutput: a run goes on to its end when what reads its output has ended, as with `apply | head`.
+// TestClosedOutput checks that a run continues to its end if the reader of its output has ended, as with `apply |
+// head`.
 func TestClosedOutput(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, lease+`
@@ -156,7 +157,7 @@ resource "playground_thing" "t" {
 	}
 }
 
-// TestModes: what is written can be read by its owner alone, under every umask.
+// TestModes checks that only the owner can read the written files, with every umask.
 func TestModes(t *testing.T) {
 	for _, umask := range []string{"000", "022", "077"} {
 		t.Run(umask, func(t *testing.T) {
@@ -172,7 +173,7 @@ func TestModes(t *testing.T) {
 						return err
 					}
 					info, err := d.Info()
-					if err == nil && d.IsDir() { // what is run lies below .terraform: others may look, and change nothing
+					if err == nil && d.IsDir() { // executables are below .terraform: others may read, but not write
 						if at := info.Mode().Perm(); at&0o022 != 0 || at&0o077 != 0 && name != ".terraform" {
 							t.Errorf("the directory %s has the mode %o", name, at)
 						}
@@ -204,7 +205,7 @@ func TestModes(t *testing.T) {
 			}
 			s := under("apply -auto-approve")
 			p.seen("ApplyResourceChange", "playground_thing", `"end"`)
-			look() // the journal, while it is written
+			look() // the journal exists while the apply runs
 			if code, out := s.wait(); code != 0 {
 				t.Fatalf("exit code %d:\n%s", code, out)
 			}
@@ -223,8 +224,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestTerraform does to Terraform what other tests here do to us, and prints what it loses: the figures of
-// docs/reliability.md. It runs with LETHE_LONG where there is a terraform on PATH.
+// TestTerraform kills and interrupts Terraform and Lethe, and prints the numbers of lost objects and open leases for
+// docs/reliability.md. It runs with LETHE_LONG if terraform is on PATH.
 func TestTerraform(t *testing.T) {
 	if _, err := exec.LookPath("terraform"); err != nil || !whole() {
 		t.Skip("a long run, beside Terraform")
@@ -252,7 +253,7 @@ func TestTerraform(t *testing.T) {
 				time.Sleep(rand.N(50 * time.Millisecond))
 				do(s)
 				s.wait()
-				time.Sleep(2 * time.Second) // for a keeper, or an orphan
+				time.Sleep(2 * time.Second) // for a keeper, or an orphaned provider
 				files, _ := filepath.Glob(filepath.Join(p.dir, ".cloud/playground_*.json"))
 				if program == "lethe" {
 					p.run("plan", "-lock-timeout=1m")

@@ -6,24 +6,25 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli"
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets scripts run this test binary as the program: each `lethe` in a script is a process
-// of its own, as in life.
+// TestMain lets scripts run this test binary as the program. Each `lethe` in a script is a separate process.
 func TestMain(m *testing.M) {
 	testscript.Main(tidy{m}, map[string]func(){
 		"peer": peer, "xdg-open": browser,
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 				os.Exit(code)
 			}
 			cli.Collect()
-			store.Hurry(20) // no test waits as long as a user would for a service
+			store.Hurry(20) // no test waits for a service as long as a user would
 			args, dir := calledFrom(os.Args[1:])
 			stdout, stderr := recorded(os.Stdout), recorded(os.Stderr)
 			os.Exit(cli.Main(cli.Env{
@@ -44,11 +45,15 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// tidy removes what the tests built.
+// tidy removes the programs that the tests have built.
 type tidy struct{ *testing.M }
 
 func (m tidy) Run() int {
-	// Tests wait for processes, most of the time: of more than there are processors unless the command line says how many.
+	// A program that nohup starts ignores hang-ups, and so do its child processes. If this process handles the signal,
+	// the programs of the tests receive it.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	// Tests wait for processes most of the time, so more tests than processors run in parallel. An option of the
+	// command line overrides this number.
 	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 	code := m.M.Run()
 	if builtIn != "" {
@@ -57,8 +62,8 @@ func (m tidy) Run() int {
 	return code
 }
 
-// TestScripts runs what users do, one behaviour a script. A script stands in a folder by what it is
-// about, and runs by itself with -run 'TestScripts/^folder$/^name$'.
+// TestScripts runs the scripts, each of which shows one behaviour. A script is in a folder for its subject. A single
+// script runs with -run 'TestScripts/^folder$/^name$'.
 func TestScripts(t *testing.T) {
 	p := params(setup)
 	p.UpdateScripts = os.Getenv("UPDATE_SCRIPTS") != ""
@@ -67,7 +72,7 @@ func TestScripts(t *testing.T) {
 	runScripts(t, p, scripts(t))
 }
 
-// servers gives scripts the commands that run servers of their own.
+// servers adds the script commands that run servers.
 func servers(t *testing.T, p testscript.Params) {
 	p.Cmds["registry"], p.Cmds["git"], p.Cmds["stateserver"], p.Cmds["tfe"] = registryOf(t), git, stateServerOf(t), tfe
 }
@@ -79,7 +84,7 @@ type script struct {
 	text         []byte
 }
 
-// scripts lists them by name.
+// scripts returns the scripts, sorted by name.
 func scripts(t *testing.T) []script {
 	t.Helper()
 	files, err := filepath.Glob("testdata/script/*/*.txtar")
@@ -100,8 +105,7 @@ func scripts(t *testing.T) []script {
 	return out
 }
 
-// runScripts runs scripts, all of them at once as far as there are processors, each as a test below the
-// test of its folder.
+// runScripts runs scripts in parallel, each as a subtest of the test of its folder.
 func runScripts(t *testing.T, p testscript.Params, list []script) {
 	by := map[string][]string{}
 	for _, s := range list {
@@ -162,7 +166,7 @@ func setupFor(e *testscript.Env, host string) error {
 		return err
 	}
 	e.Setenv("TF_CLI_CONFIG_FILE", rc)
-	e.Setenv("TMPDIR", bin) // short: a socket of a provider has a path of at most 108 bytes
+	e.Setenv("TMPDIR", bin) // short, because the path of a provider's socket has at most 108 bytes
 	watch(e)
 	e.Setenv("PLAYGROUND_LOG", filepath.Join(e.WorkDir, ".calls"))
 	e.Setenv("PLAYGROUND_CLOUD", filepath.Join(e.WorkDir, ".cloud"))
@@ -175,12 +179,12 @@ func setupFor(e *testscript.Env, host string) error {
 	e.Setenv("PLATFORM", runtime.GOOS+"_"+runtime.GOARCH) // as mirrors name it
 	e.Setenv("TF_IN_AUTOMATION", "")
 	e.Setenv("TF_INPUT", "0")
-	e.Setenv("HTTPS_PROXY", "http://127.0.0.1:1") // nothing leaves this machine: what names a host that is not here fails at once
+	e.Setenv("HTTPS_PROXY", "http://127.0.0.1:1") // no request leaves this machine: requests to other hosts fail at once
 	e.Setenv("CHECKPOINT_DISABLE", "1")
 	return os.MkdirAll(filepath.Join(e.WorkDir, ".cloud"), 0o755)
 }
 
-// builtIn is where the providers were built, "" before that.
+// builtIn is the directory of the built providers, "" before they are built.
 var builtIn string
 
 // playground builds the test providers once, in their own module.
@@ -193,7 +197,8 @@ var playground = sync.OnceValues(func() (string, error) {
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir, "./cmd/...")
 	cmd.Dir = "../../test/providers"
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
-	// What go build reads does not count when go test asks whether an earlier result still holds.
+	// go test repeats a cached test if a file that the test reads has changed. It does not see which files go build reads,
+	// so this walk reads their directories.
 	_ = filepath.WalkDir(cmd.Dir, func(string, fs.DirEntry, error) error { return nil })
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("building the playground providers: %w\n%s", err, out)
@@ -201,8 +206,8 @@ var playground = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// combined builds the provider of the scenarios that are made by chance, for the scripts that came of
-// them, beside the others.
+// combined builds the provider of the random scenarios, beside the other providers. The scripts that were derived from
+// these scenarios use it.
 var combined = sync.OnceValues(func() (string, error) {
 	bin, err := playground()
 	if err != nil {
@@ -218,8 +223,8 @@ var combined = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// calls checks the log of provider calls: `calls 'Apply playground_thing' 2` counts lines that
-// contain all the words.
+// calls checks the log of provider calls: `calls 'Apply playground_thing' 2` checks that two lines contain all the
+// words.
 func calls(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: calls WORDS COUNT")

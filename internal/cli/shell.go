@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// splitShell splits a line into words as a shell would: blanks separate, quotes and backslashes
-// keep together. Nothing is expanded.
+// splitShell splits a line into words like a shell: blanks separate words, except in quotes and after a backslash. It
+// expands nothing.
 func splitShell(line string) ([]string, error) {
 	words, last := scanShell(line)
 	if last.quote != 0 {
 		return nil, errors.New("a quote is not closed")
 	}
-	if last.begun {
+	if last.started {
 		words = append(words, last.text)
 	}
 	return words, nil
 }
 
-// lastWord is the word at the end of a line that is being typed.
+// lastWord is the word at the end of an incomplete line.
 type lastWord struct {
-	text  string
-	begun bool // it may be empty, in quotes
-	quote byte // what is open at its end, 0 for none
-	from  int  // where in the text begins what bash replaces when it completes the word
+	text    string
+	started bool // the word has begun; it may be empty, in quotes
+	quote   byte // the open quote at its end; 0 without one
+	from    int  // the position in text from which bash replaces the word
 }
 
-// scanShell gives the words that a line has before the last one, and that.
+// scanShell returns the words of a line before the last word, and the last word.
 func scanShell(line string) (words []string, last lastWord) {
 	var word strings.Builder
 	var quote byte
@@ -64,7 +64,7 @@ func scanShell(line string) (words []string, last lastWord) {
 	return words, lastWord{word.String(), inWord, quote, from}
 }
 
-// rest is what bash is to put into a line for a word that begins with what was typed: it takes it as it is.
+// rest returns the text that bash must insert for a completed word. bash inserts it unchanged, so rest escapes it.
 func (w lastWord) rest(word string) string {
 	word = word[min(w.from, len(word)):]
 	switch w.quote {
@@ -76,7 +76,7 @@ func (w lastWord) rest(word string) string {
 	return escapeShell(word, "\"'\\$` \t[]{}()*?<>|&;!#~")
 }
 
-// escapeShell puts a backslash before each of some characters.
+// escapeShell puts a backslash before each special character.
 func escapeShell(text, special string) string {
 	var b strings.Builder
 	for _, c := range text {
@@ -88,7 +88,7 @@ func escapeShell(text, special string) string {
 	return b.String()
 }
 
-// quoteShell makes text one word for a shell.
+// quoteShell quotes a text as one word for a shell.
 func quoteShell(text string) string {
 	if text != "" && strings.Trim(text, "/._-+0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 		return text

@@ -10,10 +10,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScriptsWithoutShortcuts runs scripts again with all shortcuts closed: one in ten, or all of
-// them with LETHE_LONG set. Which one in ten follows from the names, and which ones those are
-// from LETHE_TEST_SAMPLE, such as a commit's hash. Scripts that count calls stay out: that the
-// counts differ is what shortcuts are for.
+// TestScriptsWithoutShortcuts runs scripts again with all shortcuts disabled: one in ten, or all of them with
+// LETHE_LONG. The sample depends on the names and on LETHE_TEST_SAMPLE, such as the hash of a commit. Scripts that
+// count calls are excluded, because shortcuts change the counts on purpose.
 func TestScriptsWithoutShortcuts(t *testing.T) {
 	p := params(func(e *testscript.Env) error {
 		e.Setenv(shortcut.Variable, "all")

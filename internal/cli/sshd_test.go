@@ -13,13 +13,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// sshd gives a script an OpenSSH server, the same to all scripts, and a service behind it that
-// answers the first line of a connection. What the script needs of them is in its environment:
+// sshd implements the script command that provides an OpenSSH server, shared by all scripts, and a service behind it
+// that answers the first line of a connection. It sets these variables and files for the script:
 //
-//	SSH_PORT  SSH_USER  SSH_HOST_KEY  the server on 127.0.0.1, and who may log in there
-//	.ssh_key                          a file with the private key for that
-//	REMOTE_PORT                       of the service on 127.0.0.1
-//	LOCAL_PORT                        one that no server listens on
+//	SSH_PORT  SSH_USER  SSH_HOST_KEY  the server on 127.0.0.1, and the user that may log in
+//	.ssh_key                          a file with the private key of the user
+//	REMOTE_PORT                       the port of the service on 127.0.0.1
+//	LOCAL_PORT                        a port on which no server listens
 func sshd(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	server := sync.OnceValue(func() *sshdtest.Server { return sshdtest.Start(t) })
 	return func(ts *testscript.TestScript, neg bool, args []string) {
@@ -56,8 +56,8 @@ func serve(l net.Listener) {
 	}
 }
 
-// dial connects to a port of this machine: `dial PORT` if a server must listen there, `! dial PORT`
-// if none may.
+// dial connects to a port of this machine. `dial PORT` requires a server on the port, `! dial PORT` requires that no
+// server listens.
 func dial(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: dial PORT")

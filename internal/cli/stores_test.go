@@ -9,25 +9,25 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lethe-iac/lethe/internal/state/store/remotestore/tfetest"
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store/remotestore/tfetest"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// stateServers are those of the scripts that run, by their directories.
+// stateServers maps the directories of running scripts to their state servers.
 var stateServers sync.Map
 
 type stateServer struct {
-	storetest.Cutter
+	storetest.Interrupter
 	state storetest.HTTP
 }
 
-// stateServerOf gives the command that keeps a state behind an address for a script:
+// stateServerOf returns the script command that runs a server for a state:
 //
 //	stateserver                starts it: $STATE is the address; the user is "you", the password a canary in $TF_HTTP_PASSWORD
-//	stateserver requests FILE  writes down the methods of all requests so far
-//	stateserver cut N [late]   breaks the connection of the N-th request from now on, late: after it was handled
-//	stateserver lock ID        locks it in the name of another; "" gives that lock back
+//	stateserver requests FILE  writes the methods of all requests so far into a file
+//	stateserver cut N [late]   breaks the connection of the N-th request from now on; late: after it was handled
+//	stateserver lock ID        locks the state in the name of another user; "" releases this lock
 func stateServerOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		dir := ts.MkAbs(".")
@@ -56,7 +56,7 @@ func stateServerOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		case args[0] == "cut" && len(args) >= 2:
 			n, err := strconv.Atoi(args[1])
 			ts.Check(err)
-			s.Cut(n, len(args) > 2)
+			s.Interrupt(n, len(args) > 2)
 		case args[0] == "lock" && len(args) == 2:
 			s.state.SetLock(args[1])
 		default:
@@ -65,21 +65,21 @@ func stateServerOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// tfeServers are the services of the scripts that run, by their directories.
+// tfeServers maps the directories of running scripts to their services.
 var tfeServers sync.Map
 
 type tfeServer struct {
-	storetest.Cutter
+	storetest.Interrupter
 	service tfetest.Service
 }
 
-// tfe starts a service with the API of HCP Terraform for a script, as the host tfe.test, and speaks for it:
+// tfe implements the script command that runs a service with the API of HCP Terraform, as the host tfe.test:
 //
 //	tfe                      starts it; the token is a canary in $TF_TOKEN_tfe_test, the organization is net
-//	tfe add NAME MODE TAG... makes a workspace with that execution mode
+//	tfe add NAME MODE TAG... creates a workspace with that execution mode
 //	tfe version NAME VERSION sets the version of Terraform of a workspace
-//	tfe requests FILE        writes down the requests so far
-//	tfe cut N [late]         breaks the connection of the N-th request from now on, late: after it was handled
+//	tfe requests FILE        writes the requests so far into a file
+//	tfe cut N [late]         breaks the connection of the N-th request from now on; late: after it was handled
 func tfe(ts *testscript.TestScript, neg bool, args []string) {
 	dir := ts.MkAbs(".")
 	if len(args) == 0 {
@@ -115,7 +115,7 @@ func tfe(ts *testscript.TestScript, neg bool, args []string) {
 	case args[0] == "cut" && len(args) >= 2:
 		n, err := strconv.Atoi(args[1])
 		ts.Check(err)
-		s.Cut(n, len(args) > 2)
+		s.Interrupt(n, len(args) > 2)
 	default:
 		ts.Fatalf("usage: tfe [add NAME MODE TAG... | version NAME VERSION | requests FILE | cut N [late]]")
 	}

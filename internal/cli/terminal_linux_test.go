@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a new terminal: what a user has, and what a program does.
+// terminal returns both ends of a new terminal: the end of the user and the end of a program.
 func terminal(t *testing.T) (user, program *os.File) {
 	t.Helper()
 	user, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -35,8 +35,8 @@ func terminal(t *testing.T) (user, program *os.File) {
 	return user, program
 }
 
-// A terminal that goes away while something is applied is an interrupt: nothing new is begun, what was open is closed, and
-// nothing of it is unknown afterwards.
+// TestTerminalGoesAway checks that closing the terminal during an apply acts like an interrupt. No new change is
+// started, open leases are closed, and no outcome is unknown afterwards.
 func TestTerminalGoesAway(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, lease+consumer("2s")+`
@@ -87,8 +87,8 @@ resource "playground_thing" "next" {
 	}
 }
 
-// At a console, ^C drops what was typed and ^D ends it; what cannot be read is refused and not evaluated, and an ephemeral
-// value is not shown.
+// TestConsoleAtTerminal checks the keys of the console: ^C drops the typed text, and ^D ends the console. Invalid input
+// is rejected without evaluation, and ephemeral values are not shown.
 func TestConsoleAtTerminal(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, `
@@ -116,7 +116,7 @@ variable "e" {
 		if step.typed == "[1,\r" {
 			prompt = ": "
 		}
-		d.see(prompt) // it reads again
+		d.see(prompt) // the console reads again
 	}
 	d.write("\x04")
 	text, err := d.end()
@@ -128,7 +128,8 @@ variable "e" {
 	}
 }
 
-// A secret that is asked for is not shown, and is taken as it is typed. ^D says that there is none, and ^C ends the command.
+// TestSecretAtTerminal checks the input of a secret: it is not shown, and its bytes are used unchanged. ^D ends the
+// input without a value, and ^C ends the command.
 func TestSecretAtTerminal(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
@@ -158,8 +159,8 @@ variable "secret" {
 	}
 }
 
-// A program that local-exec runs asks its own questions at the terminal. An interrupt that is typed there ends it, also
-// where it ignores that, and the run.
+// TestProvisionerAtTerminal checks that a program that local-exec runs can ask questions at the terminal. A typed
+// interrupt ends the program, even if the program ignores it, and the run.
 func TestProvisionerAtTerminal(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct{ command, typed, want string }{
@@ -188,8 +189,8 @@ type dialog struct {
 	cmd   *exec.Cmd
 	user  *os.File
 	shown chan string
-	text  strings.Builder // all that was shown
-	from  int             // where in it the rest begins
+	text  strings.Builder // all text that was shown
+	from  int             // the start of the text that see has not matched yet
 }
 
 func newDialog(t *testing.T, p *process, args ...string) *dialog {
@@ -223,7 +224,7 @@ func newDialog(t *testing.T, p *process, args ...string) *dialog {
 	return d
 }
 
-// see waits for what is to be shown next.
+// see waits until the text is shown.
 func (d *dialog) see(want string) {
 	d.t.Helper()
 	for !strings.Contains(d.text.String()[d.from:], want) {
@@ -246,7 +247,7 @@ func (d *dialog) write(typed string) {
 	}
 }
 
-// end waits for the end of the command, and gives all that was shown.
+// end waits for the end of the command, and returns all text that was shown.
 func (d *dialog) end() (string, error) {
 	err := d.cmd.Wait()
 	d.user.Close()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestWall: a command that has taken as long as it may ends as after an interrupt, and after a while as after two of
-// them. It says what was under way; leases are closed, and what was made is recorded.
+// TestWall checks the limit of the total time of a command. At the limit the command is interrupted, and after a while
+// interrupted again. It must report the limit, close its leases and record the created objects.
 func TestWall(t *testing.T) {
 	leased := lease + `
 resource "playground_secret" "a" {

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// windows are configurations with the shortest time that a lease can be open in them, nearly all of
-// it that of one consumer.
+// windows are configurations with the shortest possible time between the opening and the closing of their lease. One
+// consumer needs nearly all of this time.
 var windows = []struct {
 	name, config string
 	minimum      time.Duration
-	opens        int // in plan and apply together; the peer may open more
+	opens        int // in plan and apply together; Terraform may open more
 }{
 	{"consumer beside something slow", lease + consumer("1s") + slow("u", "", "3s"), time.Second, 2},
 	{"consumer before something slow", lease + consumer("1s") + slow("after", "depends_on = [playground_secret.a]", "2s"), time.Second, 2},
@@ -66,8 +66,8 @@ resource "playground_thing" "` + name + `" {
 `
 }
 
-// BenchmarkOpenWindows measures how long leases are open, in calls of the provider, beside
-// Terraform where that is on PATH: the best of three.
+// BenchmarkOpenWindows measures how long leases are open, in the log of provider calls, for Lethe and Terraform. It
+// prints the best of three runs.
 func BenchmarkOpenWindows(b *testing.B) {
 	for _, w := range windows {
 		for _, engine := range []string{"lethe", "terraform"} {
@@ -98,8 +98,8 @@ func BenchmarkOpenWindows(b *testing.B) {
 	}
 }
 
-// held is the longest time between the end of an opening and the start of its closing, in the call
-// log, and how often something was opened.
+// held returns the longest time between the end of an opening and the start of its closing, and the number of openings,
+// according to the call log.
 func (p *process) held(b *testing.B) (longest time.Duration, opens int) {
 	f, err := os.Open(filepath.Join(p.dir, ".calls"))
 	if err != nil {

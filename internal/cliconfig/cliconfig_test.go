@@ -24,8 +24,8 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// TestFilesOfAnEnvironment: the variable names the only file; without it the first file of the home
-// directory counts, and all in the directory beside it.
+// TestFilesOfAnEnvironment checks that TF_CLI_CONFIG_FILE names the only file. Without it, the first file in the home
+// directory is read, and all files in the directory beside it.
 func TestFilesOfAnEnvironment(t *testing.T) {
 	home, xdg := t.TempDir(), t.TempDir()
 	for _, f := range []string{".tofurc", ".terraformrc", ".terraform.d/b.tfrc", ".terraform.d/a.tfrc.json", ".terraform.d/other"} {
@@ -54,8 +54,8 @@ func TestFilesOfAnEnvironment(t *testing.T) {
 	}
 }
 
-// TestLoad reads the syntax of today and the older one, leaves out what cannot be opened, and
-// says what is wrong.
+// TestLoad checks that both syntaxes are read, that files that cannot be opened are omitted, and that mistakes are
+// reported.
 func TestLoad(t *testing.T) {
 	home := t.TempDir()
 	write(t, filepath.Join(home, ".terraformrc"), `
@@ -120,7 +120,7 @@ credentials "example.com" { token = "t" }
 	}
 }
 
-// TestListsForObjects: where an object is wanted a list is a mistake, and not a crash.
+// TestListsForObjects checks that a list in the place of an object is an error.
 func TestListsForObjects(t *testing.T) {
 	var bag diag.Bag
 	s := &Settings{}
@@ -130,18 +130,18 @@ func TestListsForObjects(t *testing.T) {
 	}
 }
 
-// TestMistakes: what is no setting is said where it stands, and no secret with it; nothing is passed over.
+// TestMistakes checks that unknown and invalid settings are reported with their line and without secrets.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		`plugin_cach_dir = "x"`:    `1: There is no setting named "plugin_cach_dir", so this has no effect. Did you mean "plugin_cache_dir"?`,
 		`credential "x" {}`:        `1: There is no setting named "credential", so this has no effect. Did you mean "credentials"?`,
 		`other = 1`:                ``,
-		`credentials "no host" {}`: `1: The label of a credentials block is the name of a host, such as "registry.example.com", and not "no host".`,
-		`host "no host" {}`:        `1: The label of a host block is the name of a host, such as "registry.example.com", and not "no host".`,
-		"credentials_helper \"a\" {}\ncredentials_helper \"b\" {}":                                                       `2: There is already a credentials_helper block, for "a", and only one program is asked for credentials. Remove one of the blocks.`,
-		"provider_installation {}\nprovider_installation {}":                                                             `2: There is already a provider_installation block. Put everything into one of them.`,
-		`provider_installation = 3`:                                                                                      `1: The setting "provider_installation" has no effect as it is written here: it must be a block, without an equals sign.`,
-		"provider_installation {\n  direct {\n    exclude = [\"Registry.Example.com/acme/*\", \"acme/ne*\"]\n  }\n}":     `2: The pattern "acme/ne*" selects no provider. A pattern is an address such as "registry.example.com/acme/net"; "*" in the place of a part stands for any.`,
+		`credentials "no host" {}`: `1: The label of a credentials block is the name of a host, such as "registry.example.com", not "no host".`,
+		`host "no host" {}`:        `1: The label of a host block is the name of a host, such as "registry.example.com", not "no host".`,
+		"credentials_helper \"a\" {}\ncredentials_helper \"b\" {}":                                                       `2: There is already a credentials_helper block, for "a", and Lethe uses only one. Remove one of the blocks.`,
+		"provider_installation {}\nprovider_installation {}":                                                             `2: There is already a provider_installation block. Merge the blocks.`,
+		`provider_installation = 3`:                                                                                      `1: The setting "provider_installation" must be a block, without an equals sign. Otherwise it has no effect.`,
+		"provider_installation {\n  direct {\n    exclude = [\"Registry.Example.com/acme/*\", \"acme/ne*\"]\n  }\n}":     `2: The pattern "acme/ne*" selects no provider. A pattern is an address such as "registry.example.com/acme/net", in which "*" matches any part.`,
 		`provider_installation { dev_overrides { "lethe/x" = "/x" } filesystem_mirror { path = "/m" } direct {} }`:       ``,
 		"provider_installation {\n  dev_overrides = {\n    \"a/b\" = \"/x\"\n    \"a/ c\" = \"/x\"\n  }\n  direct {}\n}": `4: "a/ c" is not the source address of a provider, such as "acme/net": `,
 		"provider_installation {\n  dev_overrides = {\n    \"a/b\" = \"/x\"\n    \"a/c\" = 3\n  }\n  direct {}\n}":       `4: The entry for "a/c" has to be a directory with the executable of the provider.`,
@@ -150,32 +150,32 @@ func TestMistakes(t *testing.T) {
 		`host "a.example" { services = { "modules.v1" = "https://b.example/" } }`:                                        ``,
 		`plugin_cache_dir = []`:                                                                                                                    `1: The setting "plugin_cache_dir" has to be a string.`,
 		"credentials \"x.com\" {\n  token = [\"canary-1d7e\"]\n}":                                                                                  `2: The argument "token" has to be a string.`,
-		"credentials \"x.com\" {\n  tokn = \"canary-1d7e\"\n}":                                                                                     `2: A credentials block takes the argument "token", and not "tokn".`,
+		"credentials \"x.com\" {\n  tokn = \"canary-1d7e\"\n}":                                                                                     `2: A credentials block takes the argument "token", not "tokn".`,
 		"oci_credentials \"x.com\" {\n  pasword = \"canary-1d7e\"\n}":                                                                              `2: An oci_credentials block takes`,
 		"credentials_helper \"x\" {\n  args = \"y\"\n}":                                                                                            `2: The argument "args" has to be a list of strings`,
-		"host \"x.com\" {\n  services = { a = \"https://y/%{z}\" }\n}":                                                                             `2: The address of the service "a" cannot be used`,
-		"host \"x.com\" {\n  services = { a = \"ftp://y/\" }\n}":                                                                                   `2: The address of the service "a" cannot be used`,
+		"host \"x.com\" {\n  services = { a = \"https://y/%{z}\" }\n}":                                                                             `2: The address of the service "a" is not valid`,
+		"host \"x.com\" {\n  services = { a = \"ftp://y/\" }\n}":                                                                                   `2: The address of the service "a" is not valid`,
 		"host \"x.com\" {\n  services = { a = \"/v1/\", b = \"http://y\" }\n}":                                                                     ``,
 		"host \"x.com\" {\n  services = { a = 1 }\n}":                                                                                              `2: The argument "services" has to be an object of strings`,
 		"provider_installation {\n  direct {\n    exclude = \"a/b\"\n  }\n}":                                                                       `3: The argument "exclude" has to be a list of strings`,
 		"provider_installation {\n  filesystem_mirror {\n    path = []\n  }\n}":                                                                    `3: The argument "path" has to be a string.`,
-		"provider_installation {\n  network_mirror {\n  }\n}":                                                                                      `2: A network_mirror block needs the argument url, which says where providers are.`,
-		"provider_installation {\n  filesystem_mirror {\n    url = \"x\"\n  }\n}":                                                                  `2: A filesystem_mirror block needs the argument path, which says where providers are.`,
+		"provider_installation {\n  network_mirror {\n  }\n}":                                                                                      `2: A network_mirror block needs the argument url, the location of the providers.`,
+		"provider_installation {\n  filesystem_mirror {\n    url = \"x\"\n  }\n}":                                                                  `2: A filesystem_mirror block needs the argument path, the location of the providers.`,
 		"registry_protocols {\n  retry_count = -1\n}":                                                                                              `2: The argument "retry_count" has to be a whole number, 0 or more.`,
-		"registry_protocols {\n  retries = 1\n}":                                                                                                   `2: A registry_protocols block takes the arguments retry_count and request_timeout_seconds, and not "retries".`,
+		"registry_protocols {\n  retries = 1\n}":                                                                                                   `2: A registry_protocols block takes the arguments retry_count and request_timeout_seconds, not "retries".`,
 		"registry_protocols {\n  request_timeout_seconds = 0\n}":                                                                                   `2: The argument "request_timeout_seconds" has to be a whole number, 1 or more.`,
 		"oci_credentials \"x.com\" {}":                                                                                                             `1: The oci_credentials block for "x.com" needs exactly one of these: username and password, access_token and refresh_token, or docker_credentials_helper.`,
 		"oci_credentials \"x.com\" {\n  username = \"a\"\n}":                                                                                       `1: The oci_credentials block for "x.com" needs both`,
 		"oci_credentials \"https://x.com\" {\n  username = \"a\"\n}":                                                                               `1: The label of an oci_credentials block is a host`,
-		"oci_credentials \"x.com/y\" {\n  docker_credentials_helper = \"a\"\n}":                                                                    `1: A credential helper of Docker knows hosts`,
+		"oci_credentials \"x.com/y\" {\n  docker_credentials_helper = \"a\"\n}":                                                                    `1: A credential helper of Docker supports hosts`,
 		"oci_default_credentials {\n  discover_ambient_credentials = 3\n}":                                                                         `2: The argument "discover_ambient_credentials" has to be true or false.`,
 		"oci_default_credentials {\n  docker_style_config_files = [\"/none\"]\n}":                                                                  `2: The file "/none"`,
-		"provider_installation {\n  oci_mirror {}\n}":                                                                                              `2: An oci_mirror block needs the argument repository_template, which says where`,
-		"provider_installation {\n  oci_mirror {\n    repository_template = \"x.com/${nam}\"\n  }\n}":                                              `3: The argument repository_template cannot be followed: There is no variable named "nam". It may name ${hostname}, ${namespace} and ${type}.`,
-		"provider_installation {\n  oci_mirror {\n    repository_template = \"https://x.com/${type}\"\n  }\n}":                                     `3: The argument repository_template cannot be followed: it gives "https://x.com/any"`,
-		"provider_installation {\n  oci_mirror {\n    repository_template = \"x.com/${type}\"\n  }\n}":                                             `3: The packages of several providers would be taken from one repository. Name ${namespace}`,
+		"provider_installation {\n  oci_mirror {}\n}":                                                                                              `2: An oci_mirror block needs the argument repository_template, the location`,
+		"provider_installation {\n  oci_mirror {\n    repository_template = \"x.com/${nam}\"\n  }\n}":                                              `3: The argument repository_template is not valid: There is no variable named "nam". It may name ${hostname}, ${namespace} and ${type}.`,
+		"provider_installation {\n  oci_mirror {\n    repository_template = \"https://x.com/${type}\"\n  }\n}":                                     `3: The argument repository_template is not valid: it produces "https://x.com/any"`,
+		"provider_installation {\n  oci_mirror {\n    repository_template = \"x.com/${type}\"\n  }\n}":                                             `3: Several providers would share one repository. Add ${namespace}`,
 		"provider_installation {\n  oci_mirror {\n    repository_template = \"x.com/${type}\"\n    include = [\"acme/*\", \"a.b/acme/*\"]\n  }\n}": ``,
-		"provider_installation {\n  network_mirror {\n    url = \"http://x.com\"\n  }\n}":                                                          `3: No network mirror can be at this URL: the address of a network mirror begins with https://`,
+		"provider_installation {\n  network_mirror {\n    url = \"http://x.com\"\n  }\n}":                                                          `3: The URL of the network mirror is not valid: the address of a network mirror must begin with https://`,
 		"registry_protocols {}\nregistry_protocols {}":                                                                                             `2: There is already a registry_protocols block.`,
 		"provider_installation {\n  direct {\n    trust_all_hashes = true\n  }\n}":                                                                 `3: The direct block takes no argument "trust_all_hashes".`,
 		"provider_installation {\n  filesystem_mirror {\n    path = \"x\"\n    download_retry_count = 2\n  }\n}":                                   `4: The filesystem_mirror block takes no argument "download_retry_count".`,
@@ -199,7 +199,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// JSON has the blocks of dev_overrides as an object or as a list of objects.
+// TestOverridesInJSON checks that dev_overrides in JSON may be an object or a list of objects.
 func TestOverridesInJSON(t *testing.T) {
 	for _, text := range []string{
 		`{"provider_installation": {"dev_overrides": {"acme/a": "/a", "acme/b": "/b"}, "direct": {}}}`,

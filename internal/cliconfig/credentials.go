@@ -17,33 +17,40 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/jsontext"
-	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// Credentials are what a user shows to hosts: tokens from the environment (TF_TOKEN_*), from credentials blocks, from
-// the file that login keeps and from a credentials helper, in this order, and the user names and passwords of the
-// .netrc file. Each is for the one host that it is written for.
+// Credentials finds the credentials of a user for hosts. Tokens come from these sources, in this order:
+//
+//   - the environment (TF_TOKEN_*)
+//   - credentials blocks
+//   - the file that login writes
+//   - a credentials helper
+//
+// User names and passwords come from the .netrc file. Each entry is sent only to its own host.
 type Credentials struct {
 	Settings *Settings
 	Getenv   func(string) string
 	Environ  []string
-	// Learned is called with each secret before it is used, so that it is kept out of what is printed. nil: nothing is called.
+	// Learned is called with each secret before its first use, so that output can omit it. It may be nil.
 	Learned func(secret, host string)
 
 	mu     sync.Mutex
-	helped map[string]string // what the helper said, by host
+	helped map[string]string // answers of the helper, by host
 	logins []login
 	read   bool
 }
 
-// Authorize adds to a request what the user has for its host, if others cannot read it on the way.
+// Authorize adds the user's credentials for the host to a request, unless others could read them on the way.
 func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
 	host := download.Audience(ctx, r.URL.Host)
-	if r.URL.Scheme != "https" && host == r.URL.Host { // the address of a service that is not https stands in the user's own configuration
+	if r.URL.Scheme != "https" && host == r.URL.Host { // only the user's own configuration can name a service without https
 		return nil
 	}
 	host = strings.TrimSuffix(host, ":443")
@@ -76,7 +83,7 @@ func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
 	return nil
 }
 
-// Token finds the token for a host; "" is none.
+// Token returns the token for a host, "" if none exists.
 func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
 	token, err := c.known(ctx, host)
 	if host = compared(host); err == nil && token == "" && len(c.Settings.Helper) > 0 {
@@ -86,8 +93,8 @@ func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
 	return token, err
 }
 
-// known finds the token for a host that files are downloaded from. The credentials helper is not asked: it knows about
-// registries, and may ask the user, or fail, for each other host.
+// known returns the token for a host that files are downloaded from. It does not ask the credentials helper, because a
+// helper knows registries only, and may ask the user or fail for other hosts.
 func (c *Credentials) known(_ context.Context, host string) (string, error) {
 	host = compared(host)
 	token := cmp.Or(c.environment(host), c.Settings.Credentials[host])
@@ -104,7 +111,8 @@ func (c *Credentials) known(_ context.Context, host string) (string, error) {
 	return token, err
 }
 
-// compared is a host as Settings has it. What is no name of one is as it is: nothing is written down for it.
+// compared returns a host in the form of Settings. It returns an invalid name unchanged, because no credentials can
+// exist for it.
 func compared(host string) string {
 	if ascii, err := addr.Host(host); err == nil {
 		return ascii
@@ -118,8 +126,8 @@ func (c *Credentials) learn(secret, host string) {
 	}
 }
 
-// environment looks for TF_TOKEN_ and the host, in which "_" stands for a dot and "__" for a hyphen where a
-// shell allows neither.
+// environment returns the value of TF_TOKEN_HOST. In HOST, "_" means a dot and "__" a hyphen, which shells do not allow
+// in names.
 func (c *Credentials) environment(host string) string {
 	for _, v := range c.Environ {
 		name, value, _ := strings.Cut(v, "=")
@@ -135,7 +143,7 @@ func (c *Credentials) environment(host string) string {
 	return ""
 }
 
-// ask runs the credentials helper once for each host.
+// ask asks the credentials helper for a token, once for each host.
 func (c *Credentials) ask(ctx context.Context, host string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,28 +165,29 @@ func (c *Credentials) ask(ctx context.Context, host string) (string, error) {
 	return doc.Token, nil
 }
 
-// help lets the credentials helper "get", "store" or "forget" the credentials of a host. What it answers may hold
-// secrets; only that is passed on which it says about an error.
+// help runs the credentials helper with the verb "get", "store" or "forget" for a host, and returns its output. The
+// output may contain secrets, so errors contain only its standard error.
 func (c *Credentials) help(ctx context.Context, verb, host string, input []byte) ([]byte, error) {
 	name := c.Settings.Helper[0]
 	program, err := c.helper(name)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, program, append(slices.Clone(c.Settings.Helper[1:]), verb, host)...)
-	var out, said bytes.Buffer
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Environ, bytes.NewReader(input), &out, &said
-	if err := cmd.Run(); err != nil {
+	cmd := subprocess.Command(ctx, program, append(slices.Clone(c.Settings.Helper[1:]), verb, host)...)
+	cmd.SysProcAttr = subprocess.OnTerminal(syscall.SIGTERM) // it may ask the user
+	var out, stderr bytes.Buffer
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Environ, bytes.NewReader(input), &out, &stderr
+	if err := subprocess.Run(cmd); err != nil {
 		var exit *exec.ExitError
-		if errors.As(err, &exit) && said.Len() > 0 {
-			err = errors.New(strings.TrimSpace(said.String()))
+		if errors.As(err, &exit) && stderr.Len() > 0 {
+			err = errors.New(strings.TrimSpace(stderr.String()))
 		}
 		return nil, fmt.Errorf("the credentials helper %q could not %s the credentials for %s: %w", name, verb, host, err)
 	}
 	return out.Bytes(), nil
 }
 
-// helper finds the program of a credentials helper, in the plugin directories of the user as Terraform and OpenTofu do.
+// helper finds the program of a credentials helper in the user's plugin directories, as Terraform and OpenTofu do.
 func (c *Credentials) helper(name string) (string, error) {
 	home := c.Getenv("HOME")
 	if home == "" {
@@ -192,7 +201,7 @@ func (c *Credentials) helper(name string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("there is no program terraform-credentials-%s in %s, which the credentials_helper block of the CLI configuration asks for", name, filepath.Join(home, ".terraform.d", "plugins"))
+	return "", fmt.Errorf("the credentials_helper block of the CLI configuration needs the program terraform-credentials-%s in %s, which does not exist", name, filepath.Join(home, ".terraform.d", "plugins"))
 }
 
 // login is an entry of a .netrc file.
@@ -206,7 +215,7 @@ func (c *Credentials) login(host string) (login, bool, error) {
 		if err != nil && c.Getenv("NETRC") != "" && !errors.Is(err, fs.ErrNotExist) {
 			return login{}, false, fmt.Errorf("the file of user names and passwords that NETRC names could not be read: %w", err)
 		}
-		c.logins, c.read = netrc(string(text)), true // one that is not readable and that nobody named is none
+		c.logins, c.read = netrc(string(text)), true // a file that cannot be read counts as empty, unless NETRC names it
 	}
 	name, _, _ := strings.Cut(host, ":")
 	for _, want := range []string{host, name} {
@@ -219,7 +228,7 @@ func (c *Credentials) login(host string) (login, bool, error) {
 	return login{}, false, nil
 }
 
-// netrcFile is the file of user names and passwords; "" if there is no place for one.
+// netrcFile returns the path of the file of user names and passwords, "" if neither NETRC nor HOME is set.
 func (c *Credentials) netrcFile() string {
 	file, home := c.Getenv("NETRC"), c.Getenv("HOME")
 	if file == "" && home != "" {
@@ -228,8 +237,8 @@ func (c *Credentials) netrcFile() string {
 	return file
 }
 
-// netrc reads the entries of a .netrc file. That of default is for no host here: a password goes to a host that
-// is named only.
+// netrc returns the entries of a .netrc file. It ignores the default entry, because a password is sent only to a host
+// that is named.
 func netrc(text string) []login {
 	var out []login
 	words := strings.Fields(withoutMacros(text))
@@ -260,7 +269,7 @@ func netrc(text string) []login {
 	return out
 }
 
-// withoutMacros drops comments, and macro definitions, which go on to the next empty line.
+// withoutMacros removes comments, and macro definitions, which end at the next empty line.
 func withoutMacros(text string) string {
 	var b strings.Builder
 	macro := false
@@ -278,7 +287,7 @@ func withoutMacros(text string) string {
 	return b.String()
 }
 
-// kept is the token that the file has for a host; "" if it has none.
+// kept returns the token for a host in the file that login writes, "" if the file has none.
 func (c *Credentials) kept(host string) (string, error) {
 	_, tokens, err := c.readFile()
 	for name, entry := range tokens {
@@ -294,7 +303,8 @@ func (c *Credentials) kept(host string) (string, error) {
 	return "", err
 }
 
-// file is the file where tokens are kept, which Terraform and OpenTofu share; "" if there is no place for one.
+// file returns the path of the file with tokens, which Terraform and OpenTofu share. It returns "" if no directory for
+// it is known.
 func (c *Credentials) file() string {
 	dir := dataDir(c.Getenv)
 	if dir == "" {
@@ -303,7 +313,7 @@ func (c *Credentials) file() string {
 	return filepath.Join(dir, keptName)
 }
 
-// readFile gives the whole of the file, and what it has for hosts.
+// readFile returns the content of the file, and its entries for hosts.
 func (c *Credentials) readFile() (doc, tokens map[string]any, err error) {
 	doc = map[string]any{}
 	text, err := os.ReadFile(c.file())
@@ -322,7 +332,7 @@ func (c *Credentials) readFile() (doc, tokens map[string]any, err error) {
 	}
 	tokens, ok := doc["credentials"].(map[string]any)
 	switch {
-	case doc == nil: // null
+	case doc == nil: // the file contains null
 		return nil, nil, fmt.Errorf("%s is not a JSON object", c.file())
 	case doc["credentials"] == nil:
 		tokens = map[string]any{}
@@ -333,7 +343,7 @@ func (c *Credentials) readFile() (doc, tokens map[string]any, err error) {
 	return doc, tokens, nil
 }
 
-// Keeper says where tokens are kept that users get by logging in.
+// Keeper returns a text that names the place of tokens from logging in.
 func (c *Credentials) Keeper() string {
 	if len(c.Settings.Helper) > 0 {
 		return fmt.Sprintf("the credentials helper %q", c.Settings.Helper[0])
@@ -341,18 +351,18 @@ func (c *Credentials) Keeper() string {
 	return c.file()
 }
 
-// Plain reports whether tokens are kept in a file that all programs of the user can read.
+// Plain reports whether such tokens are in a file that all programs of the user can read.
 func (c *Credentials) Plain() bool { return len(c.Settings.Helper) == 0 }
 
-// Written reports whether the user wrote a token for a host into a CLI configuration file, or into the environment:
-// it comes before what is kept.
+// Written reports whether the user wrote a token for a host into a CLI configuration file or into the environment. Such
+// a token has precedence over a token from logging in.
 func (c *Credentials) Written(host string) bool {
 	host = compared(host)
 	return c.environment(host) != "" || c.Settings.Credentials[host] != ""
 }
 
-// Keep keeps a token for a host: it hands it to the credentials helper where there is one, and writes it into a file
-// for the user alone otherwise.
+// Keep stores a token for a host: in the credentials helper if one is configured, otherwise in a file that only the
+// user can read.
 func (c *Credentials) Keep(ctx context.Context, host, token string) error {
 	host = compared(host)
 	if !c.Plain() {
@@ -368,13 +378,13 @@ func (c *Credentials) Keep(ctx context.Context, host, token string) error {
 	})
 }
 
-// drop takes what the file has for a host out of it, in whatever form another program wrote the name.
+// drop removes the entries for a host, in any spelling of the host.
 func drop(tokens map[string]any, host string) {
 	maps.DeleteFunc(tokens, func(name string, _ any) bool { return compared(name) == host })
 }
 
-// Forget drops the token that is kept for a host, and reports whether there was one; of a credentials helper that is
-// not known.
+// Forget removes the stored token for a host, and reports whether one was stored. With a credentials helper it returns
+// true if the helper succeeds, even if no token was stored.
 func (c *Credentials) Forget(ctx context.Context, host string) (bool, error) {
 	host = compared(host)
 	if !c.Plain() {
@@ -389,14 +399,14 @@ func (c *Credentials) Forget(ctx context.Context, host string) (bool, error) {
 	return true, c.change(func(tokens map[string]any) { drop(tokens, host) })
 }
 
-// change writes the file anew.
+// change rewrites the file with tokens after f has changed them.
 func (c *Credentials) change(f func(tokens map[string]any)) error {
 	doc, tokens, err := c.readFile()
 	if err != nil {
 		return err
 	}
 	if c.file() == "" {
-		return errors.New("there is no place for the file of tokens, because HOME is not set")
+		return errors.New("the file of tokens has no directory, because HOME is not set")
 	}
 	f(tokens)
 	text, err := json.MarshalIndent(doc, "", "  ")

@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// user is a user with a home directory, in which files are, and an environment.
+// user returns the Credentials of a user with an environment and a home directory that contains files.
 func user(t *testing.T, s *Settings, files map[string]string, environ ...string) *Credentials {
 	t.Helper()
 	home := t.TempDir()
@@ -61,7 +61,7 @@ func TestAuthorize(t *testing.T) {
 		"https://b-c.example/":           "Bearer from-env",
 		"https://xn--n3h.example/":       "Bearer punycode",
 		"https://helped.example/":        "Bearer from-helper", // a service of a registry
-		"https://helped.example/file":    "Bearer from-helper", // known by then
+		"https://helped.example/file":    "Bearer from-helper", // known from the request before
 		"https://broken.example/file":    "",
 		"https://other.example/":         "",
 		"https://files.example/":         "Basic bWU6c2VjcmV0LTE=",
@@ -93,7 +93,7 @@ func TestAuthorize(t *testing.T) {
 	}
 }
 
-// TestNetrc: a file of passwords that cannot be read is told; one that is not there is none.
+// TestNetrc checks that a .netrc file that cannot be read is an error, and that a missing file is empty.
 func TestNetrc(t *testing.T) {
 	r, _ := http.NewRequest("GET", "https://a.example/", nil)
 	for path, want := range map[string]bool{t.TempDir(): true, filepath.Join(t.TempDir(), "none"): false, os.DevNull: false} {
@@ -106,7 +106,8 @@ func TestNetrc(t *testing.T) {
 	}
 }
 
-// TestKeptWrong: a file with tokens that is not as login writes it is told, and nothing of it is shown or lost.
+// TestKeptWrong checks that errors about an invalid file of tokens do not contain its content, and that Forget removes
+// an invalid entry.
 func TestKeptWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"credentials": {"a.example": {"token": 17}}}`:      `for a.example must have the form {"token": "TOKEN"}`,

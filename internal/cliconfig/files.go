@@ -1,6 +1,6 @@
-// Package cliconfig reads CLI configuration files (~/.terraformrc, ~/.tofurc and what stands beside
-// them): where providers come from, caches, credentials, and defaults of the command line. They
-// belong to a user and not to a configuration, and modules never see them.
+// Package cliconfig reads CLI configuration files (~/.terraformrc, ~/.tofurc and the files beside them): sources of
+// providers, caches, credentials, and defaults of the command line. These settings belong to a user, not to a
+// configuration. Modules cannot read them.
 package cliconfig
 
 import (
@@ -13,9 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// Load reads all files that count in an environment and keeps their texts, without what may be secret, in sources. A
-// file that cannot be opened is left out, and handed to skipped with the reason; false says that a file has mistakes,
-// which are in the bag.
+// Load reads the CLI configuration files of an environment, and adds their texts without secrets to sources. It omits a
+// file that cannot be opened, and calls skipped with the reason. The boolean is false if an error was reported.
 func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, bag *diag.Bag, skipped func(file string, err error)) (*Settings, bool) {
 	s, ok := &Settings{}, true
 	for _, f := range files(getenv) {
@@ -30,8 +29,8 @@ func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, ba
 	return s, ok
 }
 
-// files are the file that TF_CLI_CONFIG_FILE names; without it, the first of those that Terraform and
-// OpenTofu look for, and all in the directory beside it.
+// files returns the file in TF_CLI_CONFIG_FILE or TERRAFORM_CONFIG. If neither is set, it returns the first file that
+// exists of the files that Terraform and OpenTofu read, and all files in the directory beside it.
 func files(getenv func(string) string) []string {
 	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"} {
 		if f := getenv(name); f != "" {
@@ -61,11 +60,11 @@ func files(getenv func(string) string) []string {
 		more, _ := filepath.Glob(filepath.Join(dir, pattern))
 		list = append(list, more...)
 	}
-	list = slices.DeleteFunc(list, func(f string) bool { return filepath.Base(f) == keptName }) // see Credentials
+	list = slices.DeleteFunc(list, func(f string) bool { return filepath.Base(f) == keptName }) // Credentials reads this file
 	return list
 }
 
-// dataDir is the directory beside the CLI configuration files; "" where there is no place for one.
+// dataDir returns the directory beside the CLI configuration files, "" if no home directory is known.
 func dataDir(getenv func(string) string) string {
 	dir := ""
 	if home := getenv("HOME"); home != "" {

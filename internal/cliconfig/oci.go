@@ -14,8 +14,13 @@ import (
 	"oras.land/oras-go/v2/registry/remote/credentials"
 )
 
-// OCI finds the credentials for a repository of an OCI registry: of the oci_credentials block that says most of its
-// address, else of the files in which Docker, Podman and their kind keep them. None is the zero value.
+// OCI returns the credentials for a repository of an OCI registry, from the first of these sources that has any:
+//
+//   - the oci_credentials block with the longest matching address
+//   - the files of Docker, Podman and similar programs
+//   - the default credential helper
+//
+// It returns the zero value if no credentials exist.
 func (c *Credentials) OCI(ctx context.Context, host, repository string) (auth.Credential, error) {
 	found, err := c.oci(ctx, host, host+"/"+repository)
 	for _, secret := range []string{found.Password, found.AccessToken, found.RefreshToken} {
@@ -46,13 +51,14 @@ func (c *Credentials) oci(ctx context.Context, host, full string) (auth.Credenti
 	return auth.EmptyCredential, nil
 }
 
-// docker finds the credentials for a repository in the files of other programs: those of the entry that says most of
-// its address. Where several say as much, as credential helpers do, which go by hosts, the first file counts.
+// docker returns the credentials for a repository from the files of other programs: from the entry with the longest
+// matching address. Credential helpers match whole hosts only. Of entries with equal length, the first file has
+// precedence.
 func (c *Credentials) docker(ctx context.Context, host, full string) (auth.Credential, error) {
 	type source struct {
-		says  int // how much of the address
-		store credentials.Store
-		key   string
+		matched int // length of the matching address
+		store   credentials.Store
+		key     string
 	}
 	server := credentials.ServerAddressFromRegistry(host)
 	whole := ociAddress(server)
@@ -92,7 +98,7 @@ func (c *Credentials) docker(ctx context.Context, host, full string) (auth.Crede
 		}
 		sources = append(sources, source{len(whole), helped, server})
 	}
-	slices.SortStableFunc(sources, func(a, b source) int { return b.says - a.says })
+	slices.SortStableFunc(sources, func(a, b source) int { return b.matched - a.matched })
 	for _, x := range sources {
 		if have, err := x.store.Get(ctx, x.key); err != nil || have != auth.EmptyCredential {
 			return have, err
@@ -101,8 +107,8 @@ func (c *Credentials) docker(ctx context.Context, host, full string) (auth.Crede
 	return auth.EmptyCredential, nil
 }
 
-// ociAddress is what an entry of such a file is about: a host, or one with the beginning of a repository. Some have
-// the address of an old service instead.
+// ociAddress returns the address of an entry in such a file: a host, or a host and the beginning of a repository. For
+// the URL of an old Docker service it returns the host.
 func ociAddress(key string) string {
 	_, after, schemed := strings.Cut(key, "://")
 	if !schemed {
@@ -118,7 +124,7 @@ func ociAddress(key string) string {
 	return host + "/" + path
 }
 
-// dockerFiles are the files in which other programs keep credentials for OCI registries.
+// dockerFiles returns the files in which other programs store credentials for OCI registries.
 func (c *Credentials) dockerFiles() []string {
 	d := c.Settings.OCIDefaults
 	switch {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Credentials that other programs have written are those of the entry that says most of a repository's address.
+// TestOCIFiles checks that the entry with the longest matching address has precedence among the files of other
+// programs.
 func TestOCIFiles(t *testing.T) {
 	file := func(entries ...string) string {
 		var out []string
@@ -30,9 +31,9 @@ func TestOCIFiles(t *testing.T) {
 		"a.example/team/net/sub": "two",
 		"a.example/team/other":   "one",
 		"a.example/teams":        "host",
-		"b.example/y":            "old", // not that of another repository
+		"b.example/y":            "old", // not the entry of another repository
 		"b.example/x":            "three",
-		"c.example/any":          "five", // an empty entry is none
+		"c.example/any":          "five", // an empty entry does not count
 		"d.example/x/y":          "four",
 		"d.example/x/z":          "seven",
 		"d.example/z":            "",

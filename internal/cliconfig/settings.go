@@ -22,11 +22,11 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 )
 
-// Settings are the contents of CLI configuration files, merged: of two files that say the same thing,
-// the later one counts.
+// Settings is the merged content of CLI configuration files. If two files set the same setting, the later file has
+// precedence.
 type Settings struct {
 	PluginCacheDir  string
-	VendorDir       string                       // vendor_dir: what is installed is from here alone; "": not set
+	VendorDir       string                       // vendor_dir: the only source of installations; "": not set
 	DefaultRegistry string                       // default_registry: a host; "": not set
 	CacheMayBreak   bool                         // plugin_cache_may_break_dependency_lock_file
 	DeferEphemerals bool                         // defer_ephemerals
@@ -36,21 +36,22 @@ type Settings struct {
 	Language        string                       // language_version; "": not set
 	Overrides       map[addr.Provider]string     // dev_overrides: directory of the executable
 	Sources         []Installation               // provider_installation, in order; nil: not configured
-	Installs        bool                         // a provider_installation block was there
-	RegistryRetries *int                         // retry_count in registry_protocols, of requests but for packages; nil: not set
+	Installs        bool                         // a provider_installation block exists
+	RegistryRetries *int                         // retry_count in registry_protocols, for requests except downloads of packages; nil: not set
 	RegistryTimeout time.Duration                // request_timeout_seconds in registry_protocols; 0: not set
-	Hosts           map[string]map[string]string // services by host, as addr.Host has it
-	Credentials     map[string]string            // token by host, as addr.Host has it
+	Hosts           map[string]map[string]string // services by host, in the form of addr.Host
+	Credentials     map[string]string            // token by host, in the form of addr.Host
 	Helper          []string                     // credentials_helper: name and arguments
 	OCI             map[string]OCIAccess         // oci_credentials by host, or by host and the beginning of a repository
 	OCIDefaults     OCIDefaults
 }
 
-// Installation is one way to get providers.
+// Installation is one method to install providers.
 type Installation struct {
 	Method string // "direct", "filesystem_mirror", "network_mirror", "oci_mirror"
 	Path   string // directory, or URL
-	// Repository is that of a provider in an OCI registry, as "registry.example.com/providers/random".
+	// Repository returns the repository of a provider in an OCI registry, such as
+	// "registry.example.com/providers/random".
 	Repository func(addr.Provider) string
 	Include    []string
 	Exclude    []string
@@ -58,8 +59,8 @@ type Installation struct {
 	Trusted    bool // trust_all_hashes
 }
 
-// Parse adds the contents of one file, whose name says in which syntax it is. What is wrong with it
-// goes to the bag; what can be understood counts all the same.
+// Parse adds the content of one file. The suffix of its name determines the syntax. Parse reports mistakes, returns
+// false if one is an error, and applies the valid settings anyway.
 func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag.Bag) bool {
 	var found diag.Bag
 	text, origin := src, []int(nil)
@@ -77,7 +78,7 @@ func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag
 	return ok
 }
 
-// parse adds the contents of one file in the syntax of today.
+// parse adds the content of one file in the present syntax.
 func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag.Bag) bool {
 	body, ok := config.ParseBody(filename, src, l, bag)
 	if !ok {
@@ -123,10 +124,10 @@ func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag
 		switch seen[b.Type] = b; {
 		case before == nil:
 		case b.Type == "credentials_helper":
-			bag.Add(diag.Errorf("Invalid CLI configuration", "There is already a credentials_helper block, for %q, and only one program is asked for credentials. Remove one of the blocks.", before.Labels[0]).At(b.DefRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "There is already a credentials_helper block, for %q, and Lethe uses only one. Remove one of the blocks.", before.Labels[0]).At(b.DefRange))
 			ok = false
 		case len(b.Labels) == 0:
-			bag.Add(diag.Errorf("Invalid CLI configuration", "There is already a %s block. Put everything into one of them.", b.Type).At(b.DefRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "There is already a %s block. Merge the blocks.", b.Type).At(b.DefRange))
 			ok = false
 		}
 		ok = s.block(b, bag) && ok
@@ -134,7 +135,8 @@ func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag
 	return ok
 }
 
-// nearly warns of settings that have nearly the name of one that there is. Others are for other programs.
+// nearly warns about unknown settings whose names are similar to a known setting. Other unknown settings may belong to
+// other programs.
 func nearly(rest hcl.Body, known *hcl.BodySchema, bag *diag.Bag) {
 	var names []string
 	for _, a := range known.Attributes {
@@ -145,7 +147,7 @@ func nearly(rest hcl.Body, known *hcl.BodySchema, bag *diag.Bag) {
 	}
 	warn := func(name string, at hcl.Range) {
 		if slices.Contains(names, name) {
-			bag.Add(diag.Warningf("Invalid CLI configuration", "The setting %q has no effect as it is written here: it must be a block, without an equals sign.", name).At(at))
+			bag.Add(diag.Warningf("Invalid CLI configuration", "The setting %q must be a block, without an equals sign. Otherwise it has no effect.", name).At(at))
 		} else if meant := diag.DidYouMean(name, names); meant != "" {
 			bag.Add(diag.Warningf("Invalid CLI configuration", "There is no setting named %q, so this has no effect.%s", name, meant).At(at))
 		}
@@ -166,7 +168,7 @@ func nearly(rest hcl.Body, known *hcl.BodySchema, bag *diag.Bag) {
 func (s *Settings) closeTimeout(text string, a *hcl.Attribute, bag *diag.Bag) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"close_timeout\" says how long closing one lease may take. It must be a duration such as \"30s\" or \"5m\", and not %q.", text).At(a.Range))
+		bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"close_timeout\" must be a duration such as \"30s\" or \"5m\", not %q. It limits the time for closing one lease.", text).At(a.Range))
 		return
 	}
 	s.CloseTimeout = d
@@ -195,7 +197,7 @@ func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
 			services, ok = stringsOf(a, bag)
 			for _, name := range slices.Sorted(maps.Keys(services)) {
 				if !registry.Usable(host, services[name]) {
-					bag.Add(diag.Errorf("Invalid CLI configuration", "The address of the service %q cannot be used: it begins with https:// or http:// and a host, or is a path on the host, such as \"/v1/\"; a percent sign in it stands before two hexadecimal digits.", name).At(a.Expr.Range()))
+					bag.Add(diag.Errorf("Invalid CLI configuration", "The address of the service %q is not valid. It must begin with https:// or http:// and a host, or be a path on the host, such as \"/v1/\". Two hexadecimal digits must follow each percent sign.", name).At(a.Expr.Range()))
 					ok = false
 				}
 			}
@@ -236,28 +238,28 @@ func (s *Settings) protocols(attrs hcl.Attributes, bag *diag.Bag) bool {
 				s.RegistryTimeout = time.Duration(*seconds) * time.Second
 			}
 		default:
-			bag.Add(diag.Errorf("Invalid CLI configuration", "A registry_protocols block takes the arguments retry_count and request_timeout_seconds, and not %q.", name).At(a.NameRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "A registry_protocols block takes the arguments retry_count and request_timeout_seconds, not %q.", name).At(a.NameRange))
 		}
 		ok = ok && good
 	}
 	return ok
 }
 
-// hostOf is the host that a block is about, as hosts are compared.
+// hostOf returns the host in the label of a block, in the form of addr.Host.
 func hostOf(b *hcl.Block, bag *diag.Bag) (string, bool) {
 	host, err := addr.Host(b.Labels[0])
 	if err != nil {
-		bag.Add(diag.Errorf("Invalid CLI configuration", "The label of a %s block is the name of a host, such as \"registry.example.com\", and not %q.", b.Type, b.Labels[0]).At(b.DefRange))
+		bag.Add(diag.Errorf("Invalid CLI configuration", "The label of a %s block is the name of a host, such as \"registry.example.com\", not %q.", b.Type, b.Labels[0]).At(b.DefRange))
 	}
 	return host, err == nil
 }
 
-// only refuses arguments of a block but the one that it takes.
+// only reports all arguments of a block except the one called name.
 func only(b *hcl.Block, attrs hcl.Attributes, name string, bag *diag.Bag) bool {
 	ok := true
 	for other, a := range attrs {
 		if other != name {
-			bag.Add(diag.Errorf("Invalid CLI configuration", "A %s block takes the argument %q, and not %q.", b.Type, name, other).At(a.NameRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "A %s block takes the argument %q, not %q.", b.Type, name, other).At(a.NameRange))
 			ok = false
 		}
 	}
@@ -273,7 +275,7 @@ func put[K comparable, V any](m *map[K]V, k K, v V) {
 
 func isText(v cty.Value) bool { return v.Type() == cty.String && !v.IsNull() && v.IsKnown() }
 
-// elements are those of an argument's value. It is false if there cannot be any.
+// elements returns the elements of an argument's value, and false if the value has no elements.
 func elements(a *hcl.Attribute, bag *diag.Bag) (iter.Seq2[cty.Value, cty.Value], bool) {
 	v, ds := a.Expr.Value(nil)
 	if !bag.HCL(ds) || v.IsNull() || !v.CanIterateElements() {
@@ -282,12 +284,12 @@ func elements(a *hcl.Attribute, bag *diag.Bag) (iter.Seq2[cty.Value, cty.Value],
 	return v.Elements(), true
 }
 
-// refuse says what an argument has to be instead.
+// refuse reports that the argument must be of the given kind.
 func refuse(a *hcl.Attribute, kind string, bag *diag.Bag) {
 	bag.Add(diag.Errorf("Invalid CLI configuration", "The argument %q has to be %s.", a.Name, kind).At(a.Expr.Range()))
 }
 
-// textOf is the string that an argument is.
+// textOf returns the string value of an argument.
 func textOf(a *hcl.Attribute, bag *diag.Bag) (string, bool) {
 	v, ds := a.Expr.Value(nil)
 	if v, err := convert.Convert(v, cty.String); err == nil && isText(v) && !ds.HasErrors() {
@@ -297,7 +299,7 @@ func textOf(a *hcl.Attribute, bag *diag.Bag) (string, bool) {
 	return "", false
 }
 
-// flagOf is whether an argument is true.
+// flagOf returns the boolean value of an argument.
 func flagOf(a *hcl.Attribute, bag *diag.Bag) (yes, ok bool) {
 	v, _ := a.Expr.Value(nil)
 	if ok = gocty.FromCtyValue(v, &yes) == nil; !ok {
@@ -306,7 +308,7 @@ func flagOf(a *hcl.Attribute, bag *diag.Bag) (yes, ok bool) {
 	return yes, ok
 }
 
-// countOf is the number that an argument is.
+// countOf returns the integer value of an argument, which must be at least least.
 func countOf(a *hcl.Attribute, least int, bag *diag.Bag) (*int, bool) {
 	v, ds := a.Expr.Value(nil)
 	var n int
@@ -317,7 +319,7 @@ func countOf(a *hcl.Attribute, least int, bag *diag.Bag) (*int, bool) {
 	return nil, false
 }
 
-// stringsOf are the strings in an object.
+// stringsOf returns the strings in an object.
 func stringsOf(a *hcl.Attribute, bag *diag.Bag) (map[string]string, bool) {
 	all, ok := elements(a, bag)
 	out := map[string]string{}
@@ -335,7 +337,7 @@ func stringsOf(a *hcl.Attribute, bag *diag.Bag) (map[string]string, bool) {
 	return out, ok
 }
 
-// listOf are the strings in a list.
+// listOf returns the strings in a list.
 func listOf(a *hcl.Attribute, bag *diag.Bag) (out []string, ok bool) {
 	all, ok := elements(a, bag)
 	for k, e := range all {
@@ -349,7 +351,7 @@ func listOf(a *hcl.Attribute, bag *diag.Bag) (out []string, ok bool) {
 	return out, ok
 }
 
-// place is the argument that says where a method of installation finds providers.
+// place maps an installation method to the argument that names its directory or URL.
 var place = map[string]string{"filesystem_mirror": "path", "network_mirror": "url"}
 
 func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
@@ -379,7 +381,7 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 				}
 				var err error
 				if in.Repository, err = RepositoryTemplate(text); err != nil {
-					bag.Add(diag.Errorf("Invalid provider installation method", "The argument repository_template cannot be followed: %s.", err).At(a.Expr.Range()))
+					bag.Add(diag.Errorf("Invalid provider installation method", "The argument repository_template is not valid: %s.", err).At(a.Expr.Range()))
 					good = false
 				}
 			case name == place[m.Type]:
@@ -389,7 +391,7 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 				switch {
 				case m.Type == "network_mirror":
 					if _, err := registry.MirrorURL(in.Path); err != nil {
-						bag.Add(diag.Errorf("Invalid provider installation method", "No network mirror can be at this URL: %s.", err).At(a.Expr.Range()))
+						bag.Add(diag.Errorf("Invalid provider installation method", "The URL of the network mirror is not valid: %s.", err).At(a.Expr.Range()))
 						good = false
 					}
 				case in.Path == "":
@@ -408,18 +410,18 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 		}
 		for _, pattern := range slices.Concat(in.Include, in.Exclude) {
 			if !selects(pattern) {
-				bag.Add(diag.Errorf("Invalid provider installation method", "The pattern %q selects no provider. A pattern is an address such as \"registry.example.com/acme/net\"; \"*\" in the place of a part stands for any.", pattern).At(m.DefRange))
+				bag.Add(diag.Errorf("Invalid provider installation method", "The pattern %q selects no provider. A pattern is an address such as \"registry.example.com/acme/net\", in which \"*\" matches any part.", pattern).At(m.DefRange))
 				ok = false
 			}
 		}
 		if name := place[m.Type]; name != "" && attrs[name] == nil {
-			bag.Add(diag.Errorf("Invalid provider installation method", "A %s block needs the argument %s, which says where providers are.", m.Type, name).At(m.DefRange))
+			bag.Add(diag.Errorf("Invalid provider installation method", "A %s block needs the argument %s, the location of the providers.", m.Type, name).At(m.DefRange))
 			ok = false
 		}
 		switch {
 		case m.Type != "oci_mirror":
 		case attrs["repository_template"] == nil:
-			bag.Add(diag.Errorf("Invalid provider installation method", "An oci_mirror block needs the argument repository_template, which says where providers are.").At(m.DefRange))
+			bag.Add(diag.Errorf("Invalid provider installation method", "An oci_mirror block needs the argument repository_template, the location of the providers.").At(m.DefRange))
 			ok = false
 		case in.Repository != nil:
 			ok = in.distinct(attrs["repository_template"], bag) && ok
@@ -432,7 +434,7 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 // overrides reads dev_overrides: directories of executables by provider.
 func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
 	entries, ds := hcl.ExprMap(a.Expr)
-	if all, more := hcl.ExprList(a.Expr); ds.HasErrors() && !more.HasErrors() { // JSON has objects in a list for blocks
+	if all, more := hcl.ExprList(a.Expr); ds.HasErrors() && !more.HasErrors() { // in JSON syntax blocks are a list of objects
 		ds = nil
 		for _, one := range all {
 			pairs, problems := hcl.ExprMap(one)
@@ -468,7 +470,7 @@ func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
 	return ok
 }
 
-// distinct refuses the template of an oci_mirror block that would take the packages of one provider for those of another.
+// distinct reports the template of an oci_mirror block if it maps several selected providers to one repository.
 func (in *Installation) distinct(a *hcl.Attribute, bag *diag.Bag) bool {
 	ok := true
 	for _, x := range []struct {
@@ -486,23 +488,24 @@ func (in *Installation) distinct(a *hcl.Attribute, bag *diag.Bag) bool {
 		}
 		one := len(selected) == 1 && !selected["any"]
 		if !one && in.Repository(x.other) == in.Repository(addr.Provider{Host: "a.example", Namespace: "a", Type: "a"}) {
-			bag.Add(diag.Errorf("Invalid provider installation method", "The packages of several providers would be taken from one repository. Name ${%s} in repository_template, or let include select one %s.", x.part, x.part).At(a.Expr.Range()))
+			bag.Add(diag.Errorf("Invalid provider installation method", "Several providers would share one repository. Add ${%s} to repository_template, or select one %s with include.", x.part, x.part).At(a.Expr.Range()))
 			ok = false
 		}
 	}
 	return ok
 }
 
-// OCIAccess is an oci_credentials block: what a user shows to an OCI registry.
+// OCIAccess is an oci_credentials block: a user's credentials for an OCI registry.
 type OCIAccess struct {
 	auth.Credential
-	Helper string // a credential helper of Docker, by the end of its name; "": the credential itself
+	Helper string // a credential helper of Docker, by the suffix of its name; "": use Credential
 }
 
-// OCIDefaults is the oci_default_credentials block: where credentials are looked for that no oci_credentials block has.
+// OCIDefaults is the oci_default_credentials block: the sources of credentials for repositories without an
+// oci_credentials block.
 type OCIDefaults struct {
-	Discover *bool    // discover_ambient_credentials; nil: not set, which is yes
-	Files    []string // docker_style_config_files, instead of those that other programs write; nil: not set
+	Discover *bool    // discover_ambient_credentials; nil: not set, means true
+	Files    []string // docker_style_config_files, instead of the usual files; nil: not set
 	Helper   string   // default_docker_credential_helper
 }
 
@@ -519,7 +522,7 @@ func (s *Settings) ociAccess(b *hcl.Block, attrs hcl.Attributes, bag *diag.Bag) 
 	ok := true
 	for name, a := range attrs {
 		if texts[name] == nil {
-			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_credentials block takes the arguments %s, and not %q.", ways, name).At(a.NameRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_credentials block takes the arguments %s, not %q.", ways, name).At(a.NameRange))
 			ok = false
 			continue
 		}
@@ -531,20 +534,20 @@ func (s *Settings) ociAccess(b *hcl.Block, attrs hcl.Attributes, bag *diag.Bag) 
 	host, path, deep := strings.Cut(name, "/")
 	_, err := addr.Host(host)
 	basic, token, helper := x.Username+x.Password != "", x.AccessToken+x.RefreshToken != "", x.Helper != ""
-	say := func(format string, args ...any) {
+	report := func(format string, args ...any) {
 		bag.Add(diag.Errorf("Invalid CLI configuration", format, args...).At(b.DefRange))
 		ok = false
 	}
 	switch {
 	case err != nil || deep && path == "" || strings.Contains(name, "://"):
-		say("The label of an oci_credentials block is a host, or a host and the beginning of a repository, such as \"registry.example.com/providers\", and not %q.", name)
+		report("The label of an oci_credentials block is a host, or a host and the beginning of a repository, such as \"registry.example.com/providers\", not %q.", name)
 	case !ok:
 	case !basic && !token && !helper, basic && token, basic && helper, token && helper:
-		say("The oci_credentials block for %q needs exactly one of these: %s.", name, ways)
+		report("The oci_credentials block for %q needs exactly one of these: %s.", name, ways)
 	case basic && (x.Username == "" || x.Password == ""):
-		say("The oci_credentials block for %q needs both username and password.", name)
+		report("The oci_credentials block for %q needs both username and password.", name)
 	case helper && deep:
-		say("A credential helper of Docker knows hosts, and not repositories: set docker_credentials_helper in a block for the whole host, %q.", host)
+		report("A credential helper of Docker supports hosts, not repositories. Set docker_credentials_helper in a block for the whole host, %q.", host)
 	}
 	put(&s.OCI, name, x)
 	return ok
@@ -567,13 +570,13 @@ func (s *Settings) ociDefaults(attrs hcl.Attributes, bag *diag.Bag) bool {
 			s.OCIDefaults.Files = append([]string{}, files...)
 			for _, f := range files {
 				if !exists(f) {
-					bag.Add(diag.Warningf("Invalid CLI configuration", "The file %q, which should have credentials for OCI registries, does not exist.", f).At(a.Expr.Range()))
+					bag.Add(diag.Warningf("Invalid CLI configuration", "The file %q for credentials of OCI registries does not exist.", f).At(a.Expr.Range()))
 				}
 			}
 		case "default_docker_credential_helper":
 			s.OCIDefaults.Helper, good = textOf(a, bag)
 		default:
-			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_default_credentials block takes the arguments discover_ambient_credentials, docker_style_config_files and default_docker_credential_helper, and not %q.", name).At(a.NameRange))
+			bag.Add(diag.Errorf("Invalid CLI configuration", "An oci_default_credentials block takes the arguments discover_ambient_credentials, docker_style_config_files and default_docker_credential_helper, not %q.", name).At(a.NameRange))
 		}
 		ok = ok && good
 	}
@@ -586,7 +589,7 @@ func selects(pattern string) bool {
 	return err == nil
 }
 
-// anyFor is a pattern with a name in the place of each "*".
+// anyFor returns a pattern with a valid name in the place of each "*".
 func anyFor(pattern string) string {
 	parts := strings.Split(pattern, "/")
 	for i, part := range parts {

@@ -13,19 +13,20 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 )
 
-// RepositoryTemplate reads a template that makes the repository of a provider, such as
-// "registry.example.com/${namespace}/${type}", which may name hostname, too.
+// RepositoryTemplate parses a template such as "registry.example.com/${namespace}/${type}", which may also contain
+// ${hostname}. It returns a function from a provider to its repository. That function returns "" if the template has no
+// value for a provider.
 func RepositoryTemplate(text string) (func(addr.Provider) string, error) {
 	e, ds := hclsyntax.ParseTemplate([]byte(text), "template", hcl.InitialPos)
 	if ds.HasErrors() {
-		return nil, saidOf(ds)
+		return nil, errorOf(ds)
 	}
 	of := func(p addr.Provider) (cty.Value, error) {
 		v, ds := e.Value(&hcl.EvalContext{Variables: map[string]cty.Value{
 			"hostname": cty.StringVal(p.Host), "namespace": cty.StringVal(p.Namespace), "type": cty.StringVal(p.Type),
 		}})
 		if ds.HasErrors() {
-			return v, saidOf(ds)
+			return v, errorOf(ds)
 		}
 		return convert.Convert(v, cty.String)
 	}
@@ -37,7 +38,7 @@ func RepositoryTemplate(text string) (func(addr.Provider) string, error) {
 		return nil, errors.New("it gives null")
 	}
 	if _, err := remote.NewRepository(v.AsString()); err != nil {
-		return nil, fmt.Errorf("it gives %q, which is not the address of a repository, such as \"registry.example.com/providers/random\"", v.AsString())
+		return nil, fmt.Errorf("it produces %q, which is not the address of a repository, such as \"registry.example.com/providers/random\"", v.AsString())
 	}
 	return func(p addr.Provider) string {
 		v, err := of(p)
@@ -48,7 +49,7 @@ func RepositoryTemplate(text string) (func(addr.Provider) string, error) {
 	}, nil
 }
 
-// saidOf is what is wrong with a template.
-func saidOf(ds hcl.Diagnostics) error {
+// errorOf returns the first error about a template, with the names that a template may contain.
+func errorOf(ds hcl.Diagnostics) error {
 	return fmt.Errorf("%s. It may name ${hostname}, ${namespace} and ${type}", strings.TrimSuffix(ds[0].Detail, "."))
 }

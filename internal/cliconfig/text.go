@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// harmless are the names of arguments whose values are no secrets. A name that is not here may be that of a token,
-// misspelt.
+// harmless holds the names of arguments whose values are not secret. All other values are masked, because an unknown
+// name may be a misspelt name of a token.
 var harmless = []string{
 	"plugin_cache_dir", "vendor_dir", "default_registry", "plugin_cache_may_break_dependency_lock_file", "defer_ephemerals", "close_timeout",
 	"skip_deposed_provisioners", "backend_without_init", "language_version", "disable_checkpoint", "disable_checkpoint_signature", "path", "url", "include", "exclude", "repository_template", "download_retry_count", "trust_all_hashes",
@@ -16,7 +16,7 @@ var harmless = []string{
 	"docker_style_config_files", "default_docker_credential_helper", "dev_overrides", "services", "providers",
 }
 
-// written is a range of what modern made, where it stands in the file.
+// written returns the range in the file for a range in the output of modern.
 func written(r *hcl.Range, src []byte, origin []int) *hcl.Range {
 	if r == nil {
 		return nil
@@ -32,18 +32,21 @@ func written(r *hcl.Range, src []byte, origin []int) *hcl.Range {
 	return &hcl.Range{Filename: r.Filename, Start: pos(r.Start), End: pos(r.End)}
 }
 
-// group is what a modernizer is in: the file, or what stands in braces or brackets.
+// group is the state of modern inside a file, a block, or a list or object in brackets.
 type group struct {
 	object, list bool
 	named        bool // the name of an argument or a block has begun
-	value        bool // an equals sign was there
-	full         bool // an argument or a block is over: another one may begin
+	value        bool // an equals sign has been read
+	full         bool // an argument or a block has ended, so another may begin
 }
 
-// modern makes of the older syntax of CLI configuration files, which programs still write, the syntax of
-// today, and says for each byte where it is from. Names of arguments and blocks may be quoted there, a block with
-// quoted names of arguments becomes an object, a label with dots needs no quotes, what is in a block may stand in one
-// line, with commas or without, and there is nothing in strings that would be evaluated.
+// modern converts the older syntax of CLI configuration files, which some programs still write, to the present syntax.
+// It returns the position in src for each byte of out. The older syntax differs as follows:
+//
+//   - Names of arguments and blocks may be quoted. A block that is an object today may have quoted names of arguments.
+//   - Labels with dots need no quotes.
+//   - The content of a block may be on one line, with or without commas.
+//   - Strings contain no template sequences.
 func modern(src []byte, filename string) (out []byte, origin []int) {
 	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
 	at := 0
@@ -57,7 +60,7 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 			out, origin = append(out, text[i]), append(origin, at)
 		}
 	}
-	instead := func(c byte) { // of the next byte
+	instead := func(c byte) { // replaces the next byte
 		out, origin = append(out, c), append(origin, at)
 		at++
 	}
@@ -131,7 +134,7 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 					in.value = true
 				}
 			}
-			if end == len(tokens)-1 { // it does not end, and HCL says so
+			if end == len(tokens)-1 { // the string is not closed, which HCL reports
 				quoted = nil
 			}
 			for _, t := range quoted {
@@ -149,7 +152,7 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 	return out, origin
 }
 
-// isObject reports whether a name is that of what is an object today, and was a block.
+// isObject reports whether name is the name of an argument with an object that was a block in the older syntax.
 func isObject(name hclsyntax.Token) bool {
 	return string(name.Bytes) == "dev_overrides" || string(name.Bytes) == "services"
 }
@@ -159,7 +162,8 @@ func begins(t hclsyntax.Token) bool {
 	return t.Type == hclsyntax.TokenIdent || t.Type == hclsyntax.TokenOQuote
 }
 
-// closing is where the string ends that begins at i, which may have others in it.
+// closing returns the index of the token that closes the string at index i, which may contain other strings. If the
+// string is not closed, it returns the index of the last token.
 func closing(tokens hclsyntax.Tokens, i int) int {
 	depth := 0
 	for j := i; j < len(tokens)-1; j++ {

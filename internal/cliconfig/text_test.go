@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// TestOlderSyntax: what Terraform's older parser takes in one line is taken, and a mistake is told where it stands.
+// TestOlderSyntax checks that the one-line forms of Terraform's older parser are read, and that errors have the line in
+// the file.
 func TestOlderSyntax(t *testing.T) {
 	src := `disable_checkpoint = true plugin_cache_dir = "/c"
 credentials "x.com" { token = "a", }
@@ -40,7 +41,7 @@ oci_credentials "é.com" { usernam = "x" password = "y" }
 	}
 }
 
-// TestNoSecretInMessages: nor is what the parser says of a secret.
+// TestNoSecretInMessages checks that messages of the parser contain no secrets.
 func TestNoSecretInMessages(t *testing.T) {
 	var bag diag.Bag
 	(&Settings{}).Parse([]byte(`{"credentials": {"x.com": {"token": canary}}}`), "x.tfrc.json", limits.Limits{}, &bag)

@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// notResource are words at the start of a reference that cannot start an address.
+// notResource holds reserved words. A reference that begins with one of them is not an address.
 var notResource = map[string]bool{
 	"var": true, "local": true, "path": true, "self": true, "each": true, "count": true,
 	"terraform": true, "tofu": true, "output": true, "check": true, "run": true, "provider": true,
@@ -18,7 +18,7 @@ var notResource = map[string]bool{
 
 const exampleAddress = "aws_instance.web or module.net"
 
-// endpoint reads the address in a moved or removed block.
+// endpoint reads the address in a moved or removed block. It reports an invalid address and returns false.
 func (rd *reader) endpoint(a *hcl.Attribute) (Endpoint, bool) {
 	t, ok := rd.traversal(a.Expr, a.Name, exampleAddress)
 	if !ok {
@@ -32,7 +32,8 @@ func (rd *reader) endpoint(a *hcl.Attribute) (Endpoint, bool) {
 	return Endpoint{Target: target, Range: a.Expr.Range()}, true
 }
 
-// addressOf is the address that a reference spells, or what is wrong with it.
+// addressOf returns the address that a reference spells. For an invalid address it returns the text of the error
+// message.
 func addressOf(t hcl.Traversal) (addr.Target, string) {
 	if root := t.RootName(); notResource[root] {
 		return addr.Target{}, fmt.Sprintf("The word %q is reserved and cannot be used to target a resource address. If you are targeting a resource type of that name, prefix the address with \"resource.\".", root)
@@ -50,7 +51,8 @@ func addressOf(t hcl.Traversal) (addr.Target, string) {
 	return target, ""
 }
 
-// writeStep adds one step of a reference to an address.
+// writeStep appends one step of a reference to an address. It returns the text of an error message, "" if the step is
+// valid.
 func writeStep(b *strings.Builder, step hcl.Traverser) string {
 	switch step := step.(type) {
 	case hcl.TraverseRoot:
@@ -64,13 +66,13 @@ func writeStep(b *strings.Builder, step hcl.Traverser) string {
 		}
 		b.WriteString(k.String())
 	default:
-		return "An address names one thing: it may not contain a splat."
+		return "An address must name one object, so it cannot contain a splat."
 	}
 	return ""
 }
 
-// skeleton takes the keys out of an expression that spells an address with keys of any kind, as
-// import blocks have it; false if it is something else.
+// skeleton returns the address that an expression spells, without its instance keys. The keys may be any expressions,
+// as in import blocks. It returns false if the expression is not an address.
 func skeleton(e hclsyntax.Expression) (hcl.Traversal, bool) {
 	switch e := e.(type) {
 	case *hclsyntax.ScopeTraversalExpr:
@@ -94,7 +96,7 @@ func withoutKeys(t hcl.Traversal) hcl.Traversal {
 	return out
 }
 
-// isConstant reports whether an address has constant keys only.
+// isConstant returns the traversal of an address whose keys are all constant, and false for any other expression.
 func isConstant(e hclsyntax.Expression) (hcl.Traversal, bool) {
 	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
-// bulk writes about n bytes of ordinary configuration.
+// bulk returns about n bytes of ordinary configuration.
 func bulk(n int) []byte {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {

@@ -43,7 +43,7 @@ func (l *loader) call(b *hcl.Block) {
 	m.Body = l.inputs(l.rd.body("module", b, rest, c, callSchema))
 }
 
-// inputs checks that a module's inputs are arguments.
+// inputs reports blocks among the inputs of a module: only arguments are allowed there. It returns b unchanged.
 func (l *loader) inputs(b hcl.Body) hcl.Body {
 	_, ds := b.JustAttributes()
 	for _, d := range ds {
@@ -57,12 +57,12 @@ func (l *loader) inputs(b hcl.Body) hcl.Body {
 	return b
 }
 
-// repeat takes count and for_each; at most one of them may be there.
+// repeat reads count and for_each. If both are set, it reports an error and keeps count.
 func (rd *reader) repeat(r *Repeat, c *hcl.BodyContent) {
 	r.Count, r.ForEach = argument(c, "count"), argument(c, "for_each")
 	if r.Count != nil && r.ForEach != nil {
 		r.ForEach = nil
-		rd.again(c.Attributes["for_each"].NameRange, c.Attributes["count"].NameRange, `Invalid combination of "count" and "for_each"`, "The \"count\" and \"for_each\" meta-arguments are mutually-exclusive: only one can say how many instances there are. Remove one of them.")
+		rd.again(c.Attributes["for_each"].NameRange, c.Attributes["count"].NameRange, `Invalid combination of "count" and "for_each"`, "The \"count\" and \"for_each\" meta-arguments are mutually-exclusive. Remove one of them.")
 	}
 }
 
@@ -78,7 +78,7 @@ func callLifecycle(rd *reader, m *Call, b *hcl.Block) {
 	}
 	for _, a := range byPlace(c.Attributes) {
 		if a.Name != "enabled" {
-			rd.error(a.NameRange, "Invalid module lifecycle argument", "The lifecycle argument %q is defined only for resources, and a module call may only have \"enabled\". Set it in the resources of the module.", a.Name)
+			rd.error(a.NameRange, "Invalid module lifecycle argument", "The lifecycle argument %q is not supported in module calls. Set it in the resources of the module.", a.Name)
 			return
 		}
 	}
@@ -87,7 +87,8 @@ func callLifecycle(rd *reader, m *Call, b *hcl.Block) {
 	}
 }
 
-// passed reads the providers argument: which configuration the module gets under which name.
+// passed reads the providers argument, which maps the provider names of the called module to configurations of the
+// caller.
 func (l *loader) passed(m *Call, a *hcl.Attribute) {
 	if a == nil {
 		return
@@ -104,7 +105,7 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 		switch {
 		case !ok || !good:
 		case child.Key != nil:
-			l.rd.error(p.Key.Range(), "Invalid provider configuration reference", "A module expects a whole provider configuration: an instance key may stand only on the right-hand side.")
+			l.rd.error(p.Key.Range(), "Invalid provider configuration reference", "The left-hand side names a provider configuration of the module, so it cannot have an instance key. Move the key to the right-hand side.")
 		default:
 			at := hcl.RangeBetween(p.Key.Range(), p.Value.Range())
 			if l.first("provider of "+m.Name, at, "Duplicate provider address", "A provider configuration was already passed to %s at %s. Each child provider configuration can be assigned only once.", child.ProviderName) {
@@ -114,21 +115,21 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 	}
 }
 
-// Way is the directory of the module with slashes, by the way that the sources of local modules go: ../../live/a stays
-// that where it is called from live/b, too. A symbolic link leads to where the module really is. base says where the root
-// and modules that come from elsewhere lie.
-func (n *Node) Way(base func(dir string) string) string {
+// SourceDir returns the directory of the module, with slashes, as sources of local modules spell it: if the root module
+// in live/b calls ../../live/a, the result is ../../live/a, not ../a. If a symbolic link is on the path, the result is
+// Led. base returns the directory of the root module, or of a module whose source is not local.
+func (n *Node) SourceDir(base func(dir string) string) string {
 	if n.Parent == nil || !IsLocal(n.Source) {
 		return filepath.ToSlash(base(n.Module.Dir))
 	}
 	if n.Led != "" {
 		return n.Led
 	}
-	return path.Join(n.Parent.Way(base), n.Source)
+	return path.Join(n.Parent.SourceDir(base), n.Source)
 }
 
-// Slashed returns the source of a local module with slashes, also one that was written on Windows with backslashes.
-// Other sources stay as they are.
+// Slashed returns the source of a local module with slashes, even if it has the backslashes of Windows. It returns
+// other sources unchanged.
 func Slashed(source string) string {
 	if s := strings.ReplaceAll(source, `\`, "/"); IsLocal(s) {
 		return s

@@ -28,12 +28,12 @@ func (l *loader) check(b *hcl.Block) {
 		}
 	}
 	if ok && len(asserts) == 0 {
-		l.rd.error(ch.Range, "Zero assert blocks", "Check blocks must have at least one assert block: without one there is nothing to check.")
+		l.rd.error(ch.Range, "Zero assert blocks", "Check blocks must have at least one assert block. Add one, or remove the check block.")
 	}
 	l.scoped(ch, c.Blocks)
 }
 
-// scoped reads the blocks inside a check.
+// scoped reads the data and ephemeral blocks inside a check block. Only one data block is allowed.
 func (l *loader) scoped(ch *Check, blocks hcl.Blocks) {
 	var data *hcl.Block
 	for _, b := range blocks {
@@ -44,7 +44,7 @@ func (l *loader) scoped(ch *Check, blocks hcl.Blocks) {
 		case "data":
 			mode = addr.Data
 			if data != nil {
-				l.rd.again(place(b), place(data), "Multiple data resource blocks", "This check block already has a data resource defined at %s. Move one of them to a check block of its own, or out of the check block.", place(data))
+				l.rd.again(place(b), place(data), "Multiple data resource blocks", "This check block already has a data resource defined at %s. Move one of them to another check block, or out of this block.", place(data))
 				continue
 			}
 			data = b

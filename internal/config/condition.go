@@ -9,18 +9,18 @@ var conditionSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
 	{Name: "error_message", Required: true},
 }}
 
-// condition reads a precondition, postcondition, validation or assert block, which has to refer to
-// something.
+// condition reads a precondition, postcondition, validation or assert block. The condition must refer to at least one
+// object.
 func (rd *reader) condition(b *hcl.Block) (*Condition, bool) {
 	cond, ok := rd.anyCondition(b)
 	if ok && len(cond.Condition.Variables()) == 0 {
-		rd.error(cond.Condition.Range(), "Invalid "+b.Type+" expression", "The condition expression must refer to at least one object from elsewhere in the configuration, or else its result would not be checking anything.")
+		rd.error(cond.Condition.Range(), "Invalid "+b.Type+" expression", "The condition expression checks nothing, because it refers to no object. Refer to at least one object from elsewhere in the configuration.")
 		return nil, false
 	}
 	return cond, ok
 }
 
-// anyCondition reads such a block, also one that refers to nothing.
+// anyCondition reads a condition block like condition, but accepts a condition that refers to no object.
 func (rd *reader) anyCondition(b *hcl.Block) (*Condition, bool) {
 	c, ok := rd.content(b.Body, conditionSchema)
 	if !ok {
@@ -33,7 +33,7 @@ func (rd *reader) anyCondition(b *hcl.Block) (*Condition, bool) {
 	return &Condition{Condition: test, Message: c.Attributes["error_message"].Expr, Range: b.DefRange}, true
 }
 
-// mentions reports whether an expression refers to a variable.
+// mentions reports whether an expression refers to the variable with the given name.
 func mentions(e hcl.Expression, name string) bool {
 	for _, t := range e.Variables() {
 		if t.RootName() != "var" || len(t) < 2 {

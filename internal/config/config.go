@@ -1,36 +1,40 @@
-// Package config turns files into declarations, without evaluating anything.
+// Package config parses configuration files into declarations. It does not evaluate expressions.
 //
-// A Module is one directory of files, merged; a Tree is the root module with all that its calls
-// bring in. Expressions stay expressions (package lang gives them meaning); what the language
-// wants to be literal is read here. Every declaration knows where it stands.
+// A Module is the merged content of the files in one directory. A Tree is the root module with all modules that it
+// calls, directly or indirectly. Expressions remain syntax trees, which package lang evaluates. This package reads only
+// the arguments that the language requires to be constant. Every declaration records its source range.
 //
-// The loader takes what Terraform and OpenTofu take: native and JSON syntax, .tf and .tofu, override files.
-// It collects all mistakes it finds into the bag and returns what it understood. It works in this
-// order: texts are checked as they are parsed (package syntax: a bomb is refused, because the
-// parser cannot refuse it); the versions that a module asks for are checked before anything else
-// is said about it (version.go); override files are laid over the blocks that they change
-// (overrides.go, merge.go); then each block is read by the file named after it.
+// The loader accepts the files that Terraform and OpenTofu accept: native and JSON syntax, .tf and .tofu, override
+// files. It collects all mistakes in a diag.Bag and returns the declarations that it could read. It works in this
+// order:
 //
-// Bodies are *hclsyntax.Body in native syntax, without what was read here. Where JSON is involved
-// (IsJSON) they are something else, and only a schema tells their arguments from their blocks;
-// Native makes the expressions of both syntaxes one kind of tree.
+//   - Package syntax checks each text before the parser reads it, because the parser does not refuse texts that take
+//     too much time or memory.
+//   - The version constraints of a module are checked before other mistakes of the module are reported (version.go).
+//   - Override files are merged into the blocks that they change (overrides.go, merge.go).
+//   - Each block is read by the file with the name of the block type.
 //
-// What depends on values is not checked here, nor what depends on a provider's schema, nor which
-// provider configurations modules get: package lang does that.
+// In native syntax the body of a declaration is an *hclsyntax.Body without the arguments and blocks that were read
+// here. If JSON is involved (IsJSON), the body has another type, and only a schema can distinguish its arguments from
+// its blocks. Native converts expressions of both syntaxes to the same syntax tree.
 //
-// Beside configuration the package reads files of values (values.go), and reads and writes lock files (lock.go,
-// modulelock.go). Package style writes configuration.
+// Package lang makes the checks that depend on values, on the schema of a provider, or on the provider configurations
+// that modules receive.
 //
-// Files stand in layers, each above those that it uses:
+// The package also reads files of variable values (values.go). Package lockfile reads and writes dependency lock files,
+// and package style writes configuration.
+//
+// The files form layers. Each layer uses only the layers below it:
 //
 //	loadtree.go, load.go        a tree, a module
 //	overrides.go, settings.go   blocks before they are read
 //	output.go, resource.go …    a file for each block
+//	loader.go, required.go      the declarations of a module, its requirements
 //	condition.go, refs.go …     parts of blocks
-//	reader.go                   what all of these read with
-//	merge.go, json.go           bodies that are two, JSON as native syntax
-//	files.go, options.go        texts, and where they are read from
-//	config.go                   what is declared, and the tree
+//	reader.go                   the reader that all of these use
+//	merge.go, json.go           merged bodies, JSON as native syntax
+//	files.go, options.go        texts, and the sources that they are read from
+//	config.go                   the declarations, and the tree
 package config
 
 import (
@@ -45,18 +49,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Module is one directory of configuration files.
+// Module is the merged content of one directory of configuration files.
 type Module struct {
-	Dir     string // as given; ranges name files below it
-	Files   []File // all that were read, in order
+	Dir     string // as passed to Load; ranges name files below it
+	Files   []File // all files that were read, in order
 	Version []VersionConstraint
 
-	Required   map[string]*Requirement // by local name; explicit ones and the implied ones of use
-	Backend    *Backend
-	Cloud      *Backend         // type "cloud"
-	Overridden []*Backend       // backend and cloud blocks that those of override files took the place of
-	Encryption hcl.Body         // terraform { encryption {} }, nil if absent
-	Meta       map[string]*Meta // provider_meta by local name
+	Required map[string]*Requirement // by local name; declared requirements, and those implied by use
+	Storage
+	Meta map[string]*Meta // provider_meta by local name
 
 	Variables map[string]*Variable
 	Locals    map[string]*Local
@@ -70,28 +71,36 @@ type Module struct {
 	Removed []*Removed
 	Imports []*Import
 
-	VersionMismatch bool // it asks for another version: nothing else of it was read
+	VersionMismatch bool // the module requires another version, so no more of it was read
 	unreadable      bool
-	broken          diag.Places // blocks that mistakes were found in
+	broken          diag.Places // blocks in which mistakes were found
 }
 
-// Stored is the backend or the cloud block: where the state is kept; nil where neither is there.
-func (m *Module) Stored() *Backend {
-	if m.Cloud != nil {
-		return m.Cloud
+// Storage has the blocks of a module that decide where and how states are stored.
+type Storage struct {
+	Backend    *Backend
+	Cloud      *Backend   // type "cloud"
+	Overridden []*Backend // backend and cloud blocks that override files replaced
+	Encryption hcl.Body   // terraform { encryption {} }, nil if absent
+}
+
+// Stored returns the cloud block, or else the backend block; nil if the module has neither.
+func (s *Storage) Stored() *Backend {
+	if s.Cloud != nil {
+		return s.Cloud
 	}
-	return m.Backend
+	return s.Backend
 }
 
-// Unreadable reports whether the module may declare more than is known: a file of it could not be parsed, or the name
-// or the header of a block is wrong. Then what seems not to be declared is not reported: it may stand there.
+// Unreadable reports whether the module may contain declarations that were not read: a file could not be parsed, or the
+// name or the header of a block is wrong. Missing declarations are then not reported, because they may be in the unread
+// text.
 func (m *Module) Unreadable() bool { return m.unreadable }
 
-// Broken reports whether a mistake was found in the block at a place, so that not all of what it says may
-// be known.
+// Broken reports whether a mistake was found in the block at a range. Parts of such a block may not have been read.
 func (m *Module) Broken(at hcl.Range) bool { return m.broken.Has(at) }
 
-// File is one file as read.
+// File is the name and the text of a configuration file.
 type File struct {
 	Name  string // path as ranges spell it
 	Bytes []byte
@@ -103,7 +112,7 @@ type Name struct {
 	Type, Name string
 }
 
-// In is the resource in the module at that path.
+// In returns the address of the resource in the module at path m.
 func (n Name) In(m addr.Module) addr.Resource {
 	return addr.Resource{Module: m, Mode: n.Mode, Type: n.Type, Name: n.Name}
 }
@@ -114,7 +123,7 @@ type ProviderName struct {
 	Alias string // "" is the default configuration
 }
 
-// String is "aws" or "aws.west".
+// String returns the name as references spell it, such as "aws" or "aws.west".
 func (n ProviderName) String() string {
 	if n.Alias == "" {
 		return n.Local
@@ -126,18 +135,18 @@ func (n ProviderName) String() string {
 type VersionConstraint struct {
 	Text     string
 	Range    diag.Range
-	Required bool // it is a required_version
+	Required bool // true for required_version, false for compatible_with
 }
 
-// Requirement is an entry of required_providers, or what using a local name implies.
+// Requirement is an entry of required_providers, or a requirement that the use of a local name implies.
 type Requirement struct {
 	Local     string
 	Source    addr.Provider
-	HostGiven bool // the source names the host itself
+	HostGiven bool // the source contains a host name
 	Versions  []VersionConstraint
 	Aliases   []ProviderName // configuration_aliases
-	Range     diag.Range     // zero for implied ones
-	Uncertain bool           // implied only because its entry may stand where the module could not be read
+	Range     diag.Range     // zero for an implied requirement
+	Uncertain bool           // implied, but its entry may be in a part of the module that could not be read
 }
 
 // Backend is a backend or cloud block.
@@ -147,8 +156,8 @@ type Backend struct {
 	Range diag.Range
 }
 
-// Meta is a provider_meta block. Its body holds nothing but constants, as in Terraform and OpenTofu: what a module
-// says of itself to a provider does not depend on how it is called, and holds no secret.
+// Meta is a provider_meta block. As in Terraform and OpenTofu, its body contains only constants: the metadata that a
+// module sends to a provider does not depend on the caller, and contains no secrets.
 type Meta struct {
 	Body  hcl.Body // in native syntax, evaluated
 	Range diag.Range
@@ -158,10 +167,10 @@ type Meta struct {
 type Variable struct {
 	Name         string
 	Description  string
-	Type         cty.Type  // constraint, with optional attributes; DynamicPseudoType if any
-	Defaults     *Defaults // of optional attributes; nil if there are none
+	Type         cty.Type  // constraint, with optional attributes; DynamicPseudoType allows any type
+	Defaults     *Defaults // of optional attributes; nil if none has a default
 	TypeGiven    bool
-	Default      cty.Value // NilVal if there is none; already of Type
+	Default      cty.Value // converted to Type; NilVal if absent
 	DefaultRange diag.Range
 	Nullable     bool
 	Sensitive    bool
@@ -186,7 +195,7 @@ type Output struct {
 	Name          string
 	Description   string
 	Expr          hcl.Expression
-	Type          cty.Type // NilType if not given
+	Type          cty.Type // NilType if absent
 	Defaults      *Defaults
 	Sensitive     bool
 	Ephemeral     bool
@@ -203,7 +212,7 @@ type Condition struct {
 	Range     diag.Range
 }
 
-// Repeat is how often a thing is instantiated. At most one is set.
+// Repeat holds the expression that determines the number of instances. At most one field is set.
 type Repeat struct {
 	Count   hcl.Expression
 	ForEach hcl.Expression
@@ -216,12 +225,12 @@ type Call struct {
 	Source      hcl.Expression
 	SourceRange diag.Range
 	Versions    hcl.Expression // the version argument; nil if absent
-	Body        hcl.Body       // the module's inputs: what is no meta-argument, `_ {}` included
+	Body        hcl.Body       // the inputs of the module: all arguments except meta-arguments, and the content of `_ {}`
 	Repeat
 	DependsOn      []hcl.Traversal
 	Providers      []Passed
-	ProvidersGiven bool // there is a providers argument, even an empty one
-	// IgnoreNestedDeprecations: no warnings about what is deprecated in the text of the module.
+	ProvidersGiven bool // a providers argument exists, possibly empty
+	// IgnoreNestedDeprecations suppresses warnings about deprecated features in the files of the module.
 	IgnoreNestedDeprecations bool
 	Range                    diag.Range
 }
@@ -233,11 +242,10 @@ type Passed struct {
 	Range  diag.Range
 }
 
-// ProviderRef is a reference to a provider configuration, with an instance key where it is
-// repeated.
+// ProviderRef is a reference to a provider configuration. It has an instance key if the configuration uses for_each.
 type ProviderRef struct {
 	ProviderName
-	Key   hcl.Expression // nil: none
+	Key   hcl.Expression // nil if the reference has no key
 	Range diag.Range
 }
 
@@ -255,17 +263,17 @@ type Resource struct {
 	Name
 	Repeat
 	DependsOn    []hcl.Traversal
-	Provider     *ProviderRef // nil: implied by the type's prefix
-	Body         hcl.Body     // what the provider's schema describes
+	Provider     *ProviderRef // nil: implied by the prefix of the type
+	Body         hcl.Body     // the arguments and blocks of the provider's schema
 	Lifecycle    Lifecycle
 	Connection   *Connection
 	Provisioners []*Provisioner
-	Check        string // the check block that holds it, "" if none
+	Check        string // the name of the check block around it, "" if none
 	Range        diag.Range
 	TypeRange    diag.Range
 }
 
-// HasResourcesOf is whether resources of the module, of any mode, use the provider with a local name.
+// HasResourcesOf reports whether a resource of the module, in any mode, uses the provider with a local name.
 func (m *Module) HasResourcesOf(local string) bool {
 	for _, r := range m.Resources {
 		if r.LocalProvider().Local == local {
@@ -275,7 +283,7 @@ func (m *Module) HasResourcesOf(local string) bool {
 	return false
 }
 
-// LocalProvider is the local name of the provider that the block uses.
+// LocalProvider returns the local name and the alias of the provider configuration that the block uses.
 func (r *Resource) LocalProvider() ProviderName {
 	if r.Provider != nil {
 		return r.Provider.ProviderName
@@ -283,11 +291,11 @@ func (r *Resource) LocalProvider() ProviderName {
 	return ProviderName{Local: ImpliedProvider(r.Type)}
 }
 
-// Lifecycle is a lifecycle block; which parts may be set depends on the mode.
+// Lifecycle is a lifecycle block. The mode of the resource determines which fields may be set.
 type Lifecycle struct {
 	CreateFirst    bool
-	PreventDestroy hcl.Expression // nil: not set
-	Destroy        hcl.Expression // nil: not set; destroy = false forgets
+	PreventDestroy hcl.Expression // nil if absent
+	Destroy        hcl.Expression // nil if absent; destroy = false keeps the remote object and removes it from the state
 	IgnoreAll      bool
 	Ignore         []hcl.Traversal  // relative to the resource
 	Triggers       []hcl.Expression // replace_triggered_by
@@ -306,7 +314,7 @@ type Provisioner struct {
 	Destroy    bool // when = destroy
 	Continue   bool // on_failure = continue
 	Body       hcl.Body
-	Connection *Connection // own one; nil: the resource's
+	Connection *Connection // connection block inside the provisioner; nil: the connection of the resource
 	Range      diag.Range
 }
 
@@ -327,7 +335,7 @@ type Moved struct {
 // Removed is a removed block.
 type Removed struct {
 	From         Endpoint // without instance keys
-	Destroy      *bool    // lifecycle { destroy }; nil: not said
+	Destroy      *bool    // lifecycle { destroy }; nil if absent
 	Connection   *Connection
 	Provisioners []*Provisioner
 	Range        diag.Range
@@ -336,8 +344,8 @@ type Removed struct {
 // Import is an import block.
 type Import struct {
 	To       hcl.Expression // an address, with keys that may use each
-	Resource addr.Resource  // what To names, without keys
-	ID       hcl.Expression // nil where Identity is set
+	Resource addr.Resource  // the address in To, without keys
+	ID       hcl.Expression // nil if Identity is set
 	Identity hcl.Expression
 	ForEach  hcl.Expression
 	Provider *ProviderRef
@@ -350,8 +358,7 @@ type Endpoint struct {
 	Range  diag.Range
 }
 
-// ImpliedProvider is the local name that a resource type implies: what stands before the first
-// underscore.
+// ImpliedProvider returns the local name that a resource type implies: the part before the first underscore.
 func ImpliedProvider(typ string) string {
 	for i := range len(typ) {
 		if typ[i] == '_' {
@@ -369,10 +376,10 @@ type Node struct {
 	Parent   *Node            // nil for the root
 	Children map[string]*Node // by call name
 	Source   string           // as written, for the module manifest; "" for the root
-	Version  string           // chosen version, "" where there is none
-	Led      string           // Way, where the source of a local module leads over symbolic links; "" where it does not
+	Version  string           // the selected version, "" if the module has no version
+	Led      string           // the result of SourceDir if the source of a local module contains symbolic links; otherwise ""
 
-	NoDeprecations bool // the user asked for no warnings about what is deprecated in this module
+	NoDeprecations bool // the user disabled warnings about deprecated features for this module
 }
 
 // Tree is a whole configuration.
@@ -380,20 +387,20 @@ type Tree struct {
 	Root    *Node
 	Sources *diag.Sources
 
-	// Closed: nothing more can be said of the configuration. A module is for another version, or
-	// there is none, or there are too many.
+	// Closed is true if the tree cannot be checked further: a module requires another version, or the tree has too many
+	// modules.
 	Closed bool
 
-	// Called: the root module is looked at as one that others call, and that is passed what its
-	// configuration_aliases name.
+	// Called is true if the root module is checked as a module that others call. Its configuration_aliases then count
+	// as passed by the caller.
 	Called bool
 }
 
-// Resolve finds the directory of a called module. It evaluates call's source and version
-// expressions itself: static evaluation is package lang's.
+// Resolve returns the directory, the source and the version of a called module. It evaluates the source and version
+// expressions of the call itself, because static evaluation belongs to package lang.
 type Resolve func(path addr.Module, call *Call, parent *Node, bag *diag.Bag) (dir, source, version string, ok bool)
 
-// Walk visits every module, parents first.
+// Walk calls f for n and every module below it, parents first.
 func (n *Node) Walk(f func(*Node)) {
 	f(n)
 	for _, name := range sortedKeys(n.Children) {
@@ -401,7 +408,7 @@ func (n *Node) Walk(f func(*Node)) {
 	}
 }
 
-// Provider is the provider that a local name means in this module.
+// Provider returns the provider that a local name means in this module.
 func (n *Node) Provider(local string) addr.Provider {
 	if r := n.Module.Required[local]; r != nil {
 		return r.Source
@@ -411,7 +418,7 @@ func (n *Node) Provider(local string) addr.Provider {
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// byPlace lists attributes in the order of the source.
+// byPlace returns the attributes in the order of the source.
 func byPlace(attrs hcl.Attributes) []*hcl.Attribute {
 	out := make([]*hcl.Attribute, 0, len(attrs))
 	for _, a := range attrs {
@@ -421,12 +428,12 @@ func byPlace(attrs hcl.Attributes) []*hcl.Attribute {
 	return out
 }
 
-// inSource compares two places by their order in the source.
+// inSource compares two ranges by their order in the source.
 func inSource(a, b hcl.Range) int {
 	return cmp.Or(cmp.Compare(a.Filename, b.Filename), cmp.Compare(a.Start.Byte, b.Start.Byte))
 }
 
-// sortedNames lists provider configurations by their names.
+// sortedNames returns the names of provider configurations, sorted.
 func sortedNames(m map[ProviderName]*Provider) []ProviderName {
 	return slices.SortedFunc(maps.Keys(m), func(a, b ProviderName) int {
 		return cmp.Or(cmp.Compare(a.Local, b.Local), cmp.Compare(a.Alias, b.Alias))

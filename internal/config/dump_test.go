@@ -10,9 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// dump writes a module without its places, so that the same declarations in two syntaxes, or in
-// two arrangements of files, give the same text. Bodies are read with a schema of the names that
-// tests use.
+// dump writes a module without its ranges, so that equal declarations have equal texts in both syntaxes and in any
+// arrangement of files. It reads bodies with bodySchema.
 func dump(m *Module) string {
 	d := &dumper{}
 	for _, v := range m.Version {
@@ -181,7 +180,7 @@ func (d *dumper) statements(m *Module) {
 	}
 }
 
-// bodySchema is what tests put into bodies.
+// bodySchema contains the names that tests use in bodies.
 var bodySchema = &hcl.BodySchema{
 	Attributes: []hcl.AttributeSchema{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "count"}, {Name: "for_each"}, {Name: "command"}, {Name: "type"}, {Name: "path"}},
 	Blocks:     []hcl.BlockHeaderSchema{{Type: "disk"}, {Type: "dynamic", LabelNames: []string{"type"}}},

@@ -9,13 +9,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Encryption is an encryption block, or what the environment says in place of one.
+// Encryption is the merged content of an encryption block and of the environment variable EncryptionVariable.
 type Encryption struct {
 	Providers []*EncryptionPart // key_provider blocks
 	Methods   []*EncryptionPart // method blocks
-	State     *EncryptionTarget // nil: nothing is said of it
+	State     *EncryptionTarget // nil if absent
 	Plan      *EncryptionTarget
-	// Remote is about the states that terraform_remote_state reads, by name of the data source; "" is the default.
+	// Remote holds the encryption of states that terraform_remote_state reads, by name of the data source. The key ""
+	// is the default.
 	Remote map[string]*EncryptionTarget
 }
 
@@ -32,9 +33,9 @@ type EncryptionRef struct {
 	Range      diag.Range
 }
 
-// EncryptionTarget says which method is for something.
+// EncryptionTarget selects the method that encrypts the state, the plan or a remote state.
 type EncryptionTarget struct {
-	Block    string // what it is, for messages
+	Block    string // the block's name in messages
 	Method   *EncryptionRef
 	Enforced hcl.Expression
 	Fallback *EncryptionTarget
@@ -60,7 +61,8 @@ var (
 	}
 )
 
-// ShowEncryption lets mistakes in what the environment says be shown, but for the values that may be keys.
+// ShowEncryption adds the text of the environment variable to sources, so that diagnostics can quote it. It masks all
+// values that may be keys.
 func ShowEncryption(env string, sources *diag.Sources) {
 	if env == "" {
 		return
@@ -70,34 +72,42 @@ func ShowEncryption(env string, sources *diag.Sources) {
 	}))
 }
 
-// ReadEncryption reads the encryption block of a root module, which may be nil, with what the environment says
-// merged over it. It gives nil where neither says anything.
+// ReadEncryption merges the encryption block of a root module with the text of the environment variable, whose settings
+// take precedence. root may be nil. It returns nil if neither configures encryption. The boolean is false if an error
+// was reported.
 func ReadEncryption(root *Module, env string, o Options, bag *diag.Bag) (*Encryption, bool) {
 	o.Limits = o.Limits.Filled()
 	rd := &reader{opts: o}
 	var out *Encryption
 	if root != nil && root.Encryption != nil {
-		out = rd.encryption(root.Encryption)
+		out = readEncryption(rd, root.Encryption)
 	}
 	if text := bytes.TrimSpace([]byte(env)); len(text) > 0 {
-		var said diag.Bag
-		body, ok := ParseBody(EncryptionVariable, text, o.Limits, &said)
-		for _, d := range said.List() {
+		var found diag.Bag
+		body, ok := ParseBody(EncryptionVariable, text, o.Limits, &found)
+		for _, d := range found.List() {
 			rd.bag.Add(diag.Unquoted(d))
 		}
 		if !ok {
-			bag.Take(&rd.bag)
+			bag.Move(&rd.bag)
 			return nil, false
 		}
-		out = out.merge(rd.encryption(body))
+		out = out.merge(readEncryption(rd, body))
 	}
 	ok := !rd.bag.HasErrors()
-	bag.Take(&rd.bag)
+	bag.Move(&rd.bag)
 	return out, ok
 }
 
-func (rd *reader) encryption(b hcl.Body) *Encryption {
-	e := &Encryption{Remote: map[string]*EncryptionTarget{}}
+// encryptionReader reads one encryption block. It reports mistakes to rd and knows no other part of the module.
+type encryptionReader struct {
+	rd  *reader
+	out *Encryption
+}
+
+// readEncryption returns the content of an encryption block. The result lacks the parts in which it reported mistakes.
+func readEncryption(rd *reader, b hcl.Body) *Encryption {
+	r := &encryptionReader{rd, &Encryption{Remote: map[string]*EncryptionTarget{}}}
 	c, _ := rd.content(b, encryptionSchema)
 	for _, kind := range []string{"state", "plan", "remote_state_data_sources"} {
 		rd.only(c.Blocks.OfType(kind), "encryption block")
@@ -105,45 +115,47 @@ func (rd *reader) encryption(b hcl.Body) *Encryption {
 	for _, b := range c.Blocks {
 		switch b.Type {
 		case "key_provider":
-			e.Providers = rd.encryptionPart(e.Providers, b, "chain")
+			r.out.Providers = r.part(r.out.Providers, b, "chain")
 		case "method":
-			e.Methods = rd.encryptionPart(e.Methods, b, "keys")
+			r.out.Methods = r.part(r.out.Methods, b, "keys")
 		case "state":
-			e.State = rd.encryptionTarget(b, b.Type)
+			r.out.State = r.target(b, b.Type)
 		case "plan":
-			e.Plan = rd.encryptionTarget(b, b.Type)
+			r.out.Plan = r.target(b, b.Type)
 		default:
-			rd.remoteEncryption(e, b)
+			r.remote(b)
 		}
 	}
-	return e
+	return r.out
 }
 
-func (rd *reader) remoteEncryption(e *Encryption, b *hcl.Block) {
-	c, _ := rd.content(b.Body, remoteEncryptionSchema)
+// remote reads the targets of a remote_state_data_sources block.
+func (r *encryptionReader) remote(b *hcl.Block) {
+	c, _ := r.rd.content(b.Body, remoteEncryptionSchema)
 	for _, b := range c.Blocks {
 		name := ""
 		if len(b.Labels) > 0 {
 			name = b.Labels[0]
 		}
-		if first := e.Remote[name]; first != nil {
-			rd.again(b.DefRange, first.Range, "Duplicate encryption configuration", "The encryption of this remote state was configured at %s already. Put everything into one block.", first.Range)
+		if first := r.out.Remote[name]; first != nil {
+			r.rd.again(b.DefRange, first.Range, "Duplicate encryption configuration", "The encryption of this remote state is already configured at %s. Merge the two blocks.", first.Range)
 			continue
 		}
-		e.Remote[name] = rd.encryptionTarget(b, "remote_state_data_sources")
+		r.out.Remote[name] = r.target(b, "remote_state_data_sources")
 	}
 }
 
-func (rd *reader) encryptionPart(list []*EncryptionPart, b *hcl.Block, uses string) []*EncryptionPart {
+// part reads a key provider or a method and appends it to list. The argument called uses names a key provider.
+func (r *encryptionReader) part(list []*EncryptionPart, b *hcl.Block, uses string) []*EncryptionPart {
 	p := &EncryptionPart{EncryptionRef: EncryptionRef{b.Labels[0], b.Labels[1], place(b)}}
 	if first := findPart(list, p.EncryptionRef); first != nil {
-		rd.again(p.Range, first.Range, "Duplicate encryption configuration", "The %s %q %q was declared at %s already. Names have to be unique.", b.Type, p.Type, p.Name, first.Range)
+		r.rd.again(p.Range, first.Range, "Duplicate encryption configuration", "The %s %q %q is already declared at %s. Rename or remove one of them.", b.Type, p.Type, p.Name, first.Range)
 		return list
 	}
 	c, rest, ds := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: uses}}})
-	rd.hcl(ds)
+	r.rd.hcl(ds)
 	if a := c.Attributes[uses]; a != nil {
-		p.Uses = rd.encryptionRef(a, "key_provider", "pbkdf2.main")
+		p.Uses = r.ref(a, "key_provider", "pbkdf2.main")
 	}
 	p.Body = remains(b.Body, rest, c, &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: uses}}})
 	return append(list, p)
@@ -157,22 +169,22 @@ func findPart(list []*EncryptionPart, ref EncryptionRef) *EncryptionPart {
 	return list[i]
 }
 
-// Provider gives a key provider, nil if there is none of that name.
+// Provider returns the key provider with the given name, nil if none exists.
 func (e *Encryption) Provider(ref EncryptionRef) *EncryptionPart { return findPart(e.Providers, ref) }
 
-// MethodOf gives a method, nil if there is none of that name.
+// MethodOf returns the method with the given name, nil if none exists.
 func (e *Encryption) MethodOf(ref EncryptionRef) *EncryptionPart { return findPart(e.Methods, ref) }
 
-// encryptionRef reads a reference to a key provider or a method: KIND.TYPE.NAME.
-func (rd *reader) encryptionRef(a *hcl.Attribute, kind, example string) *EncryptionRef {
+// ref reads a reference to a key provider or a method: KIND.TYPE.NAME.
+func (r *encryptionReader) ref(a *hcl.Attribute, kind, example string) *EncryptionRef {
 	example = kind + "." + example
 	e := a.Expr
 	if n, ds := Native(e); !ds.HasErrors() {
-		if w, ok := n.(*hclsyntax.TemplateWrapExpr); ok { // as JSON has references elsewhere
+		if w, ok := n.(*hclsyntax.TemplateWrapExpr); ok { // references in JSON syntax have this form in other arguments
 			e = w.Wrapped
 		}
 	}
-	t, ok := rd.traversal(e, a.Name, example)
+	t, ok := r.rd.traversal(e, a.Name, example)
 	if !ok {
 		return nil
 	}
@@ -183,41 +195,42 @@ func (rd *reader) encryptionRef(a *hcl.Attribute, kind, example string) *Encrypt
 			return &EncryptionRef{typ.Name, name.Name, a.Expr.Range()}
 		}
 	}
-	rd.error(a.Expr.Range(), "Invalid encryption configuration", "The argument %q has to be a reference of three parts, such as %s.", a.Name, example)
+	r.rd.error(a.Expr.Range(), "Invalid encryption configuration", "The argument %q must be a reference of three parts, such as %s.", a.Name, example)
 	return nil
 }
 
-func (rd *reader) encryptionTarget(b *hcl.Block, called string) *EncryptionTarget {
+// target reads a state, plan, remote state or fallback block. called is the name of the outermost block in messages.
+func (r *encryptionReader) target(b *hcl.Block, called string) *EncryptionTarget {
 	schema := encryptionTargetSchema
 	if b.Type == "fallback" {
 		schema = encryptionFallbackSchema
 	}
-	c, _ := rd.content(b.Body, schema)
+	c, _ := r.rd.content(b.Body, schema)
 	t := &EncryptionTarget{Block: called, Enforced: argument(c, "enforced"), Range: place(b)}
 	if a := c.Attributes["method"]; a != nil {
-		t.Method = rd.encryptionRef(a, "method", "aes_gcm.main")
+		t.Method = r.ref(a, "method", "aes_gcm.main")
 	}
-	if f := rd.only(c.Blocks, called+" block"); f != nil {
-		t.Fallback = rd.encryptionTarget(f, called)
+	if f := r.rd.only(c.Blocks, called+" block"); f != nil {
+		t.Fallback = r.target(f, called)
 	}
 	return t
 }
 
-// merge is this configuration with another over it.
-func (e *Encryption) merge(over *Encryption) *Encryption {
+// merge returns e with the settings of other merged into it. They replace settings of e. e may be nil.
+func (e *Encryption) merge(other *Encryption) *Encryption {
 	if e == nil {
-		return over
+		return other
 	}
-	e.Providers, e.Methods = mergeParts(e.Providers, over.Providers), mergeParts(e.Methods, over.Methods)
-	e.State, e.Plan = e.State.merge(over.State), e.Plan.merge(over.Plan)
-	for name, t := range over.Remote {
+	e.Providers, e.Methods = mergeParts(e.Providers, other.Providers), mergeParts(e.Methods, other.Methods)
+	e.State, e.Plan = e.State.merge(other.State), e.Plan.merge(other.Plan)
+	for name, t := range other.Remote {
 		e.Remote[name] = e.Remote[name].merge(t)
 	}
 	return e
 }
 
-func mergeParts(base, over []*EncryptionPart) []*EncryptionPart {
-	for _, o := range over {
+func mergeParts(base, other []*EncryptionPart) []*EncryptionPart {
+	for _, o := range other {
 		b := findPart(base, o.EncryptionRef)
 		if b == nil {
 			base = append(base, o)
@@ -231,22 +244,22 @@ func mergeParts(base, over []*EncryptionPart) []*EncryptionPart {
 	return base
 }
 
-func (t *EncryptionTarget) merge(over *EncryptionTarget) *EncryptionTarget {
-	if t == nil || over == nil {
-		if over == nil {
+func (t *EncryptionTarget) merge(other *EncryptionTarget) *EncryptionTarget {
+	if t == nil || other == nil {
+		if other == nil {
 			return t
 		}
-		return over
+		return other
 	}
 	m := *t
-	if over.Method != nil {
-		m.Method = over.Method
+	if other.Method != nil {
+		m.Method = other.Method
 	}
-	if over.Enforced != nil {
-		m.Enforced = over.Enforced
+	if other.Enforced != nil {
+		m.Enforced = other.Enforced
 	}
-	if over.Fallback != nil {
-		m.Fallback = over.Fallback
+	if other.Fallback != nil {
+		m.Fallback = other.Fallback
 	}
 	return &m
 }

@@ -20,12 +20,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
-// The suffixes of configuration files. A file with one of the second pair hides the one with the
-// same base name and the first of its row.
+// suffixes holds the suffixes of configuration files, in pairs. A file with the second suffix of a pair hides the file
+// with the same base name and the first suffix.
 var suffixes = [][2]string{{".tf", ".tofu"}, {".tf.json", ".tofu.json"}}
 
-// moduleFiles picks from the names in a directory those that make up the module: primary files
-// and override files, each in the order they are read.
+// moduleFiles selects the configuration files of a module from the names in a directory. It returns primary files and
+// override files separately, each in reading order.
 func moduleFiles(names []string) (primary, overrides []string) {
 	present := make(map[string]bool, len(names))
 	for _, n := range names {
@@ -46,8 +46,8 @@ func moduleFiles(names []string) (primary, overrides []string) {
 	return primary, overrides
 }
 
-// configBase is the base name of a configuration file, "" for any other file, and whether another
-// file hides it.
+// configBase returns the base name of a configuration file, and whether another file hides it. It returns "" for any
+// other file.
 func configBase(name string, present map[string]bool) (base string, hidden bool) {
 	if ignored(name) {
 		return "", false
@@ -63,21 +63,21 @@ func configBase(name string, present map[string]bool) (base string, hidden bool)
 	return "", false
 }
 
-// ignored reports whether a file is what editors leave behind, or hidden.
+// ignored reports whether a file is hidden, or a backup or autosave file of an editor.
 func ignored(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") ||
 		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
 }
 
-// parsed is one file after parsing.
+// parsed is a file and the result of parsing it.
 type parsed struct {
 	File
 	body hcl.Body // never nil
-	ok   bool     // it was read and parsed without errors
-	bag  diag.Bag // what parsing said
+	ok   bool     // the file was read and parsed without errors
+	bag  diag.Bag // messages of the parser
 }
 
-// parseFile reads and parses one configuration file. tokens counts those of the whole module.
+// parseFile reads and parses one configuration file. tokens counts the tokens of all files of the module.
 func parseFile(path string, o Options, tokens *atomic.Int64) *parsed {
 	p := &parsed{File: File{Name: o.Display(path)}, body: hcl.EmptyBody()}
 	text, err := o.Files.Read(path, o.Limits.Bytes)
@@ -87,7 +87,7 @@ func parseFile(path string, o Options, tokens *atomic.Int64) *parsed {
 	}
 	p.Bytes = text
 	if n := syntax.Words(text); n <= o.Limits.Tokens && tokens.Add(int64(n)) > int64(o.Limits.Tokens) {
-		p.bag.Add(diag.Errorf("Configuration too large", "A module may have %d words and symbols in all its files, and this one has more. Divide it into several modules, or raise the limit if it is meant to be this large.", o.Limits.Tokens))
+		p.bag.Add(diag.Errorf("Configuration too large", "The files of this module have more than %d words and symbols. Divide it into several modules, or raise the limit with LETHE_LIMITS=tokens=NUMBER.", o.Limits.Tokens))
 		return p
 	}
 	p.body, p.ok = ParseBody(p.Name, text, o.Limits, &p.bag)
@@ -98,16 +98,16 @@ func unreadableFile(name string, err error) diag.Diagnostic {
 	var large TooLarge
 	switch {
 	case errors.As(err, &large):
-		return diag.Errorf("Configuration file too large", "%s is larger than %d bytes, the limit for one file. Split it up, or raise the limit if it is meant to be this large.", name, large.Limit)
+		return diag.Errorf("Configuration file too large", "%s is larger than %d bytes. Split the file, or raise the limit with LETHE_LIMITS=bytes=NUMBER.", name, large.Limit)
 	case errors.As(err, new(NotRegular)):
-		return diag.Errorf("Failed to read file", "%s is a device, a pipe or a socket, and configuration is read from ordinary files only.", name)
+		return diag.Errorf("Failed to read file", "%s is a device, a pipe or a socket. Configuration can only be read from regular files.", name)
 	case errors.Is(err, fs.ErrNotExist):
-		return diag.Errorf("Failed to read file", "%s does not exist, or is a symbolic link that leads nowhere.", name)
+		return diag.Errorf("Failed to read file", "%s does not exist, or is a broken symbolic link.", name)
 	}
 	return diag.Errorf("Failed to read file", "%s could not be read: %v.", name, reason(err))
 }
 
-// reason is an error without the path that the message names anyway.
+// reason returns the cause of an error without the path, because the message names the path already.
 func reason(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -116,19 +116,18 @@ func reason(err error) error {
 	return err
 }
 
-// EncryptionVariable is the environment variable that says, in either syntax, what else would stand in an
-// encryption block.
+// EncryptionVariable is the environment variable that can contain the content of an encryption block, in either syntax.
 const EncryptionVariable = "TF_ENCRYPTION"
 
-// ParseBody parses a text within the limits, in the syntax that its name asks for; that of EncryptionVariable may be in
-// either. The body is never nil.
+// ParseBody parses a text within the limits. The suffix of the name selects the syntax; the text of EncryptionVariable
+// may have either syntax. The body is never nil. The boolean is false if an error was reported.
 func ParseBody(name string, text []byte, l limits.Limits, bag *diag.Bag) (hcl.Body, bool) {
 	if syntax.Wide(text) {
-		bag.Add(diag.Errorf("Invalid character encoding", "The file is in UTF-16, and all input files must be UTF-8 encoded. Save it with UTF-8 encoding selected in the editor.").At(rangeAt(name, text, 0)))
+		bag.Add(diag.Errorf("Invalid character encoding", "The file is in UTF-16. Save it in UTF-8.").At(rangeAt(name, text, 0)))
 		return hcl.EmptyBody(), false
 	}
 	if at := bytes.IndexByte(text, 0); at >= 0 {
-		bag.Add(diag.Errorf("Invalid character", "There is a NUL byte here, and no text has one. The file may be damaged, or be something else than configuration.").At(rangeAt(name, text, at)))
+		bag.Add(diag.Errorf("Invalid character", "There is a NUL byte here, so this file is not text. Check whether it is damaged.").At(rangeAt(name, text, at)))
 		return hcl.EmptyBody(), false
 	}
 	parse := parseNative
@@ -151,7 +150,7 @@ func parseNative(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagn
 	return body, worded(ds, name, text), p
 }
 
-// ParseExpression parses an expression that stands by itself, within the limits.
+// ParseExpression parses a single expression within the limits.
 func ParseExpression(name string, text []byte, l limits.Limits, bag *diag.Bag) (hclsyntax.Expression, bool) {
 	l = l.Filled()
 	if p := syntax.CheckExpression(text, l); p.Kind != syntax.None {
@@ -162,7 +161,7 @@ func ParseExpression(name string, text []byte, l limits.Limits, bag *diag.Bag) (
 	return e, bag.HCL(worded(ds, name, text))
 }
 
-// worded are what a parser says of a text in native syntax, one message for one mistake.
+// worded improves the messages of the parser about a text in native syntax, and keeps one message for each mistake.
 func worded(ds hcl.Diagnostics, name string, text []byte) hcl.Diagnostics {
 	for _, d := range ds {
 		openHeredoc(d, name, text)
@@ -188,7 +187,7 @@ func parseJSON(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagnos
 	}
 	file, ds := json.ParseWithStartPos(rest, name, start)
 	if ds.HasErrors() {
-		ds = ds[:1] // after it the parser has lost its place, and what else it says follows from that
+		ds = ds[:1] // later errors are consequences of the first, because the parser does not recover
 	}
 	if file == nil || file.Body == nil {
 		return hcl.EmptyBody(), ds, syntax.Problem{}
@@ -196,13 +195,14 @@ func parseJSON(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagnos
 	return file.Body, ds, syntax.Problem{}
 }
 
-// foreign are operators of other languages, with what stands for them here.
+// foreign maps operators of other languages to their equivalents.
 var foreign = map[string]string{
 	"and": "&&", "or": "||", "not": "!", "eq": "==", "ne": "!=", "mod": "%", "is": "==", "in": "contains(list, value)", "like": "regex(pattern, text)",
 }
 
-// foreignOperator says of a syntax error that is at an operator of another language, or behind one, how that is
-// written here. The parser takes it for the end of the expression, and tells what should follow.
+// foreignOperator rewrites the message of a syntax error at or after an operator of another language. The new message
+// names the equivalent. The original message is misleading, because the parser takes the operator for the end of the
+// expression.
 func foreignOperator(d *hcl.Diagnostic, text []byte) {
 	if d.Subject == nil || d.Subject.Start.Byte > len(text) || strings.Contains(d.Summary, "definition") && !strings.Contains(d.Summary, "single-argument") {
 		return // a word between arguments and blocks is a name
@@ -215,14 +215,15 @@ func foreignOperator(d *hcl.Diagnostic, text []byte) {
 		}
 	}
 	if strings.Contains(d.Summary, "'for'") && !strings.HasPrefix(d.Detail, "Extra characters") {
-		return // where "in" is what it should be
+		return // "in" is correct in a for expression
 	}
 	if here := foreign[word]; here != "" {
 		d.Detail = fmt.Sprintf("There is no operator %q in this language. Write %s.", word, here)
 	}
 }
 
-// openHeredoc says of a heredoc that nothing closes where it begins: the parser gets to the end of the file.
+// openHeredoc moves the error about an unterminated heredoc to the line where the heredoc begins. The parser reports
+// the end of the file.
 func openHeredoc(d *hcl.Diagnostic, name string, text []byte) {
 	if d.Summary != unterminated {
 		return
@@ -244,10 +245,11 @@ func openHeredoc(d *hcl.Diagnostic, name string, text []byte) {
 	marker := strings.TrimRight(string(at.Bytes), "\r\n")
 	at.Range.End = hcl.Pos{Line: at.Range.Start.Line, Column: at.Range.Start.Column + len(marker), Byte: at.Range.Start.Byte + len(marker)}
 	d.Subject, d.Context = &at.Range, nil
-	d.Detail = fmt.Sprintf("No closing marker was found for the string. The heredoc that begins here ends with a line that has nothing but %s in it.", strings.TrimLeft(marker, "<-"))
+	d.Detail = fmt.Sprintf("The heredoc that begins here has no end. Add a line that contains only %s.", strings.TrimLeft(marker, "<-"))
 }
 
-// withoutUnbalanced leaves out that the directives of a template do not match where one of them was not understood.
+// withoutUnbalanced removes errors about unmatched template directives if another error is about a directive that the
+// parser did not understand, because they are consequences of that error.
 func withoutUnbalanced(ds hcl.Diagnostics) hcl.Diagnostics {
 	if !slices.ContainsFunc(ds, func(d *hcl.Diagnostic) bool {
 		return strings.HasPrefix(d.Summary, "Invalid template ") || strings.HasSuffix(d.Summary, " directive") && strings.HasPrefix(d.Summary, "Invalid '")
@@ -259,20 +261,20 @@ func withoutUnbalanced(ds hcl.Diagnostics) hcl.Diagnostics {
 	})
 }
 
-// firstOfEachLine keeps the first syntax error of each line. What follows on the line is said of what is left when
-// the parser has stumbled; after a string that is not closed that is all the rest of the file.
+// firstOfEachLine keeps the first syntax error of each line, because later errors on the line are usually consequences.
+// After a string that is not closed, it removes the errors of all later lines.
 func firstOfEachLine(ds hcl.Diagnostics) hcl.Diagnostics {
 	if len(ds) < 2 {
 		return ds
 	}
-	last := math.MaxInt // the line after which nothing means what it seems to
+	last := math.MaxInt // the first line with a string that is not closed
 	for _, d := range ds {
 		if d.Subject != nil && unclosed[d.Summary] {
 			last = min(last, d.Subject.Start.Line)
 		}
 	}
 	var out hcl.Diagnostics
-	seen := map[int]int{} // where in out
+	seen := map[int]int{} // line number to index in out
 	for _, d := range ds {
 		if d.Subject != nil {
 			line := d.Subject.Start.Line
@@ -280,7 +282,7 @@ func firstOfEachLine(ds hcl.Diagnostics) hcl.Diagnostics {
 				continue
 			}
 			if i, again := seen[line]; again {
-				if d.Summary == unclosedInterpolation { // it is why the string does not end either
+				if d.Summary == unclosedInterpolation { // this error is also the reason why the string does not end
 					out[i] = d
 				}
 				continue
@@ -297,14 +299,14 @@ const (
 	unterminated          = "Unterminated template string"
 )
 
-// unclosed are the errors about a string that does not end where it should.
+// unclosed holds the summaries of errors about strings that do not end.
 var unclosed = map[string]bool{"Invalid multi-line string": true, unclosedInterpolation: true, unterminated: true}
 
-// maxMessages is how many mistakes are listed of one file or module. Where there are more, something
-// else is wrong than what they say.
+// maxMessages is the number of mistakes that are reported for one file or module. More mistakes usually have one common
+// cause, such as a file that is not configuration.
 const maxMessages = 100
 
-// notTooMany keeps the first messages and says how many there are besides.
+// notTooMany keeps the first maxMessages messages and adds a message with the number of the others.
 func notTooMany(name string, ds hcl.Diagnostics) hcl.Diagnostics {
 	if len(ds) <= maxMessages {
 		return ds
@@ -312,15 +314,15 @@ func notTooMany(name string, ds hcl.Diagnostics) hcl.Diagnostics {
 	return append(ds[:maxMessages:maxMessages], &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  "Too many errors",
-		Detail:   fmt.Sprintf("There are %d more errors in %s. Check whether this file is what it should be.", len(ds)-maxMessages, name),
+		Detail:   fmt.Sprintf("There are %d more errors in %s. Check that this file is configuration.", len(ds)-maxMessages, name),
 	})
 }
 
-// byteOrderMark is what some editors put at the start of a file. The parser for native syntax skips
-// it itself.
+// byteOrderMark is the prefix that some editors write at the start of a file. The parser for native syntax skips it
+// itself.
 var byteOrderMark = []byte("\ufeff")
 
-// Refused is the diagnostic for a text that package syntax found too deep, long or large for the parser.
+// Refused returns the diagnostic for a text that package syntax refused, for example because it is nested too deeply.
 func Refused(p syntax.Problem, name string, text []byte, l limits.Limits) diag.Diagnostic {
 	title, detail := problemText(p.Kind, l.Filled())
 	return diag.Errorf(title, "%s", detail).At(rangeAt(name, text, p.At))
@@ -329,28 +331,28 @@ func Refused(p syntax.Problem, name string, text []byte, l limits.Limits) diag.D
 func problemText(k syntax.Kind, l limits.Limits) (title, detail string) {
 	switch k {
 	case syntax.Deep:
-		return "Configuration nested too deeply", fmt.Sprintf("Brackets, blocks and templates may be nested %d deep, and here it gets deeper. Name a part of it in a locals block, or raise the limit if it is meant to be this deep.", l.Nesting)
+		return "Configuration nested too deeply", fmt.Sprintf("Brackets, blocks and templates are nested more than %d deep here. Move a part into a local value, or raise the limit with LETHE_LIMITS=nesting=NUMBER.", l.Nesting)
 	case syntax.Long:
-		return "Expression too long", fmt.Sprintf("One expression may combine %d operators and brackets without a comma between them, and here it gets more. Name parts of it in a locals block, or use a function that takes a list.", syntax.Operators*l.Nesting)
+		return "Expression too long", fmt.Sprintf("This expression has more than %d operators and brackets without a comma between them. Move parts of it into local values, or use a function that takes a list.", syntax.Operators*l.Nesting)
 	case syntax.Tokens:
-		return "Configuration file too large", fmt.Sprintf("A file may have %d words and symbols, and this one has more. Split it up, or raise the limit if it is meant to be this large.", l.Tokens)
+		return "Configuration file too large", fmt.Sprintf("This file has more than %d words and symbols. Split it, or raise the limit with LETHE_LIMITS=tokens=NUMBER.", l.Tokens)
 	case syntax.Number:
-		return "Number literal too long", fmt.Sprintf("A number may be written with %d characters, and this one has more. Numbers are kept to about 150 digits in any case.", syntax.Longest)
+		return "Number literal too long", fmt.Sprintf("This number has more than %d characters. Shorten it: numbers are rounded to about 150 digits.", syntax.Longest)
 	case syntax.Exponent:
 		return "Number literal too large", fmt.Sprintf("The exponent of a number literal must lie between -%d and %d.", syntax.Longest, syntax.Longest)
 	case syntax.Name:
-		return "Name too long", fmt.Sprintf("A name may have %d bytes, and this one has more.", syntax.Longest)
+		return "Name too long", fmt.Sprintf("This name has more than %d bytes. Shorten it.", syntax.Longest)
 	case syntax.Text:
-		return "Text too long", "Strings and heredocs with very many lines take very long to read, and the one that begins here has too many of them. Put the text into a file of its own, and read it with file() or templatefile()."
+		return "Text too long", "The string that begins here has too many lines. Move the text to a separate file, and read it with file() or templatefile()."
 	case syntax.Comment:
-		return "Unterminated comment", "Nothing closes the comment that begins here. Add */ at its end."
+		return "Unterminated comment", "The comment that begins here is not closed. Add */ at its end."
 	case syntax.Encoding:
-		return "Invalid character encoding", "All input must be UTF-8 encoded, and here is a byte that is not. If it is in a file, save that with UTF-8 encoding selected in the editor."
+		return "Invalid character encoding", "There is a byte here that is not valid UTF-8. If this is a file, save it in UTF-8."
 	}
-	return "Invalid expression", "A bracket is closed by one of another kind before this place, and too many brackets follow."
+	return "Invalid expression", "A bracket before this place is closed by a bracket of another kind, and too many brackets follow. Correct the closing bracket."
 }
 
-// rangeAt is the place of one byte of a text.
+// rangeAt returns the range of one byte of a text.
 func rangeAt(name string, text []byte, at int) diag.Range {
 	pos := hcl.Pos{Line: 1, Column: 1, Byte: at}
 	for _, c := range text[:min(at, len(text))] {

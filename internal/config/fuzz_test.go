@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// seeds are the files of the golden cases, of one kind.
+// seeds adds the files of the golden cases as seeds: JSON files if js is true, otherwise files in native syntax.
 func seeds(f *testing.F, js bool) {
 	for _, name := range []string{"variables", "settings", "providers", "resources", "statements", "modules", "overrides", "json", "files"} {
 		ar, err := txtar.ParseFile("testdata/load/" + name + ".txtar")
@@ -24,7 +24,7 @@ func seeds(f *testing.F, js bool) {
 	}
 }
 
-// tight limits keep a single input cheap.
+// tight holds small limits, so that a single input takes little time.
 var tight = limits.Limits{Tokens: 20_000, Nesting: 100, Elements: 10_000}
 
 func fuzzLoad(t *testing.T, name string, text []byte) {

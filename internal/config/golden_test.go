@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write what comes out into the golden files")
 
-// Every archive in testdata/load holds cases: directories with a configuration each, and in a
-// file "want" what loading it says. Cases are loaded as trees, with local module sources.
+// TestLoadGolden loads the cases in the archives of testdata/load. Each case is a directory with a configuration, and a
+// file "want" with the expected messages. Cases are loaded as trees with local module sources.
 func TestLoadGolden(t *testing.T) {
 	archives, err := filepath.Glob("testdata/load/*.txtar")
 	if err != nil || len(archives) == 0 {
@@ -98,7 +98,7 @@ func (c *goldenCase) run() string {
 	return render(&bag, ok)
 }
 
-// localSources resolves calls whose source is a constant path.
+// localSources returns a Resolve for calls whose source is a constant path.
 func localSources(files Files) Resolve {
 	return func(_ addr.Module, call *Call, parent *Node, bag *diag.Bag) (string, string, string, bool) {
 		v, d := constant(call.Source, limits.Limits{}.Filled())
@@ -110,7 +110,7 @@ func localSources(files Files) Resolve {
 	}
 }
 
-// render is a bag as golden files have it.
+// render returns the messages of a bag in the form of the golden files.
 func render(bag *diag.Bag, ok bool) string {
 	var b strings.Builder
 	for _, d := range bag.List() {

@@ -31,12 +31,12 @@ func (l *loader) imports(b *hcl.Block) {
 	}
 }
 
-// importTo reads the address of what is imported, which may have keys of any kind.
+// importTo reads the address that objects are imported to. The address may have keys of any kind.
 func (rd *reader) importTo(im *Import, a *hcl.Attribute) bool {
 	e := rd.reference(a.Expr)
 	t, ok := skeleton(e)
 	if !ok {
-		rd.error(a.Expr.Range(), "Invalid import address", "The \"to\" argument is the address of a managed resource, such as aws_instance.web, written without quotes or function calls. An expression may stand only between the brackets of a key, as in aws_instance.web[each.key].")
+		rd.error(a.Expr.Range(), "Invalid import address", "The \"to\" argument must be the address of a managed resource, such as aws_instance.web, without quotes or function calls. Only an instance key can be an expression, as in aws_instance.web[each.key].")
 		return false
 	}
 	target, problem := addressOf(t)
@@ -44,7 +44,7 @@ func (rd *reader) importTo(im *Import, a *hcl.Attribute) bool {
 	case problem != "":
 		rd.error(a.Expr.Range(), "Invalid import address", "%s", problem)
 	case target.Mode != addr.Managed:
-		rd.error(a.Expr.Range(), "Invalid import address", "Only managed resources can be imported, and %s is not one.", target)
+		rd.error(a.Expr.Range(), "Invalid import address", "Only managed resources can be imported, and %s is not a managed resource.", target)
 	default:
 		im.To, im.Resource = e, target.Resource()
 		return true
@@ -52,25 +52,25 @@ func (rd *reader) importTo(im *Import, a *hcl.Attribute) bool {
 	return false
 }
 
-// importID takes what the provider knows the object by.
+// importID reads the id or the identity argument. Exactly one of them must be set.
 func (rd *reader) importID(im *Import, c *hcl.BodyContent) bool {
 	id, identity := c.Attributes["id"], c.Attributes["identity"]
 	switch {
 	case id != nil && identity != nil:
-		rd.again(identity.NameRange, id.NameRange, "Invalid import configuration", "The \"id\" and \"identity\" arguments are mutually-exclusive: an object is known by one or the other. Remove one of them.")
+		rd.again(identity.NameRange, id.NameRange, "Invalid import configuration", "The \"id\" and \"identity\" arguments are mutually-exclusive. Remove one of them.")
 		return false
 	case id != nil:
 		im.ID = id.Expr
 	case identity != nil:
 		im.Identity = identity.Expr
 	default:
-		rd.error(c.MissingItemRange, "Missing required argument", "The argument \"id\" is required, but no definition was found. It is what the provider knows the object by; resource types that have an identity also take \"identity\".")
+		rd.error(c.MissingItemRange, "Missing required argument", "The argument \"id\" is required, but no definition was found. Set it to the provider's ID of the object. Resource types that have an identity also accept \"identity\".")
 		return false
 	}
 	return true
 }
 
-// firstImport refuses a second import to one constant address.
+// firstImport reports a second import to the same constant address.
 func (l *loader) firstImport(im *Import) bool {
 	key := constantAddress(im)
 	if key == "" {
@@ -83,7 +83,7 @@ func (l *loader) firstImport(im *Import) bool {
 	return true
 }
 
-// constantAddress is the address that an import block names, "" if its keys are not constant.
+// constantAddress returns the address that an import block names, "" if its keys are not constant.
 func constantAddress(im *Import) string {
 	t, ok := isConstant(im.To.(hclsyntax.Expression))
 	if !ok {
@@ -96,14 +96,14 @@ func constantAddress(im *Import) string {
 	return target.String()
 }
 
-// Keyed reports whether the address has the key of an instance at its end.
+// Keyed reports whether the address ends with an instance key.
 func (im *Import) Keyed() bool {
 	keyed, _ := im.key()
 	return keyed
 }
 
-// key reports whether the address ends with the key of an instance, and the type of the key if it is a constant. The type
-// of each.key depends on the collection.
+// key reports whether the address ends with an instance key, and returns the type of the key if it is constant.
+// Otherwise the type is DynamicPseudoType, because the type of each.key depends on the collection.
 func (im *Import) key() (bool, cty.Type) {
 	var last hcl.Traverser
 	switch e := im.To.(type) {

@@ -10,15 +10,20 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Native gives the syntax tree of an expression in either syntax, so that package lang compiles
-// one kind of tree. What is in native syntax already is returned as it is.
+// Native returns the syntax tree of an expression in either syntax, so that package lang compiles only one kind of
+// tree. It returns expressions in native syntax unchanged.
 //
-// In JSON syntax a string is a template, an array a tuple, and an object an object whose keys are
-// templates too; numbers, booleans and null are themselves. Places inside a string are counted
-// from its opening quote, so they are right where the string has no escapes before them.
+// Native converts JSON as follows:
 //
-// Bodies are not converted: in JSON only a schema tells arguments from blocks. Ask them for their
-// content with the schema, and convert the expressions that come out.
+//   - A string is a template.
+//   - An array is a tuple.
+//   - An object is an object whose keys are templates, too.
+//   - Numbers, booleans and null are constants.
+//
+// Positions inside a string are counted from its opening quote. They are correct if no escape sequence precedes them.
+//
+// Bodies are not converted, because in JSON only a schema distinguishes arguments from blocks. Callers read the content
+// of a body with a schema and convert the resulting expressions.
 func Native(e hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 	if n, ok := e.(hclsyntax.Expression); ok {
 		return n, nil
@@ -63,7 +68,7 @@ func nativeObject(e hcl.Expression, pairs []hcl.KeyValuePair) (hclsyntax.Express
 	return out, all
 }
 
-// duplicateKey refuses a constant key that came before: in native syntax the last one would win.
+// duplicateKey reports a constant key that occurred before. Otherwise the last value would win, as in native syntax.
 func duplicateKey(key hcl.Expression, seen map[string]hcl.Range) hcl.Diagnostics {
 	v, ds := key.Value(nil)
 	if ds.HasErrors() || v.Type() != cty.String || syntax.HasSequence(v.AsString()) {
@@ -84,7 +89,7 @@ func duplicateKey(key hcl.Expression, seen map[string]hcl.Range) hcl.Diagnostics
 }
 
 func nativeScalar(e hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
-	v, ds := e.Value(nil) // without variables the library takes strings as they are
+	v, ds := e.Value(nil) // without variables, the library does not interpret templates in strings
 	r := e.Range()
 	if ds.HasErrors() || v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
 		return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: r}, ds
@@ -101,7 +106,7 @@ func nativeScalar(e hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 	return tmpl, ds
 }
 
-// inside is the position after the opening quote of a string.
+// inside returns the position after the opening quote of a string.
 func inside(r hcl.Range) hcl.Pos {
 	p := r.Start
 	p.Byte++
@@ -109,7 +114,7 @@ func inside(r hcl.Range) hcl.Pos {
 	return p
 }
 
-// textKey is the key of an object, as a constant.
+// textKey returns an expression for a constant key of an object.
 func textKey(name string, r hcl.Range) hclsyntax.Expression {
 	lit := &hclsyntax.LiteralValueExpr{Val: cty.StringVal(name), SrcRange: r}
 	return &hclsyntax.ObjectConsKeyExpr{Wrapped: &hclsyntax.TemplateExpr{Parts: []hclsyntax.Expression{lit}, SrcRange: r}}

@@ -66,7 +66,8 @@ func TestNativeErrors(t *testing.T) {
 	}
 }
 
-// References keep their place in the file where the string has no escapes before them.
+// TestNativePlaces checks that references keep their place in the file if no escape sequence precedes them in the
+// string.
 func TestNativePlaces(t *testing.T) {
 	e, _ := json.ParseExpression([]byte(`["ab ${foo.bar}"]`), "x.tf.json")
 	n, _ := Native(e)

@@ -14,21 +14,30 @@ var lifecycleSchema = &hcl.BodySchema{
 	Blocks: []hcl.BlockHeaderSchema{{Type: "precondition"}, {Type: "postcondition"}},
 }
 
-func (rd *reader) lifecycle(r *Resource, b *hcl.Block) {
+// lifecycleReader reads the lifecycle block of one resource into it. It reports mistakes to rd.
+type lifecycleReader struct {
+	rd *reader
+	r  *Resource
+}
+
+// readLifecycle reads the lifecycle block of a resource. b is nil if the resource has none. The count and for_each
+// arguments of the resource have been read before.
+func readLifecycle(rd *reader, r *Resource, b *hcl.Block) {
 	if b == nil {
 		return
 	}
 	c, _ := rd.content(b.Body, lifecycleSchema)
+	l := &lifecycleReader{rd, r}
 	rd.enabled(&r.Repeat, c.Attributes["enabled"])
 	delete(c.Attributes, "enabled")
 	if r.Mode == addr.Managed {
-		rd.managedLifecycle(&r.Lifecycle, c)
+		l.managed(c)
 	} else {
-		rd.refuseLifecycle(r.Mode, c.Attributes)
+		l.refuse(c.Attributes)
 	}
 	read := rd.condition
 	if r.Mode == addr.Ephemeral {
-		read = rd.anyCondition // the RFC about ephemeral resources has one that is constant
+		read = rd.anyCondition // the RFC about ephemeral resources has an example with a constant condition
 	}
 	for _, inner := range c.Blocks {
 		cond, ok := read(inner)
@@ -42,50 +51,53 @@ func (rd *reader) lifecycle(r *Resource, b *hcl.Block) {
 	}
 }
 
-func (rd *reader) managedLifecycle(life *Lifecycle, c *hcl.BodyContent) {
-	rd.boolean(c.Attributes["create_before_destroy"], &life.CreateFirst)
+// managed reads the arguments that only managed resources have.
+func (l *lifecycleReader) managed(c *hcl.BodyContent) {
+	life := &l.r.Lifecycle
+	l.rd.boolean(c.Attributes["create_before_destroy"], &life.CreateFirst)
 	life.PreventDestroy, life.Destroy = argument(c, "prevent_destroy"), argument(c, "destroy")
 	if a := c.Attributes["ignore_changes"]; a != nil {
-		rd.ignoreChanges(life, a)
+		l.ignoreChanges(a)
 	}
 	if a := c.Attributes["replace_triggered_by"]; a != nil {
-		rd.triggers(life, a)
+		l.triggers(a)
 	}
 }
 
-// refuseLifecycle refuses the arguments that only managed resources have.
-func (rd *reader) refuseLifecycle(mode addr.Mode, attrs hcl.Attributes) {
+// refuse reports the arguments that only managed resources have.
+func (l *lifecycleReader) refuse(attrs hcl.Attributes) {
 	for _, a := range byPlace(attrs) {
-		if mode == addr.Ephemeral {
-			rd.error(a.NameRange, "Invalid lifecycle configuration for ephemeral resource", "The lifecycle argument %q cannot be used in ephemeral resources. This is meant to be used strictly in \"resource\" blocks.", a.Name)
+		if l.r.Mode == addr.Ephemeral {
+			l.rd.error(a.NameRange, "Invalid lifecycle configuration for ephemeral resource", "The lifecycle argument %q is allowed only in \"resource\" blocks. Remove it.", a.Name)
 			continue
 		}
-		rd.error(a.NameRange, "Invalid data resource lifecycle argument", "The lifecycle argument %q is defined only for managed resources (\"resource\" blocks), and is not valid for data resources. Remove it.", a.Name)
+		l.rd.error(a.NameRange, "Invalid data resource lifecycle argument", "The lifecycle argument %q is allowed only in \"resource\" blocks. Remove it.", a.Name)
 	}
 }
 
 // ignoreChanges reads `all`, or a list of paths into the resource.
-func (rd *reader) ignoreChanges(life *Lifecycle, a *hcl.Attribute) {
+func (l *lifecycleReader) ignoreChanges(a *hcl.Attribute) {
+	life := &l.r.Lifecycle
 	if word(a.Expr) == "all" {
 		life.IgnoreAll = true
 		return
 	}
-	items, _ := rd.list(a.Expr, a.Name, "tags")
+	items, _ := l.rd.list(a.Expr, a.Name, "tags")
 	for _, item := range items {
 		if text, quoted := plainText(item); quoted && text == "*" {
-			rd.error(item.Range(), "Invalid ignore_changes wildcard", "The [\"*\"] form of the wildcard is from very old versions and not accepted any more. Use \"ignore_changes = all\" to ignore changes to all attributes.")
+			l.rd.error(item.Range(), "Invalid ignore_changes wildcard", "The form [\"*\"] is no longer supported. To ignore changes to all attributes, use \"ignore_changes = all\".")
 			continue
 		}
-		t, ok := relative(rd.bare(item))
+		t, ok := relative(l.rd.unquoted(item))
 		if !ok {
-			rd.error(item.Range(), "Invalid expression", "An element of ignore_changes is the name of an attribute, or a path into one such as tags[\"team\"] or disk[0].size: only attribute access and indexing with constant keys.")
+			l.rd.error(item.Range(), "Invalid expression", "An element of ignore_changes must be an attribute name, or a path with constant keys, such as tags[\"team\"] or disk[0].size.")
 			continue
 		}
 		life.Ignore = append(life.Ignore, t)
 	}
 }
 
-// relative is the path that an expression consists of.
+// relative returns the path that an expression consists of, and false for any other expression.
 func relative(e hclsyntax.Expression) (hcl.Traversal, bool) {
 	if e == nil {
 		return nil, false
@@ -94,23 +106,23 @@ func relative(e hclsyntax.Expression) (hcl.Traversal, bool) {
 	return t, !ds.HasErrors()
 }
 
-// triggers reads replace_triggered_by: references to managed resources or parts of them.
-func (rd *reader) triggers(life *Lifecycle, a *hcl.Attribute) {
-	items, _ := rd.list(a.Expr, a.Name, "aws_vpc.main.id")
+// triggers reads replace_triggered_by: references to managed resources or to parts of them.
+func (l *lifecycleReader) triggers(a *hcl.Attribute) {
+	items, _ := l.rd.list(a.Expr, a.Name, "aws_vpc.main.id")
 	for _, item := range items {
-		n := rd.reference(item)
+		n := l.rd.reference(item)
 		if n == nil {
-			rd.error(item.Range(), "Invalid replace_triggered_by expression", "%s", badTrigger)
-		} else if rd.validTrigger(n) {
-			life.Triggers = append(life.Triggers, n)
+			l.rd.error(item.Range(), "Invalid replace_triggered_by expression", "%s", badTrigger)
+		} else if l.validTrigger(n) {
+			l.r.Lifecycle.Triggers = append(l.r.Lifecycle.Triggers, n)
 		}
 	}
 }
 
-const badTrigger = "Missing resource reference in replace_triggered_by expression: an element is a resource, such as aws_vpc.main, or a part of one, such as aws_vpc.main.id or aws_vpc.main[each.key]."
+const badTrigger = "Missing resource reference in replace_triggered_by expression. Name a resource, such as aws_vpc.main, or a part of a resource, such as aws_vpc.main.id or aws_vpc.main[each.key]."
 
-// reference is the expression that stands for one; in JSON it is in a string. Quotes in native
-// syntax never were allowed there. It is nil if there is none.
+// reference returns the expression of a reference. In JSON syntax the reference is in a string. In native syntax quotes
+// were never allowed in this place, so a quoted reference is not unwrapped. It returns nil for an invalid expression.
 func (rd *reader) reference(e hcl.Expression) hclsyntax.Expression {
 	if text, quoted := plainText(e); quoted && isJSON(e) {
 		return rd.parseInside(e, text)
@@ -122,19 +134,20 @@ func (rd *reader) reference(e hcl.Expression) hclsyntax.Expression {
 	return n
 }
 
-// notManaged are the first words of references that are not to managed resources.
+// notManaged holds the first words of references that do not name a managed resource.
 var notManaged = map[string]bool{
 	"var": true, "local": true, "module": true, "data": true, "ephemeral": true, "path": true,
 	"terraform": true, "tofu": true, "self": true, "output": true, "check": true, "run": true,
 }
 
-func (rd *reader) validTrigger(e hclsyntax.Expression) bool {
+// validTrigger reports whether an expression refers to exactly one managed resource. If not, it reports an error.
+func (l *lifecycleReader) validTrigger(e hclsyntax.Expression) bool {
 	resources := 0
 	for _, t := range e.Variables() {
 		switch root := t.RootName(); {
 		case root == "count" && isAttr(t, "index"), root == "each" && isAttr(t, "key"):
 		case root == "count" || root == "each" || notManaged[root]:
-			rd.error(t.SourceRange(), "Invalid reference in replace_triggered_by expression", "Only managed resources, count.index, and each.key may be used in replace_triggered_by. To react to another value, store it in a terraform_data resource and refer to that.")
+			l.rd.error(t.SourceRange(), "Invalid reference in replace_triggered_by expression", "Only managed resources, count.index, and each.key may be used in replace_triggered_by. To react to another value, store it in a terraform_data resource, and refer to that resource.")
 			return false
 		default:
 			resources++
@@ -144,9 +157,9 @@ func (rd *reader) validTrigger(e hclsyntax.Expression) bool {
 	case resources == 1 && isReference(e):
 		return true
 	case resources > 1:
-		rd.error(e.Range(), "Invalid replace_triggered_by expression", "Multiple resource references in one expression. Make each of them an element of its own.")
+		l.rd.error(e.Range(), "Invalid replace_triggered_by expression", "This element has several resource references. Make each of them a separate element.")
 	default:
-		rd.error(e.Range(), "Invalid replace_triggered_by expression", "%s", badTrigger)
+		l.rd.error(e.Range(), "Invalid replace_triggered_by expression", "%s", badTrigger)
 	}
 	return false
 }
@@ -159,7 +172,7 @@ func isAttr(t hcl.Traversal, name string) bool {
 	return ok && a.Name == name
 }
 
-// isReference reports whether e only goes from a name into what it names.
+// isReference reports whether e consists only of a name and of access to attributes or elements.
 func isReference(e hclsyntax.Expression) bool {
 	switch e := e.(type) {
 	case *hclsyntax.ScopeTraversalExpr:
@@ -172,7 +185,7 @@ func isReference(e hclsyntax.Expression) bool {
 	return false
 }
 
-// enabled takes the enabled argument of a lifecycle block.
+// enabled reads the enabled argument of a lifecycle block. It reports an error if count or for_each is set, too.
 func (rd *reader) enabled(r *Repeat, a *hcl.Attribute) {
 	if a == nil {
 		return
@@ -187,5 +200,5 @@ func (rd *reader) enabled(r *Repeat, a *hcl.Attribute) {
 		r.Enabled = a.Expr
 		return
 	}
-	rd.error(a.NameRange, `Invalid combination of "`+other+`" and "enabled"`, "The %q and \"enabled\" arguments are mutually-exclusive: only one can say how many instances there are. Remove one of them.", other)
+	rd.error(a.NameRange, `Invalid combination of "`+other+`" and "enabled"`, "The %q and \"enabled\" arguments are mutually-exclusive. Remove one of them.", other)
 }

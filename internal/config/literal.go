@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/lethe-iac/lethe/internal/convert"
@@ -9,10 +10,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// What the language wants to be constant is evaluated here, without variables and functions. Even so, a few lines can
-// ask for a result of any size, by loops in loops, so there is a budget.
+// The functions below evaluate expressions that the language requires to be constant, without variables and functions.
+// Nested loops can still produce very large results from a few lines, so the evaluation has a limit.
 
-// constant evaluates an expression that may not refer to anything.
+// constant evaluates an expression that may not refer to anything. It reports an error and returns false if it cannot.
 func (rd *reader) constant(e hcl.Expression) (cty.Value, bool) {
 	v, d := constant(e, rd.opts.Limits)
 	if d != nil {
@@ -22,7 +23,7 @@ func (rd *reader) constant(e hcl.Expression) (cty.Value, bool) {
 	return v, true
 }
 
-// constant evaluates e, or says in one message why it cannot.
+// constant evaluates e within the limits. It returns one diagnostic if it cannot.
 func constant(e hcl.Expression, l limits.Limits) (cty.Value, *hcl.Diagnostic) {
 	v, ds, err := syntax.Value(e, nil, l)
 	if err != nil {
@@ -30,7 +31,7 @@ func constant(e hcl.Expression, l limits.Limits) (cty.Value, *hcl.Diagnostic) {
 		return cty.DynamicVal, &hcl.Diagnostic{
 			Severity: hcl.DiagError,
 			Summary:  "Constant expression too large",
-			Detail:   "The result of this expression gets larger than a constant may be. Write it out smaller, or move it to a locals block.",
+			Detail:   "The result of this expression is larger than the limit for constants. Make it smaller, or move it into a local value.",
 			Subject:  &r,
 		}
 	}
@@ -42,14 +43,15 @@ func constant(e hcl.Expression, l limits.Limits) (cty.Value, *hcl.Diagnostic) {
 	return v, nil
 }
 
-// explainConstant says what to do where the library only says what is not allowed.
+// explainConstant adds advice to messages of the library about variables and functions in constants. It sets the place
+// of the message if it is missing.
 func explainConstant(d *hcl.Diagnostic, e hcl.Expression) *hcl.Diagnostic {
 	out := *d
 	switch d.Summary {
 	case "Variables not allowed":
-		out.Detail = "Variables may not be used here: the value must be known before anything is evaluated. Write it out as a constant."
+		out.Detail = "Variables may not be used here. Write a constant value."
 	case "Function calls not allowed":
-		out.Detail = "Functions may not be called here: the value must be known before anything is evaluated. Write the result out as a constant."
+		out.Detail = "Functions may not be called here. Write a constant value."
 	}
 	if out.Subject == nil {
 		r := e.Range()
@@ -58,7 +60,7 @@ func explainConstant(d *hcl.Diagnostic, e hcl.Expression) *hcl.Diagnostic {
 	return &out
 }
 
-// typed evaluates a constant argument of a primitive type. want says in words what it must be.
+// typed evaluates a constant argument of a primitive type. want describes the expected type in the error message.
 func (rd *reader) typed(a *hcl.Attribute, t cty.Type, want string) (cty.Value, bool) {
 	v, ok := rd.constant(a.Expr)
 	if !ok {
@@ -72,7 +74,7 @@ func (rd *reader) typed(a *hcl.Attribute, t cty.Type, want string) (cty.Value, b
 	return c, true
 }
 
-// boolean reads a constant true or false; an absent argument leaves v as it is.
+// boolean reads a constant true or false. If the argument is absent, *v does not change.
 func (rd *reader) boolean(a *hcl.Attribute, v *bool) {
 	if a == nil {
 		return
@@ -82,13 +84,14 @@ func (rd *reader) boolean(a *hcl.Attribute, v *bool) {
 	}
 }
 
-// string evaluates an expression that has to be a constant string; if it is something else, title and format say so.
+// string evaluates an expression that must be a constant string. If the value is of another type or null, it reports an
+// error with the given title and format.
 func (rd *reader) string(e hcl.Expression, title, format string, a ...any) (string, bool) {
 	v, ok := rd.constant(e)
 	if !ok {
 		return "", false
 	}
-	if !v.IsKnown() { // the parser has reported what stands here
+	if !v.IsKnown() { // the parser has reported an error for this expression
 		return "", false
 	}
 	if v.Type() != cty.String || v.IsNull() {
@@ -98,7 +101,7 @@ func (rd *reader) string(e hcl.Expression, title, format string, a ...any) (stri
 	return v.AsString(), true
 }
 
-// text reads a constant string; an absent argument leaves v as it is.
+// text reads a constant string. If the argument is absent, *v does not change and the result is false.
 func (rd *reader) text(a *hcl.Attribute, v *string) bool {
 	if a == nil {
 		return false
@@ -110,5 +113,18 @@ func (rd *reader) text(a *hcl.Attribute, v *string) bool {
 	return ok
 }
 
-// Quoted is a string as the language writes it.
+// constraint reads a version constraint. what names the argument in the error message.
+func (rd *reader) constraint(e hcl.Expression, what string) (VersionConstraint, bool) {
+	text, ok := rd.string(e, "Invalid version constraint", "A string value is required for %s, such as \">= 1.6, < 2.0\".", what)
+	if !ok {
+		return VersionConstraint{}, false
+	}
+	if _, err := version.NewConstraint(text); err != nil {
+		rd.error(e.Range(), "Invalid version constraint", "This string does not use correct version constraint syntax. Write an operator and a version, such as \">= 1.6\". Separate several constraints with commas.")
+		return VersionConstraint{}, false
+	}
+	return VersionConstraint{Text: text, Range: e.Range()}, true
+}
+
+// Quoted returns s as a quoted string in native syntax.
 func Quoted(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }

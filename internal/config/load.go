@@ -13,22 +13,27 @@ import (
 
 // Load reads the module in a directory.
 //
-// The story: parse every file; check the versions that the module asks for, before anything else;
-// gather the blocks of the primary files; lay those of the override files over them; then read
-// each block. Where something could not be read, what only follows from that is not reported:
-// see Module.Unreadable and diag.Bag.Enough.
+// It works in these steps:
 //
-// sources, if not nil, gets the text of every file, by the name that ranges spell. The result is
-// false if an error is in the bag; the module then holds what was understood.
+//   - It parses every file.
+//   - It checks the version constraints of the module.
+//   - It collects the blocks of the primary files and merges the blocks of the override files into them.
+//   - It reads each block.
+//
+// If a part of the module could not be read, mistakes that may be only a consequence of that are not reported: see
+// Module.Unreadable and diag.Bag.Enough.
+//
+// If sources is not nil, Load adds the text of every file to it, by the file name in ranges. The boolean is false if
+// the bag contains an error; the module then holds the declarations that could be read.
 func Load(dir string, o Options, sources *diag.Sources, bag *diag.Bag) (*Module, bool) {
 	return load(dir, &Node{}, o.filled(), sources, bag)
 }
 
-// load is Load for a node in the tree, which messages about the module as a whole name.
+// load is Load for a node in the tree. Messages about the whole module name the node.
 func load(dir string, n *Node, o Options, sources *diag.Sources, bag *diag.Bag) (*Module, bool) {
-	l := &loader{rd: &reader{opts: o}, mod: newModule(dir), entries: map[string]*hcl.Attribute{}, declared: map[string]hcl.Range{}}
+	l := newLoader(&reader{opts: o}, dir)
 	ok := l.files(dir, n, sources)
-	bag.Take(&l.rd.bag)
+	bag.Move(&l.rd.bag)
 	return l.mod, ok
 }
 
@@ -41,27 +46,27 @@ func (l *loader) files(dir string, n *Node, sources *diag.Sources) bool {
 	primary, overrides := moduleFiles(names)
 	var tokens atomic.Int64
 	base := parseFiles(l.rd, dir, primary, &tokens)
-	over := parseFiles(l.rd, dir, overrides, &tokens)
-	all := append(append([]*parsed(nil), base...), over...)
+	overriding := parseFiles(l.rd, dir, overrides, &tokens)
+	all := append(append([]*parsed(nil), base...), overriding...)
 	for _, p := range all {
 		l.mod.Files = append(l.mod.Files, p.File)
 		if sources != nil && p.Bytes != nil {
 			sources.Set(p.Name, p.Bytes)
 		}
 	}
-	if !l.versions(base, over, n) {
+	if !l.versions(base, overriding, n) {
 		l.mod.VersionMismatch = true
 		return false
 	}
-	base, over = l.readable(base), l.readable(over)
-	l.read(base, over, len(over) < len(overrides))
+	base, overriding = l.readable(base), l.readable(overriding)
+	l.read(base, overriding, len(overriding) < len(overrides))
 	return !l.rd.bag.HasErrors()
 }
 
-// readable reports what parsing found, and gives the files that could be parsed.
+// readable reports the messages of the parser and returns the files that could be parsed.
 func (l *loader) readable(files []*parsed) []*parsed {
 	return slices.DeleteFunc(files, func(p *parsed) bool {
-		l.rd.bag.Take(&p.bag)
+		l.rd.bag.Move(&p.bag)
 		l.mod.unreadable = l.mod.unreadable || !p.ok
 		return !p.ok
 	})
@@ -77,7 +82,7 @@ func (l *loader) unlisted(dir string, n *Node, err error) {
 	l.rd.add(diag.Errorf("Unreadable module directory", "The directory %s could not be read for %s: %v.", l.rd.opts.Display(dir), n.Path, reason(err)).At(n.Call.SourceRange))
 }
 
-// parseFiles reads files side by side; parsing is most of the work of loading.
+// parseFiles parses files concurrently, because parsing takes most of the time of loading.
 func parseFiles(rd *reader, dir string, names []string, tokens *atomic.Int64) []*parsed {
 	out := make([]*parsed, len(names))
 	next := make(chan int, len(names))
@@ -105,29 +110,29 @@ func (l *loader) blocks(p *parsed) hcl.Blocks {
 	return content.Blocks
 }
 
-// read turns blocks into declarations: settings first, because they decide nothing about others
-// but are merged among themselves, then everything else. changeable says that override files could
-// not be read: no block is known to mean what it says.
-func (l *loader) read(base, over []*parsed, changeable bool) {
+// read turns blocks into declarations. It reads the settings first, because they are merged with each other, and then
+// all other blocks. changeable is true if override files could not be read. They may change any block, so all blocks
+// count as broken.
+func (l *loader) read(base, overriding []*parsed, changeable bool) {
 	d := overrides{l: l, byKey: map[blockKey]*overridden{}}
 	for _, p := range base {
 		for _, b := range l.blocks(p) {
 			d.add(b)
 		}
 	}
-	for _, p := range over {
+	for _, p := range overriding {
 		d.overlay(l.blocks(p))
 	}
-	l.finishSettings()
+	l.required.read()
 	for _, b := range d.list {
 		before := l.rd.errors
 		l.declare(b.Block)
-		if b.Type != "locals" && (changeable || l.rd.errors > before) { // the entries of locals stand for themselves
+		if b.Type != "locals" && (changeable || l.rd.errors > before) { // the entries of a locals block are independent of each other
 			l.mod.broken.Add(b.places...)
 		}
 	}
 	d.finish()
-	l.implied()
+	l.required.addImplied()
 }
 
 // declare reads one block.

@@ -30,7 +30,7 @@ func mustLoad(t interface {
 
 func one(text string) Memory { return Memory{"main.tf": []byte(text)} }
 
-// Two arrangements of the same declarations load equal.
+// TestSameMeaning checks that two arrangements of the same declarations load equal.
 func TestSameMeaning(t *testing.T) {
 	tests := map[string]struct{ a, b Memory }{
 		"byte order mark": {
@@ -123,7 +123,7 @@ func TestSameMeaning(t *testing.T) {
 	}
 }
 
-// What stands in an escape block is an argument like any other, of any name.
+// TestEscape checks that arguments with any name, including meta-arguments, can be in an escape block.
 func TestEscape(t *testing.T) {
 	for name, files := range map[string]Memory{
 		"native": one("resource \"x_y\" \"z\" {\n  count = 1\n  a = 1\n  lifecycle {}\n  _ {\n    count = 2\n    disk {\n      a = 1\n    }\n  }\n}\n"),
@@ -248,7 +248,7 @@ func TestFromDisk(t *testing.T) {
 	}
 }
 
-// The versions that a module asks for are found also where it cannot be read.
+// TestVersionsOfWhatIsBroken checks that version constraints are found in files that cannot be parsed.
 func TestVersionsOfWhatIsBroken(t *testing.T) {
 	files := Memory{
 		"broken.tf":  []byte("resource {{{ \n"),
@@ -264,7 +264,7 @@ func TestVersionsOfWhatIsBroken(t *testing.T) {
 	}
 }
 
-// A bomb is refused with one message, fast.
+// TestBombs checks that a text that would need too much time or memory is refused fast, with one message.
 func TestBombs(t *testing.T) {
 	r := strings.Repeat
 	tests := map[string]struct {
@@ -308,7 +308,7 @@ func TestBombs(t *testing.T) {
 			if ok || len(list) != 1 || list[0].Summary != tt.title {
 				t.Errorf("ok=%v, %d messages: %.500v", ok, len(list), list)
 			}
-			if took := time.Since(start); took > time.Minute { // a guard against hanging, not a measurement
+			if took := time.Since(start); took > time.Minute { // detects hanging, does not measure performance
 				t.Errorf("took %v", took)
 			}
 		})
@@ -347,7 +347,7 @@ func TestFileLimits(t *testing.T) {
 	}
 }
 
-// Declarations load equal in both syntaxes.
+// TestSyntaxesAgree checks that equal declarations load equal in both syntaxes.
 func TestSyntaxesAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		decls := rapid.SliceOfN(rapid.Custom(randomDecl), 1, 6).Draw(t, "declarations")

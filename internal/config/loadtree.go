@@ -10,14 +10,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// LoadTree reads the root module in a directory and every module that it calls, to any depth.
-// resolve says where a called module is; calls that it cannot resolve are left out, with what it
-// put into the bag. Mistakes do not end the reading: what is understood is read, and what is not
-// leaves traces in the module (Module.Unreadable), and in the bag the places of which enough was said. One directory
-// is read once, however many calls lead to it.
+// LoadTree reads the root module in a directory and all modules that it calls, directly or indirectly. resolve finds
+// the directory of a called module. A call that resolve cannot resolve is omitted; resolve adds the error to the bag.
+// One directory is read once, even if several calls lead to it.
 //
-// What depends on where a module stands is checked here: it may not call itself, and some blocks
-// belong to the root module alone.
+// Mistakes do not stop the reading. Modules that could not be read completely are marked (Module.Unreadable), and the
+// bag records the ranges of broken blocks so that no more errors are reported for them (diag.Bag.Enough).
+//
+// LoadTree also makes the checks that depend on the position of a module in the tree: a module may not call itself, and
+// some blocks are allowed only in the root module.
 func LoadTree(root string, o Options, resolve Resolve, bag *diag.Bag) (*Tree, bool) {
 	t := &treeLoader{
 		opts:    o.filled(),
@@ -41,19 +42,19 @@ type treeLoader struct {
 	resolve Resolve
 	bag     *diag.Bag
 	tree    *Tree
-	modules map[string]*loaded // by what same says of the directory
+	modules map[string]*loaded // by the result of same for the directory
 	sames   map[string]string
 	nodes   int
 	ok      bool
 }
 
-// loaded is a directory that was read.
+// loaded is a module that was read.
 type loaded struct {
 	module *Module
 	ok     bool
 }
 
-// same is Files.Same, asked once for each spelling.
+// same returns Files.Same(dir), and caches the result for each spelling.
 func (t *treeLoader) same(dir string) string {
 	s, ok := t.sames[dir]
 	if !ok {
@@ -68,15 +69,15 @@ func (t *treeLoader) add(d diag.Diagnostic) {
 	t.ok = t.ok && d.Severity != diag.Error
 }
 
-// mostModules is how many modules there may be: one counts as ten instances.
+// mostModules returns the maximum number of modules. One module counts as ten instances.
 func (t *treeLoader) mostModules() int { return t.opts.Limits.Instances / 10 }
 
-// node fills in a node from the module in dir.
+// node fills n with the module in dir and with the nodes of the modules that it calls.
 func (t *treeLoader) node(n *Node, dir string) *Node {
 	m := t.module(n, dir)
 	n.Module, n.Children = m.module, map[string]*Node{}
 	if t.nodes++; t.nodes == t.mostModules()+1 {
-		t.add(diag.Errorf("Too many modules", "The configuration calls more than %d modules in all. Modules that each call another one twice double with every level: check whether that is meant, or raise the limit.", t.mostModules()))
+		t.add(diag.Errorf("Too many modules", "The configuration calls more than %d modules. Check for modules that call the same module several times at each level, or raise the limit with LETHE_LIMITS.", t.mostModules()))
 		t.tree.Closed = true
 	}
 	if t.nodes > t.mostModules() {
@@ -90,7 +91,7 @@ func (t *treeLoader) node(n *Node, dir string) *Node {
 	return n
 }
 
-// module reads a directory, or remembers that it was read. What is wrong with it is said once.
+// module returns the module in a directory. It reads each directory once, so that mistakes are reported once.
 func (t *treeLoader) module(n *Node, dir string) *loaded {
 	key := t.same(dir)
 	if m := t.modules[key]; m != nil {
@@ -104,10 +105,10 @@ func (t *treeLoader) module(n *Node, dir string) *loaded {
 	return m
 }
 
-// child follows one call, nil if it leads nowhere.
+// child returns the node of a called module, nil if the call cannot be resolved or never ends.
 func (t *treeLoader) child(n *Node, call *Call) *Node {
 	if call.Source == nil {
-		return nil // said when the call was read
+		return nil // reported when the call was read
 	}
 	path := n.Path.Child(call.Name)
 	childDir, source, version, ok := t.resolve(path, call, n, t.bag)
@@ -125,25 +126,25 @@ func (t *treeLoader) child(n *Node, call *Call) *Node {
 	return t.node(child, childDir)
 }
 
-// endless refuses a module that is reached from itself, or is too deep. One that comes from elsewhere has a directory for
-// each call: it is the same if source and version are.
+// endless reports a module that calls itself, and a module that is nested too deeply. Each call of a remote module has
+// its own directory, so remote modules are equal if their source and version are.
 func (t *treeLoader) endless(n *Node, dir string) bool {
 	key := t.same(dir)
 	for p := n.Parent; p != nil; p = p.Parent {
 		if t.same(p.Module.Dir) != key && (IsLocal(n.Source) || p.Source != n.Source || p.Version != n.Version) {
 			continue
 		}
-		t.add(diag.Errorf("Module call cycle", "Calling this module never ends, because it calls itself: %s. Give the calls in this circle another source, or take one of them out.", circle(p, n)).At(n.Call.SourceRange))
+		t.add(diag.Errorf("Module call cycle", "This module calls itself: %s. Remove one of these calls, or change its source.", circle(p, n)).At(n.Call.SourceRange))
 		return true
 	}
 	if n.Path.Depth() > t.opts.Limits.Nesting {
-		t.add(diag.Errorf("Modules nested too deeply", "Module calls may be nested %d deep, and %s is deeper.", t.opts.Limits.Nesting, n.Path).At(n.Call.SourceRange))
+		t.add(diag.Errorf("Modules nested too deeply", "Module calls may be nested %d deep, and %s is deeper. Call modules from a higher level, or raise the limit with LETHE_LIMITS=nesting=NUMBER.", t.opts.Limits.Nesting, n.Path).At(n.Call.SourceRange))
 		return true
 	}
 	return false
 }
 
-// circle spells the calls from a module back to itself.
+// circle describes the calls from a module back to itself.
 func circle(from, to *Node) string {
 	var names []string
 	for n := to; n != from; n = n.Parent {
@@ -161,7 +162,7 @@ func circle(from, to *Node) string {
 	return b.String()
 }
 
-// check looks at what depends on the place in the tree.
+// check makes the checks that depend on the position of modules in the tree.
 func (t *treeLoader) check(root *Node) {
 	root.Walk(func(n *Node) {
 		if n.Parent == nil {
@@ -176,26 +177,26 @@ func (t *treeLoader) check(root *Node) {
 	}
 }
 
-// rootOnly checks what the root module may not do.
+// rootOnly reports declarations that are not allowed in the root module.
 func (t *treeLoader) rootOnly(n *Node) {
 	for _, name := range sortedKeys(n.Module.Outputs) {
 		if o := n.Module.Outputs[name]; o.Ephemeral {
-			t.add(diag.Errorf("Unallowed ephemeral output", "Root module is not allowed to have ephemeral outputs: they are kept in the state. Remove ephemeral = true from output %q, and use ephemeralasnull() if only parts of the value are ephemeral.", name).At(o.Range))
+			t.add(diag.Errorf("Unallowed ephemeral output", "Outputs of the root module are stored in the state, so they cannot be ephemeral. Remove ephemeral = true from output %q. If only parts of the value are ephemeral, use ephemeralasnull().", name).At(o.Range))
 		}
 	}
 }
 
-// childOnly checks what only the root module may do.
+// childOnly reports declarations that are allowed or have an effect only in the root module.
 func (t *treeLoader) childOnly(n *Node) {
 	m := n.Module
 	if b := m.Backend; b != nil {
-		t.add(diag.Warningf("Backend configuration ignored", "Any selected backend applies to the entire configuration, so a backend block is expected only in the root module. In %s it has no effect, and it is let pass so that a root module can be called as a child module for testing. Remove it if that is not meant.", n.Path).At(b.Range))
+		t.add(diag.Warningf("Backend configuration ignored", "A backend block has an effect only in the root module, so the block in %s is ignored. Remove it, unless this is a root module that is called for testing.", n.Path).At(b.Range))
 	}
 	if b := m.Cloud; b != nil {
-		t.add(diag.Warningf("Cloud configuration ignored", "The cloud block applies to the entire configuration, so it is expected only in the root module. In %s it has no effect. Remove it, unless this is a root module that is called for testing.", n.Path).At(b.Range))
+		t.add(diag.Warningf("Cloud configuration ignored", "A cloud block has an effect only in the root module, so the block in %s is ignored. Remove it, unless this is a root module that is called for testing.", n.Path).At(b.Range))
 	}
 	if b := m.Encryption; b != nil {
-		t.add(diag.Warningf("Encryption not in use", "States and plans are of the entire configuration, so an encryption block is expected only in the root module. In %s it has no effect. Remove it if this is no root module that is called for testing.", n.Path).At(b.MissingItemRange()))
+		t.add(diag.Warningf("Encryption not in use", "An encryption block has an effect only in the root module, so the block in %s is ignored. Remove it, unless this is a root module that is called for testing.", n.Path).At(b.MissingItemRange()))
 	}
 	for _, im := range m.Imports {
 		t.add(diag.Errorf("Invalid import configuration", "An import block was detected in %q. Import blocks are only allowed in the root module: move it there, with the address %s.%s.", n.Path, n.Path, im.Resource.Local()).At(im.Range))
@@ -203,14 +204,15 @@ func (t *treeLoader) childOnly(n *Node) {
 	t.emptyProviders(n)
 }
 
-// emptyProviders warns about provider blocks that only say that the caller passes one.
+// emptyProviders warns about empty provider blocks. Earlier versions of the language used them to declare that the
+// caller passes a configuration.
 func (t *treeLoader) emptyProviders(n *Node) {
 	for _, name := range sortedNames(n.Module.Providers) {
 		p := n.Module.Providers[name]
 		if !isEmpty(p) {
 			continue
 		}
-		t.add(diag.Warningf("Redundant empty provider block", "Earlier versions of the language used empty provider blocks (\"proxy provider configurations\") for child modules to declare their need to be passed a provider configuration by their callers. Remove the block, and name the provider in required_providers%s.", aliasHint(name)).At(p.Range))
+		t.add(diag.Warningf("Redundant empty provider block", "An empty provider block is the old way to require a provider configuration from the caller. Remove the block, and name the provider in required_providers%s.", aliasHint(name)).At(p.Range))
 	}
 }
 
@@ -221,7 +223,7 @@ func aliasHint(n ProviderName) string {
 	return fmt.Sprintf(" with configuration_aliases = [%s]", n)
 }
 
-// isEmpty reports whether a provider block says nothing but its name.
+// isEmpty reports whether a provider block has no arguments and no blocks, except for an alias.
 func isEmpty(p *Provider) bool {
 	if p.ForEach != nil || len(p.Versions) > 0 {
 		return false
@@ -230,7 +232,7 @@ func isEmpty(p *Provider) bool {
 	return len(attrs) == 0 && len(ds) == 0
 }
 
-// removals refuses to remove what is still declared.
+// removals reports removed blocks for resources and modules that are still declared.
 func (t *treeLoader) removals(n *Node) {
 	for _, r := range n.Module.Removed {
 		target := r.From.Target
@@ -241,7 +243,8 @@ func (t *treeLoader) removals(n *Node) {
 	}
 }
 
-// declared finds what an address without keys names, seen from n.
+// declared returns the range and the kind of the declaration that an address without keys names, relative to n. The
+// kind is "" if no such declaration exists.
 func declared(n *Node, target addr.Target) (at hcl.Range, what string) {
 	path := target.Module().Path()
 	for i, name := range path {
@@ -261,8 +264,8 @@ func declared(n *Node, target addr.Target) (at hcl.Range, what string) {
 	return at, ""
 }
 
-// importInto holds an import against the resource block that it imports into. It refuses to choose another provider
-// for what the block has chosen already: one that was generated names that of the import.
+// importInto compares an import with the resource block at its address. It reports a provider argument that differs
+// from the provider of the block. A generated block has the provider of the import, so it does not differ.
 func (t *treeLoader) importInto(root *Node, im *Import) {
 	n := root
 	for _, name := range im.Resource.Module.Path() {
@@ -275,14 +278,16 @@ func (t *treeLoader) importInto(root *Node, im *Import) {
 		t.importKey(im, r)
 	}
 	if r != nil && im.Provider != nil && (n != root || r.LocalProvider() != im.Provider.ProviderName) {
-		t.add(diag.Errorf("Invalid import provider argument", "The provider argument chooses the provider of generated configuration, and %s has a resource block that chooses its own. Remove the argument here, and set \"provider\" in the resource block.", im.Resource).At(im.Provider.Range).See("declared here", r.Range))
+		t.add(diag.Errorf("Invalid import provider argument", "The provider argument of an import block is only for generated configuration, and %s has a resource block. Remove the argument here, and set \"provider\" in the resource block.", im.Resource).At(im.Provider.Range).See("declared here", r.Range))
 	}
 }
 
-// InvalidImportTo is the title where the address of an import has a key of another kind than the resource makes.
+// InvalidImportTo is the title of the error about an import address whose key does not match the instances of the
+// resource.
 const InvalidImportTo = "Invalid import 'to' expression"
 
-// importKey refuses an address whose key is of another kind than the resource makes, as far as its text tells.
+// importKey reports an address whose key does not match count or for_each of the resource, as far as the text of the
+// key determines its type.
 func (t *treeLoader) importKey(im *Import, r *Resource) {
 	keyed, key := im.key()
 	const hint = " Import into one of its instances: add the key to the address, as in %s[%s]."

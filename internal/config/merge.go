@@ -10,49 +10,51 @@ import (
 	"github.com/hashicorp/hcl/v2/json"
 )
 
-// Two bodies become one in two ways. Overriding: what the second says replaces what the first
-// says, argument by argument, and nested blocks of one type all together; the arguments inside
-// lifecycle blocks are overridden one by one. Escaping: what stands in `_ {}` is added to what
-// stands around it. Two bodies in native syntax give one in native syntax; where JSON is
-// involved, which cannot tell arguments from blocks without a schema, the two are kept side by
-// side and asked together.
+// Two bodies are merged in two ways:
+//
+//   - Overriding: each argument of the second body replaces the argument of the same name, and the nested blocks of a
+//     type replace all blocks of that type. Arguments inside lifecycle blocks are overridden one by one.
+//   - Escaping: the content of `_ {}` is added to the content around it.
+//
+// The merge of two bodies in native syntax is a body in native syntax. JSON cannot distinguish arguments from blocks
+// without a schema. If JSON is involved, a mergedBody keeps both bodies, and reads both when it receives a schema.
 
-// override is base with over on top of it.
-func override(base, over hcl.Body) hcl.Body {
+// override returns base with the arguments and blocks of overriding replacing its own.
+func override(base, overriding hcl.Body) hcl.Body {
 	b, bok := base.(*hclsyntax.Body)
-	o, ook := over.(*hclsyntax.Body)
+	o, ook := overriding.(*hclsyntax.Body)
 	if bok && ook {
 		return overrideNative(b, o, true)
 	}
-	return &mergedBody{base: base, over: over, replace: true, deep: true}
+	return &mergedBody{base: base, overriding: overriding, replace: true, deep: true}
 }
 
-func overrideNative(base, over *hclsyntax.Body, deep bool) *hclsyntax.Body {
+func overrideNative(base, overriding *hclsyntax.Body, deep bool) *hclsyntax.Body {
 	attrs := maps.Clone(base.Attributes)
 	if attrs == nil {
 		attrs = hclsyntax.Attributes{}
 	}
-	if over.Attributes["count"] != nil || over.Attributes["for_each"] != nil {
-		delete(attrs, "count") // one kind of repetition replaces the other
+	if overriding.Attributes["count"] != nil || overriding.Attributes["for_each"] != nil {
+		delete(attrs, "count") // count replaces for_each, and for_each replaces count
 		delete(attrs, "for_each")
 	}
-	maps.Copy(attrs, over.Attributes)
-	return &hclsyntax.Body{Attributes: attrs, Blocks: overrideBlocks(base.Blocks, over.Blocks, deep), SrcRange: base.SrcRange, EndRange: base.EndRange}
+	maps.Copy(attrs, overriding.Attributes)
+	return &hclsyntax.Body{Attributes: attrs, Blocks: overrideBlocks(base.Blocks, overriding.Blocks, deep), SrcRange: base.SrcRange, EndRange: base.EndRange}
 }
 
-func overrideBlocks(base, over hclsyntax.Blocks, deep bool) hclsyntax.Blocks {
-	return replaceBlocks(base, over, deep, func(b *hclsyntax.Block) string { return generates(b.Type, b.Labels) }, func(base, over *hclsyntax.Block) *hclsyntax.Block {
+func overrideBlocks(base, overriding hclsyntax.Blocks, deep bool) hclsyntax.Blocks {
+	return replaceBlocks(base, overriding, deep, func(b *hclsyntax.Block) string { return generates(b.Type, b.Labels) }, func(base, overriding *hclsyntax.Block) *hclsyntax.Block {
 		m := *base
-		m.Body = overrideNative(base.Body, over.Body, false)
+		m.Body = overrideNative(base.Body, overriding.Body, false)
 		return &m
 	})
 }
 
-// replaceBlocks are the blocks of the base that no block of over with that type replaces, and those of over. If deep
-// says so, lifecycle blocks are merged instead.
-func replaceBlocks[B comparable](base, over []B, deep bool, typ func(B) string, merge func(base, over B) B) []B {
+// replaceBlocks returns the blocks of base whose type does not occur in overriding, and then the blocks of overriding.
+// If deep is true, lifecycle blocks of both are merged instead.
+func replaceBlocks[B comparable](base, overriding []B, deep bool, typ func(B) string, merge func(base, overriding B) B) []B {
 	replaced := map[string]B{}
-	for _, b := range over {
+	for _, b := range overriding {
 		replaced[typ(b)] = b
 	}
 	var out []B
@@ -67,11 +69,11 @@ func replaceBlocks[B comparable](base, over []B, deep bool, typ func(B) string, 
 			merged[by] = true
 		}
 	}
-	return append(out, slices.DeleteFunc(slices.Clone(over), func(b B) bool { return merged[b] })...)
+	return append(out, slices.DeleteFunc(slices.Clone(overriding), func(b B) bool { return merged[b] })...)
 }
 
-// generates is the type of the blocks that a block stands for: its own, or what a dynamic block
-// makes.
+// generates returns the type of the blocks that a block produces: the type in the label of a dynamic block, otherwise
+// typ.
 func generates(typ string, labels []string) string {
 	if typ == "dynamic" && len(labels) == 1 {
 		return labels[0]
@@ -79,13 +81,13 @@ func generates(typ string, labels []string) string {
 	return typ
 }
 
-// escape is a body with what its `_ {}` block says added to it. Names that both have are mistakes
-// for the caller to report: see clashes.
+// escape returns rest with the content of its `_ {}` block added. The caller must report arguments that occur in both,
+// see clashes.
 func escape(rest, esc hcl.Body) hcl.Body {
 	r, rok := rest.(*hclsyntax.Body)
 	e, eok := esc.(*hclsyntax.Body)
 	if !rok || !eok {
-		return &mergedBody{base: rest, over: esc}
+		return &mergedBody{base: rest, overriding: esc}
 	}
 	attrs := maps.Clone(r.Attributes)
 	maps.Copy(attrs, e.Attributes)
@@ -93,38 +95,38 @@ func escape(rest, esc hcl.Body) hcl.Body {
 	return &hclsyntax.Body{Attributes: attrs, Blocks: append(blocks, e.Blocks...), SrcRange: r.SrcRange, EndRange: r.EndRange}
 }
 
-// remains is what is left of a body when a schema has taken its content out of it. In native
-// syntax that is a body of its own, rather than one that hides a part of its fields.
-func remains(whole, rest hcl.Body, taken *hcl.BodyContent, schema *hcl.BodySchema) hcl.Body {
+// remains returns the rest of a body after its content for a schema has been read. In native syntax the rest is a new
+// body, not a body with hidden fields.
+func remains(whole, rest hcl.Body, merged *hcl.BodyContent, schema *hcl.BodySchema) hcl.Body {
 	b, ok := whole.(*hclsyntax.Body)
 	switch {
 	case !ok:
 		return rest
-	case len(taken.Attributes) == 0 && len(taken.Blocks) == 0:
+	case len(merged.Attributes) == 0 && len(merged.Blocks) == 0:
 		return b
 	}
 	return without(b, schema)
 }
 
-// without is a body without what a schema describes.
+// without returns a copy of b without the arguments and blocks of a schema.
 func without(b *hclsyntax.Body, meta *hcl.BodySchema) *hclsyntax.Body {
 	out := &hclsyntax.Body{Attributes: maps.Clone(b.Attributes), SrcRange: b.SrcRange, EndRange: b.EndRange}
-	taken := map[string]bool{}
+	used := map[string]bool{}
 	for _, a := range meta.Attributes {
 		delete(out.Attributes, a.Name)
 	}
 	for _, t := range meta.Blocks {
-		taken[t.Type] = true
+		used[t.Type] = true
 	}
 	for _, block := range b.Blocks {
-		if !taken[block.Type] {
+		if !used[block.Type] {
 			out.Blocks = append(out.Blocks, block)
 		}
 	}
 	return out
 }
 
-// clashes finds the arguments that stand both in an escape block and around it.
+// clashes returns the first argument that is both in an escape block and around it, nil if none exists.
 func clashes(rest, esc hcl.Body) (again, first *hcl.Attribute) {
 	outer, _ := rest.JustAttributes()
 	inner, _ := esc.JustAttributes()
@@ -136,28 +138,28 @@ func clashes(rest, esc hcl.Body) (again, first *hcl.Attribute) {
 	return nil, nil
 }
 
-// IsJSON reports whether a body, or part of it, is in JSON syntax, where only a schema says what
-// is an argument and what is a block.
+// IsJSON reports whether a body, or a part of it, is in JSON syntax, where only a schema distinguishes arguments from
+// blocks.
 func IsJSON(b hcl.Body) bool {
 	if l, ok := b.(*mergedBody); ok {
-		return IsJSON(l.base) || IsJSON(l.over)
+		return IsJSON(l.base) || IsJSON(l.overriding)
 	}
 	return json.IsJSONBody(b)
 }
 
-// mergedBody is two bodies asked together.
+// mergedBody is the merge of two bodies, computed when it is read.
 type mergedBody struct {
-	base, over hcl.Body
-	replace    bool // over replaces what base says; otherwise it adds to it
-	deep       bool // lifecycle blocks are merged
+	base, overriding hcl.Body
+	replace          bool // overriding replaces content of base; otherwise its content is added
+	deep             bool // merge lifecycle blocks instead of replacing them
 }
 
 // Content implements hcl.Body.
 func (l *mergedBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
 	loose := withoutRequired(schema)
 	base, ds := l.base.Content(loose)
-	over, more := l.over.Content(loose)
-	content := l.join(base, over)
+	overriding, more := l.overriding.Content(loose)
+	content := l.join(base, overriding)
 	return content, append(append(ds, more...), missing(schema, content)...)
 }
 
@@ -165,38 +167,38 @@ func (l *mergedBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diag
 func (l *mergedBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
 	loose := withoutRequired(schema)
 	base, baseRest, ds := l.base.PartialContent(loose)
-	over, overRest, more := l.over.PartialContent(loose)
-	content := l.join(base, over)
-	rest := &mergedBody{base: baseRest, over: overRest, replace: l.replace, deep: l.deep}
+	overriding, overrideRest, more := l.overriding.PartialContent(loose)
+	content := l.join(base, overriding)
+	rest := &mergedBody{base: baseRest, overriding: overrideRest, replace: l.replace, deep: l.deep}
 	return content, rest, append(append(ds, more...), missing(schema, content)...)
 }
 
-// JustAttributes implements hcl.Body. Blocks in native syntax show as the arguments that JSON
-// syntax would write for them, so that references in them are found, too.
+// JustAttributes implements hcl.Body. It returns blocks in native syntax as the arguments that JSON syntax has for
+// them, so that callers find the references in them, too.
 func (l *mergedBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 	out, ds := likeJSON(l.base)
-	over, more := likeJSON(l.over)
-	maps.Copy(out, over)
+	overriding, more := likeJSON(l.overriding)
+	maps.Copy(out, overriding)
 	return out, append(ds, more...)
 }
 
 // MissingItemRange implements hcl.Body.
 func (l *mergedBody) MissingItemRange() hcl.Range { return l.base.MissingItemRange() }
 
-func (l *mergedBody) join(base, over *hcl.BodyContent) *hcl.BodyContent {
+func (l *mergedBody) join(base, overriding *hcl.BodyContent) *hcl.BodyContent {
 	out := &hcl.BodyContent{Attributes: base.Attributes, MissingItemRange: base.MissingItemRange}
-	if l.replace && (over.Attributes["count"] != nil || over.Attributes["for_each"] != nil) {
+	if l.replace && (overriding.Attributes["count"] != nil || overriding.Attributes["for_each"] != nil) {
 		delete(out.Attributes, "count")
 		delete(out.Attributes, "for_each")
 	}
-	maps.Copy(out.Attributes, over.Attributes)
+	maps.Copy(out.Attributes, overriding.Attributes)
 	if !l.replace {
-		out.Blocks = append(base.Blocks, over.Blocks...)
+		out.Blocks = append(base.Blocks, overriding.Blocks...)
 		return out
 	}
-	out.Blocks = replaceBlocks(base.Blocks, over.Blocks, l.deep, func(b *hcl.Block) string { return generates(b.Type, b.Labels) }, func(base, over *hcl.Block) *hcl.Block {
+	out.Blocks = replaceBlocks(base.Blocks, overriding.Blocks, l.deep, func(b *hcl.Block) string { return generates(b.Type, b.Labels) }, func(base, overriding *hcl.Block) *hcl.Block {
 		m := *base
-		m.Body = &mergedBody{base: base.Body, over: over.Body, replace: true}
+		m.Body = &mergedBody{base: base.Body, overriding: overriding.Body, replace: true}
 		return &m
 	})
 	return out
@@ -225,13 +227,13 @@ func missing(s *hcl.BodySchema, c *hcl.BodyContent) (ds hcl.Diagnostics) {
 	return ds
 }
 
-// likeJSON lists what a body says as arguments.
+// likeJSON returns the arguments and the blocks of a body as arguments.
 func likeJSON(b hcl.Body) (hcl.Attributes, hcl.Diagnostics) {
 	n, ok := b.(*hclsyntax.Body)
 	if !ok {
 		return b.JustAttributes()
 	}
-	attrs, _ := n.JustAttributes() // what it says against blocks does not apply
+	attrs, _ := n.JustAttributes() // its errors about blocks do not apply
 	for _, block := range n.Blocks {
 		if _, taken := attrs[block.Type]; taken || isHidden(n, block) {
 			continue
@@ -241,14 +243,14 @@ func likeJSON(b hcl.Body) (hcl.Attributes, hcl.Diagnostics) {
 	return attrs, nil
 }
 
-// isHidden reports whether an earlier PartialContent has taken blocks of that type.
+// isHidden reports whether an earlier call of PartialContent returned the blocks of that type.
 func isHidden(b *hclsyntax.Body, block *hclsyntax.Block) bool {
 	content, _, ds := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: block.Type, LabelNames: block.Labels}}})
 	return len(content.Blocks) == 0 && len(ds) == 0
 }
 
-// blocksLikeJSON is an argument whose value is a tuple of objects, one for each block of a type,
-// with an object level for each label.
+// blocksLikeJSON returns an argument whose value is a tuple with one object for each block of a type. Each label adds
+// one level of objects.
 func blocksLikeJSON(b *hclsyntax.Body, typ string) *hcl.Attribute {
 	var list []hclsyntax.Expression
 	var first *hclsyntax.Block

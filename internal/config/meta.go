@@ -5,17 +5,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// MetaNames are the arguments and the blocks that the language itself gives to resources of a mode,
-// beside those of their schema: what a misspelt name may have meant.
+// MetaNames returns the arguments and blocks that the language defines for resources of a mode, in addition to the
+// schema of the resource type. They are candidates for the correction of misspelt names.
 func MetaNames(mode addr.Mode) (args, blocks []string) {
 	args, blocks = namesOf(resourceSchemas[mode])
 	return args, append(blocks, "dynamic")
 }
 
-// ProviderMetaNames are those of provider blocks.
+// ProviderMetaNames returns the arguments and blocks that the language defines for provider blocks.
 func ProviderMetaNames() (args, blocks []string) { return namesOf(providerSchema) }
 
-// CallMetaNames are those of module blocks.
+// CallMetaNames returns the arguments and blocks that the language defines for module blocks.
 func CallMetaNames() (args, blocks []string) { return namesOf(callSchema) }
 
 func namesOf(s *hcl.BodySchema) (args, blocks []string) {
@@ -23,7 +23,7 @@ func namesOf(s *hcl.BodySchema) (args, blocks []string) {
 		args = append(args, a.Name)
 	}
 	for _, b := range s.Blocks {
-		if b.Type != "_" && b.Type != "locals" { // no misspelt name means these
+		if b.Type != "_" && b.Type != "locals" { // not useful as corrections of misspelt names
 			blocks = append(blocks, b.Type)
 		}
 	}

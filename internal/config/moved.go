@@ -29,13 +29,13 @@ func (rd *reader) validMove(m *Moved) bool {
 		if from.Mode != addr.Ephemeral {
 			at = m.To.Range
 		}
-		rd.error(at, `Invalid "moved" address`, "Ephemeral resources are not kept from one run to the next, so there is nothing to move. Remove the block.")
+		rd.error(at, `Invalid "moved" address`, "Ephemeral resources are not stored in the state, so they cannot be moved. Remove the block.")
 	case (from.Mode == 0) != (to.Mode == 0):
 		rd.error(m.Range, `Invalid "moved" addresses`, "The \"from\" and \"to\" addresses must either both refer to resources or both refer to modules.")
 	case from.Mode != to.Mode:
-		rd.error(m.Range, `Invalid "moved" addresses`, "The \"from\" and \"to\" addresses must be of one mode: a data source does not become a managed resource, or the other way around.")
+		rd.error(m.Range, `Invalid "moved" addresses`, "The \"from\" and \"to\" addresses must both be managed resources, or both be data sources.")
 	case from.String() == to.String():
-		rd.error(m.Range, "Redundant move statement", "This statement declares a move from %s to the same address, which is the same as not declaring this move at all. Remove the block, or correct one of the addresses.", from)
+		rd.error(m.Range, "Redundant move statement", "This block moves %s to the same address, so it has no effect. Remove the block, or correct one of the addresses.", from)
 	default:
 		return true
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// TestForeignOperators: an operator of another language is told as such wherever an expression stands.
+// TestForeignOperators checks that an operator of another language is reported in every position of an expression.
 func TestForeignOperators(t *testing.T) {
 	for text, want := range map[string]string{
 		"a and b": "Write &&.", "not a": "Write !.", "(a or b)": "Write ||.", "(\n  a and b\n)": "Write &&.", "f(x,not a)": "Write !.",

@@ -14,40 +14,40 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// Options say where configuration is read from and how its places are spelled. The zero value
-// reads the disk and shows paths as they are given.
+// Options determine the source of the configuration and the spelling of file names. The zero value reads the disk and
+// keeps paths unchanged.
 type Options struct {
 	Files          Files                    // nil: the disk
-	Display        func(path string) string // a file's path as ranges spell it; nil: as it is
-	Follow         func(n *Node) string     // Node.Led of a local module; nil: no symbolic link is followed
-	Version        string                   // what required_version is compared with; "" compares nothing
-	Claimed        string                   // what required_version is compared with in place of Version; "": nothing is claimed
+	Display        func(path string) string // returns the file name in ranges for a path; nil: the path unchanged
+	Follow         func(n *Node) string     // returns Node.Led of a local module; nil: symbolic links are not followed
+	Version        string                   // compared with required_version; "" disables the comparison
+	Claimed        string                   // compared with required_version instead of Version; "": Version is used
 	Limits         limits.Limits
-	NoDeprecations bool // no user wants to hear of what is deprecated in modules
-	// NoFarDeprecations is the same of those that come from elsewhere, and of what they call.
+	NoDeprecations bool // suppress warnings about deprecated features in all called modules
+	// NoFarDeprecations suppresses them in remote modules and in the modules that these call.
 	NoFarDeprecations bool
 }
 
-// Files is what a configuration is read from: the disk, or the snapshot in a plan file.
+// Files is the source of a configuration: the disk, or the snapshot in a plan file.
 type Files interface {
-	// List gives the names of the regular files in a directory, sorted.
+	// List returns the names of the regular files in a directory, sorted.
 	List(dir string) ([]string, error)
-	// Read gives the contents of a file, or an error beyond limit bytes (see TooLarge).
+	// Read returns the content of a file. It returns TooLarge if the content is longer than limit bytes.
 	Read(path string, limit int64) ([]byte, error)
-	// Join makes a path of a directory and a name in it.
+	// Join returns the path of a name in a directory.
 	Join(dir, name string) string
-	// Same gives equal strings for paths to the same directory, if it can tell.
+	// Same returns equal strings for paths to the same directory, if it can detect that.
 	Same(dir string) string
 }
 
-// TooLarge is the error for a file beyond the limit.
+// TooLarge is the error for a file that is larger than the limit.
 type TooLarge struct{ Limit int64 }
 
 func (e TooLarge) Error() string {
 	return fmt.Sprintf("it is larger than the limit of %d bytes", e.Limit)
 }
 
-// NotRegular is the error for what is no ordinary file: a device, a pipe, a socket.
+// NotRegular is the error for a file that is not regular: a device, a pipe, a socket.
 type NotRegular struct{ Mode fs.FileMode }
 
 func (e NotRegular) Error() string { return "it is not a regular file" }
@@ -57,8 +57,8 @@ var Disk Files = disk{}
 
 type disk struct{}
 
-// List follows symbolic links; a link that leads nowhere counts as a file, so that reading it
-// tells. Directories are left out, but where a file of values should be.
+// List follows symbolic links. A broken link counts as a file, so that reading it reports the error. Directories are
+// omitted, except if they have the name of a file of values.
 func (disk) List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -73,17 +73,17 @@ func (disk) List(dir string) ([]string, error) {
 			}
 		}
 		values := isAuto(e.Name()) || strings.TrimSuffix(e.Name(), ".json") == rootValues
-		if !isDir || values { // reading a directory fails, which is better than values that are missing
+		if !isDir || values { // reading such a directory fails; otherwise its values would be missing silently
 			names = append(names, e.Name())
 		}
 	}
 	return names, nil
 }
 
-// rootValues is, with or without .json at its end, the name of a file of values that is read first.
+// rootValues is the name of the file of values that is read first. The file with the additional suffix .json is read next.
 const rootValues = "terraform.tfvars"
 
-// isAuto reports whether a name is that of one of the files of values that are read next.
+// isAuto reports whether name is the name of a file of values that is read after rootValues.
 func isAuto(name string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(name, ".json"), ".auto.tfvars")
 }
@@ -102,8 +102,8 @@ func (disk) Read(path string, limit int64) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// ReadStream reads a stream to its end, or TooLarge if that is beyond limit bytes. It reads pieces, and puts them together
-// at the end: a slice that grows takes five times as much memory as is read.
+// ReadStream reads a stream to its end. It returns TooLarge if the stream is longer than limit bytes. It reads pieces
+// and joins them at the end, because a growing slice needs five times as much memory as the text.
 func ReadStream(r io.Reader, limit int64) ([]byte, error) {
 	var pieces [][]byte
 	all := int64(0)
@@ -138,7 +138,7 @@ func (disk) Same(dir string) string {
 // Memory is a set of files by their slash-separated paths: a snapshot.
 type Memory map[string][]byte
 
-// List gives the files directly in dir; a directory without any is fs.ErrNotExist.
+// List returns the names of the files directly in dir. It returns fs.ErrNotExist if no file is in or below dir.
 func (m Memory) List(dir string) ([]string, error) {
 	dir = path.Clean(dir)
 	var names []string
@@ -157,7 +157,7 @@ func (m Memory) List(dir string) ([]string, error) {
 	return names, nil
 }
 
-// Read gives a file of the snapshot.
+// Read returns the text of a file in the snapshot.
 func (m Memory) Read(p string, limit int64) ([]byte, error) {
 	text, ok := m[path.Clean(p)]
 	if !ok {
@@ -169,13 +169,13 @@ func (m Memory) Read(p string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// Join makes a slash-separated path.
+// Join returns a slash-separated path.
 func (m Memory) Join(dir, name string) string { return path.Join(dir, name) }
 
 // Same cleans the path.
 func (m Memory) Same(dir string) string { return path.Clean(dir) }
 
-// With is the disk with one more file in a directory, which hides one of that name.
+// With returns the disk with one additional file in a directory. It hides a file of the same name.
 func With(dir, name string, text []byte) Files {
 	return &with{Disk, Disk.Same(dir), name, text}
 }
@@ -213,12 +213,12 @@ func (o Options) filled() Options {
 	return o
 }
 
-// ReadOne reads a file that is not part of a module, or a pipe, to the limit that holds for one that is.
+// ReadOne reads a file that is not part of a module, or a pipe. The size limit for files of a module applies.
 func ReadOne(path string, l limits.Limits) ([]byte, error) {
 	return readAny(Disk, path, l.Filled().Bytes)
 }
 
-// readAny reads a file, and on the disk also what is not a regular file, to its end or the limit.
+// readAny reads a file to its end or the limit. On the disk it also reads files that are not regular.
 func readAny(files Files, path string, limit int64) ([]byte, error) {
 	text, err := files.Read(path, limit)
 	if !errors.As(err, new(NotRegular)) {

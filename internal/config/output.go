@@ -38,7 +38,7 @@ func (l *loader) output(b *hcl.Block) {
 
 func (l *loader) outputCondition(o *Output, b *hcl.Block) {
 	if b.Type == "postcondition" {
-		l.rd.error(b.DefRange, "Postconditions are not allowed", "Output values can only have preconditions, not postconditions: the value is known before it is put out. Use a precondition block.")
+		l.rd.error(b.DefRange, "Postconditions are not allowed", "Output values can only have preconditions, not postconditions. Use a precondition block.")
 		return
 	}
 	if cond, ok := l.rd.condition(b); ok {

@@ -6,11 +6,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Override files are laid over the blocks of the primary files before any block is read, so that
-// reading knows nothing of them: a block that is overridden is one whose body is two bodies. What
-// cannot be expressed as that (settings, locals) is merged by its own rule.
+// Override files are merged into the blocks of the primary files before any block is read. The functions that read
+// blocks therefore do not distinguish overridden blocks: only their bodies are merged bodies. Settings and locals
+// cannot be merged in this way and have separate rules.
 
-// overrides are the blocks of a module before they are read, and what override files lay over them.
+// overrides holds the blocks of a module before they are read, with the override blocks merged into them.
 type overrides struct {
 	l          *loader
 	list       []*overridden
@@ -18,16 +18,16 @@ type overrides struct {
 	overriding []*hcl.Attribute // named values in override files
 }
 
-// overridden is a block, with the places of all its text.
+// overridden is a block and the ranges of all its text.
 type overridden struct {
 	*hcl.Block
 	places []hcl.Range
 }
 
-// blockKey is what an override block finds its base by.
+// blockKey identifies the block that an override block changes.
 type blockKey struct{ typ, a, b string }
 
-// add takes a block of a primary file.
+// add records a block of a primary file. It reads settings at once.
 func (d *overrides) add(b *hcl.Block) {
 	switch b.Type {
 	case "terraform":
@@ -48,8 +48,8 @@ func (d *overrides) declare(b *hcl.Block) {
 	}
 }
 
-// extent is all of a block. In JSON syntax, whose blocks have no beginning of their own, it begins
-// where the block is named.
+// extent returns the range of a whole block. In JSON syntax it begins at the last label, or at the type, because such
+// blocks have no header of their own.
 func extent(b *hcl.Block) hcl.Range {
 	if body, ok := b.Body.(*hclsyntax.Body); ok {
 		return hcl.RangeBetween(b.DefRange, body.SrcRange)
@@ -61,7 +61,7 @@ func extent(b *hcl.Block) hcl.Range {
 	return hcl.RangeBetween(start, b.Body.MissingItemRange())
 }
 
-// key names a block that override files can refer to.
+// key returns the key of a block that override files can change, and false for other blocks.
 func (d *overrides) key(b *hcl.Block) (blockKey, bool) {
 	switch b.Type {
 	case "provider":
@@ -74,7 +74,7 @@ func (d *overrides) key(b *hcl.Block) (blockKey, bool) {
 	return blockKey{}, false
 }
 
-// aliasOf is the alias of a provider block, read ahead of everything else in it.
+// aliasOf returns the alias of a provider block before the rest of the block is read, "" if it is absent or invalid.
 func (d *overrides) aliasOf(b hcl.Body) string {
 	c, _, _ := b.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "alias"}}})
 	a := c.Attributes["alias"]
@@ -99,7 +99,7 @@ func (d *overrides) overlay(blocks hcl.Blocks) {
 		case "locals":
 			d.locals(b)
 		case "moved", "import", "removed":
-			d.l.rd.error(place(b), "Cannot override '"+b.Type+"' blocks", "Blocks of type %q cannot be overridden, and can appear only in normal files, not in override files. Move this block to a file whose name does not end in \"override.tf\".", b.Type)
+			d.l.rd.error(place(b), "Cannot override '"+b.Type+"' blocks", "Blocks of type %q are not allowed in override files. Move this block to a file whose name does not end in \"override.tf\".", b.Type)
 		case "check":
 			d.l.rd.error(place(b), "Can't override check blocks", "Override files cannot override check blocks. Change the block where it is declared.")
 		default:
@@ -108,7 +108,7 @@ func (d *overrides) overlay(blocks hcl.Blocks) {
 	}
 }
 
-// missingBase is what to say about an override block without a base, by its type.
+// missingBase holds the parts of the message about an override block without a base, by block type.
 var missingBase = map[string]struct{ title, what string }{
 	"variable":  {"Missing base variable declaration to override", "variable"},
 	"output":    {"Missing base output definition to override", "output"},
@@ -127,19 +127,19 @@ func (d *overrides) block(b *hcl.Block) {
 		base.Body = override(base.Body, b.Body)
 		base.places = append(base.places, extent(b))
 	case b.Type == "provider":
-		d.declare(b) // as Terraform and OpenTofu do: a configuration that was implied is now explicit
-	case d.l.mod.unreadable: // its base may be there
+		d.declare(b) // as in Terraform and OpenTofu: an implied configuration becomes explicit
+	case d.l.mod.unreadable: // the base may be in the part that was not read
 	default:
 		m := missingBase[b.Type]
 		name := b.Labels[len(b.Labels)-1]
 		if len(b.Labels) == 2 {
 			name = b.Labels[0] + "." + name
 		}
-		d.l.rd.error(place(b), m.title, "There is no %s named %q. An override file can only override what a primary configuration file declares: declare it in one of these, or rename this file if it is not meant to override anything.", m.what, name)
+		d.l.rd.error(place(b), m.title, "There is no %s named %q to override. Declare it in a file that is not an override file, or rename this file.", m.what, name)
 	}
 }
 
-// refuse reports what may not be overridden.
+// refuse reports arguments and blocks that override files may not change.
 func (d *overrides) refuse(b *hcl.Block) {
 	c, _, _ := b.Body.PartialContent(&hcl.BodySchema{
 		Attributes: []hcl.AttributeSchema{{Name: "depends_on"}},
@@ -163,14 +163,14 @@ func (d *overrides) refuseConditions(b hcl.Body) {
 	}
 }
 
-// locals remembers named values that replace others once those are read.
+// locals records the named values of an override file. finish applies them after the primary files have been read.
 func (d *overrides) locals(b *hcl.Block) {
 	attrs, ds := b.Body.JustAttributes()
 	d.l.rd.hcl(ds)
 	d.overriding = append(d.overriding, byPlace(attrs)...)
 }
 
-// finish puts the overriding named values in place.
+// finish applies the named values of override files.
 func (d *overrides) finish() {
 	for _, a := range d.overriding {
 		base := d.l.mod.Locals[a.Name]
@@ -178,7 +178,7 @@ func (d *overrides) finish() {
 			if d.l.mod.unreadable {
 				continue
 			}
-			d.l.rd.error(a.Range, "Missing base local value definition to override", "There is no local value named %q. An override file can only override what a primary configuration file declares: declare it in one of these, or rename this file if it is not meant to override anything.", a.Name)
+			d.l.rd.error(a.Range, "Missing base local value definition to override", "There is no local value named %q to override. Declare it in a file that is not an override file, or rename this file.", a.Name)
 			continue
 		}
 		base.Expr, base.Range = a.Expr, a.Range

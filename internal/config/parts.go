@@ -8,29 +8,26 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Parts reads what files in the language have in common with configuration that are none, such as test files: the
-// same arguments with the same messages. What it finds is in Bag.
+// Parts reads arguments and blocks of files that are not configuration but share parts of the language, such as test
+// files. It reports the same messages as for configuration, to Bag.
 type Parts struct {
 	rd  *reader
 	Bag *diag.Bag
 }
 
-// NewParts makes a reader of parts that reports to a bag.
+// NewParts returns a reader of parts that reports to bag.
 func NewParts(o Options, bag *diag.Bag) *Parts {
 	return &Parts{&reader{opts: o.filled()}, bag}
 }
 
-// done passes on what the reader found.
+// done moves the messages of the reader to Bag.
 func (p *Parts) done() {
-	p.Bag.Take(&p.rd.bag)
+	p.Bag.Move(&p.rd.bag)
 	p.rd.bag.Clear()
 }
 
-// TestSuffixes are how the names of test files end.
-var TestSuffixes = []string{".tftest.hcl", ".tofutest.hcl", ".tftest.json", ".tofutest.json"}
-
-// Files gives the names of the files in a directory that end in one of the suffixes; of two that differ only in tf and
-// tofu, the one with tofu hides the other. None are given of a directory that cannot be read.
+// Files returns the names of the files in a directory that have one of the suffixes. If two names differ only in tf and
+// tofu, the file with tofu hides the other. ok is false if the directory cannot be read.
 func (p *Parts) Files(dir string, suffixes []string) (names []string, ok bool) {
 	all, err := p.rd.opts.Files.List(dir)
 	present := map[string]bool{}
@@ -49,7 +46,8 @@ func (p *Parts) Files(dir string, suffixes []string) (names []string, ok bool) {
 	return names, err == nil
 }
 
-// Body reads and parses a file, within the limits; its text becomes known to sources by the name that is shown.
+// Body reads and parses a file within the limits, and adds its text to sources. It also returns the file name in
+// ranges.
 func (p *Parts) Body(dir, name string, sources *diag.Sources) (hcl.Body, string, bool) {
 	o := p.rd.opts
 	path := o.Files.Join(dir, name)
@@ -64,25 +62,25 @@ func (p *Parts) Body(dir, name string, sources *diag.Sources) (hcl.Body, string,
 	return body, shown, ok
 }
 
-// Content asks a body for exactly what a schema describes.
+// Content returns the content of a body that matches a schema. It reports everything that the schema does not contain.
 func (p *Parts) Content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	defer p.done()
 	return p.rd.content(b, s)
 }
 
-// Bool reads a constant true or false; an absent argument leaves v as it is.
+// Bool reads a constant true or false. If the argument is absent, *v does not change.
 func (p *Parts) Bool(a *hcl.Attribute, v *bool) {
 	defer p.done()
 	p.rd.boolean(a, v)
 }
 
-// Text reads a constant string; an absent argument leaves v as it is.
+// Text reads a constant string. If the argument is absent, *v does not change and the result is false.
 func (p *Parts) Text(a *hcl.Attribute, v *string) bool {
 	defer p.done()
 	return p.rd.text(a, v)
 }
 
-// Word reads an argument whose value is a bare word, "" if it is something else or absent.
+// Word returns the keyword in an argument, "" if the argument is absent or not a keyword.
 func (p *Parts) Word(a *hcl.Attribute) string {
 	if a == nil {
 		return ""
@@ -91,7 +89,7 @@ func (p *Parts) Word(a *hcl.Attribute) string {
 	return p.rd.keyword(a)
 }
 
-// References reads a list of references, each as it is written and where. example is one, for messages.
+// References reads a list of references. example is an example of a reference for error messages.
 func (p *Parts) References(a *hcl.Attribute, example string) (out []Reference) {
 	if a == nil {
 		return nil
@@ -106,7 +104,7 @@ func (p *Parts) References(a *hcl.Attribute, example string) (out []Reference) {
 	return out
 }
 
-// Reference reads one reference.
+// Reference reads one reference. example is an example for error messages.
 func (p *Parts) Reference(a *hcl.Attribute, example string) (Reference, bool) {
 	defer p.done()
 	return p.reference(a.Expr, a.Name, example)
@@ -120,13 +118,13 @@ func (p *Parts) reference(e hcl.Expression, arg, example string) (Reference, boo
 	return Reference{ReferenceText(t), e.Range()}, true
 }
 
-// Reference is what an argument refers to: TYPE.NAME["key"], var.x.
+// Reference is a reference in an argument, such as TYPE.NAME["key"] or var.x.
 type Reference struct {
 	Text  string
 	Range hcl.Range
 }
 
-// ReferenceText is a reference as users write it, with [...] for an index that is not a key.
+// ReferenceText returns a reference as users write it, with [...] for an index that is not an instance key.
 func ReferenceText(t hcl.Traversal) string {
 	var b strings.Builder
 	for _, s := range t {
@@ -152,7 +150,7 @@ func ReferenceText(t hcl.Traversal) string {
 func (p *Parts) Passed(a *hcl.Attribute) []Passed {
 	defer p.done()
 	m := &Call{Name: "the module under test"}
-	p.loader().passed(m, a)
+	newLoader(p.rd, "").passed(m, a)
 	return m.Providers
 }
 
@@ -162,7 +160,7 @@ func (p *Parts) Condition(b *hcl.Block) (*Condition, bool) {
 	return p.rd.condition(b)
 }
 
-// Name reports whether a label can be a part of references.
+// Name reports whether the label of a block is a valid name. If not, it reports an error with the given title.
 func (p *Parts) Name(b *hcl.Block, title string) bool {
 	if !validName(b.Labels[0]) {
 		p.Bag.Add(diag.Errorf(title, "%s", badName).At(b.LabelRanges[0]))
@@ -171,19 +169,16 @@ func (p *Parts) Name(b *hcl.Block, title string) bool {
 	return true
 }
 
-// Place is where messages say that a block is: its header, or in JSON its last label.
+// Place returns the range of a block for messages: its header. In JSON syntax it is the last label, or the end of a
+// block without labels.
 func Place(b *hcl.Block) hcl.Range { return place(b) }
 
-// Module reads blocks that could stand in a configuration as well, such as provider and variable blocks.
+// Module reads blocks that have the same syntax in configuration, such as provider and variable blocks.
 func (p *Parts) Module(blocks hcl.Blocks) *Module {
 	defer p.done()
-	l := p.loader()
+	l := newLoader(p.rd, "")
 	for _, b := range blocks {
 		l.declare(b)
 	}
 	return l.mod
-}
-
-func (p *Parts) loader() *loader {
-	return &loader{rd: p.rd, mod: newModule(""), entries: map[string]*hcl.Attribute{}, declared: map[string]hcl.Range{}}
 }

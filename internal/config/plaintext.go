@@ -10,13 +10,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A secret that stands in the configuration is no secret, but only where the configuration uses it as a plain value.
-// Comments and descriptions are not values. A value that is declared sensitive or ephemeral is not plain.
+// A value in the text of the configuration is not secret if the configuration uses it as a plain value. Comments and
+// descriptions are not values. A value that is declared sensitive or ephemeral is not plain.
 
-// notValues are arguments of variables and outputs whose text describes something.
+// notValues holds the arguments of variables and outputs whose text describes something.
 var notValues = map[string]bool{"description": true, "error_message": true, "deprecated": true}
 
-// PlainText returns a file without what is not plain in it. Strings keep their escapes in native syntax.
+// PlainText returns the text of a file without the parts that are not plain values. In native syntax strings keep their
+// escape sequences.
 func PlainText(name string, src []byte) string {
 	if strings.HasSuffix(name, ".json") {
 		return plainJSON(src)
@@ -41,7 +42,7 @@ func PlainText(name string, src []byte) string {
 	return string(out)
 }
 
-// blankMarked calls blank with what is not a plain value in a module.
+// blankMarked calls blank with the ranges of a module that are not plain values.
 func blankMarked(body *hclsyntax.Body, blank func(hcl.Range)) {
 	for _, b := range body.Blocks {
 		if b.Type != "variable" && b.Type != "output" {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Comments, descriptions and what is marked are not plain; everything else is.
+// TestPlainText checks that comments, descriptions, and sensitive and ephemeral values are not plain, and that all
+// other values are.
 func TestPlainText(t *testing.T) {
 	native := `
 # secret-1

@@ -8,8 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Unset lists those of the names that a provider block does not set. Without a block that is all;
-// of a block in JSON syntax, to which nothing can be supplied, it is none.
+// Unset returns the names that a provider block does not set. Without a block it returns all names. It returns nil for
+// a block in JSON syntax or with for_each, because Supply cannot add settings to such blocks.
 func (m *Module) Unset(name ProviderName, names []string) []string {
 	b := m.Providers[name]
 	if b == nil {
@@ -28,17 +28,16 @@ func (m *Module) Unset(name ProviderName, names []string) []string {
 	return unset
 }
 
-// Supply sets arguments of a provider block that its text leaves out, because the user was asked
-// for them. The block is made if there is none. The text of the files stays what it is, so that
-// nothing supplied gets into a plan.
+// Supply sets arguments of a provider block that its text omits and that the user entered. It creates the block if it
+// does not exist. The text of the files does not change, so that no entered value is written to a plan.
 func (m *Module) Supply(name ProviderName, values map[string]cty.Value) {
 	b := m.Providers[name]
 	body := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}}
 	if b == nil {
 		b = &Provider{ProviderName: name}
 	} else {
-		twin := *b
-		b = &twin
+		copied := *b
+		b = &copied
 		*body = *b.Body.(*hclsyntax.Body)
 		body.Attributes = maps.Clone(body.Attributes)
 	}

@@ -9,7 +9,7 @@ var providerSchema = &hcl.BodySchema{
 		{Name: "alias"}, {Name: "version"}, {Name: "for_each"},
 		{Name: "count"}, {Name: "depends_on"}, {Name: "source"}, // reserved
 	},
-	Blocks: []hcl.BlockHeaderSchema{{Type: "_"}, {Type: "lifecycle"}, {Type: "locals"}}, // but for the first, reserved
+	Blocks: []hcl.BlockHeaderSchema{{Type: "_"}, {Type: "lifecycle"}, {Type: "locals"}}, // all except "_" are reserved
 }
 
 func (l *loader) provider(b *hcl.Block) {
@@ -57,23 +57,23 @@ func (l *loader) alias(p *Provider, a *hcl.Attribute) bool {
 func (l *loader) firstProvider(p *Provider) bool {
 	const title = "Duplicate provider configuration"
 	if p.Alias == "" {
-		return l.first("provider", p.Range, title, "A default (non-aliased) provider configuration for %q was already given at %s. If multiple configurations are required, set the \"alias\" argument for alternative configurations.", p.Local)
+		return l.first("provider", p.Range, title, "A default (non-aliased) provider configuration for %q was already given at %s. Remove one of them, or set its \"alias\" argument.", p.Local)
 	}
-	return l.first("provider", p.Range, title, "A provider configuration for %q with alias %q was already given at %s. Each configuration for the same provider must have a distinct alias.", p.Local, p.Alias)
+	return l.first("provider", p.Range, title, "A provider configuration for %q with alias %q was already given at %s. Change one alias: each configuration of a provider needs a distinct alias.", p.Local, p.Alias)
 }
 
 func (l *loader) providerVersion(p *Provider, a *hcl.Attribute) {
 	if a == nil {
 		return
 	}
-	l.rd.warn(a.Expr.Range(), "Version constraints inside provider configuration blocks are deprecated", "Move the provider version constraint into the required_providers block: this place for it is from very old versions, and accepted for their sake.")
+	l.rd.warn(a.Expr.Range(), "Version constraints inside provider configuration blocks are deprecated", "Move the version constraint into the required_providers block.")
 	if c, ok := l.rd.constraint(a.Expr, "the version of a provider"); ok {
 		p.Versions = append(p.Versions, c)
 	}
 }
 
-// providerEach takes for_each. Repeated configurations have an alias, because the default one is
-// what resources use without naming it, and then there would be no place for a key.
+// providerEach reads for_each. A configuration with for_each must have an alias: resources use the default
+// configuration without naming it, so they could not select an instance.
 func providerEach(rd *reader, p *Provider, a *hcl.Attribute) {
 	if a == nil {
 		return
@@ -84,8 +84,8 @@ func providerEach(rd *reader, p *Provider, a *hcl.Attribute) {
 	}
 }
 
-// body is what is left of a body for a provider's schema to describe: what no meta-argument took,
-// and what stands in the escape block. Reserved block types are refused.
+// body returns the part of a body that the provider's schema describes: everything except meta-arguments, and the
+// content of the escape block `_ {}`. It reports reserved block types.
 func (rd *reader) body(kind string, whole *hcl.Block, rest hcl.Body, c *hcl.BodyContent, schema *hcl.BodySchema) hcl.Body {
 	rest = remains(whole.Body, rest, c, schema)
 	var esc *hcl.Block
@@ -95,7 +95,7 @@ func (rd *reader) body(kind string, whole *hcl.Block, rest hcl.Body, c *hcl.Body
 			rd.error(b.TypeRange, "Reserved block type name in "+kind+" block", "The block type name %q is reserved for use in a future version. Remove the block.", b.Type)
 		case b.Type != "_":
 		case esc != nil:
-			rd.again(b.DefRange, esc.DefRange, "Duplicate escaping block", "The special block type \"_\" can be used to force particular arguments to be taken for those of the %s itself rather than as meta-arguments, but there can be only one such block. The first escaping block was at %s: put everything into that one.", kind, esc.DefRange)
+			rd.again(b.DefRange, esc.DefRange, "Duplicate escaping block", "Only one block \"_\" is allowed. It contains arguments of the %s that have the names of meta-arguments. Another such block is at %s: merge the two blocks.", kind, esc.DefRange)
 		default:
 			esc = b
 		}

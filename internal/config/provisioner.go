@@ -9,18 +9,18 @@ var provisionerSchema = &hcl.BodySchema{
 	Blocks:     []hcl.BlockHeaderSchema{{Type: "_"}, {Type: "connection"}, {Type: "lifecycle"}},
 }
 
-// vendorProvisioners are those that Terraform and OpenTofu have removed.
+// vendorProvisioners holds the provisioners that Terraform and OpenTofu have removed.
 var vendorProvisioners = map[string]bool{"chef": true, "habitat": true, "puppet": true, "salt-masterless": true}
 
-// provisioners are those that there are.
+// provisioners holds the supported provisioners.
 var provisioners = map[string]bool{"local-exec": true, "remote-exec": true, "file": true}
 
-// provisioner reads a provisioner block, nil if it cannot be used.
+// provisioner reads a provisioner block. It returns nil if the type is not supported.
 func (rd *reader) provisioner(b *hcl.Block) *Provisioner {
 	p := &Provisioner{Type: b.Labels[0], Range: place(b)}
 	switch {
 	case vendorProvisioners[p.Type]:
-		rd.error(b.LabelRanges[0], "The \""+p.Type+"\" provisioner has been removed", "The %q provisioner was removed from the language years ago. Use \"remote-exec\" to run its command line tools, or prepare machine images with it instead.", p.Type)
+		rd.error(b.LabelRanges[0], "The \""+p.Type+"\" provisioner has been removed", "The %q provisioner is no longer supported. Use \"remote-exec\" to run its command line tools, or build machine images with it.", p.Type)
 		return nil
 	case !provisioners[p.Type]:
 		rd.error(b.LabelRanges[0], "Missing required provisioner plugin", "There is no provisioner %q.%s Provisioners are local-exec, remote-exec and file; provisioner plugins are not supported.", p.Type, suggestion(p.Type, sortedKeys(provisioners)))
@@ -35,7 +35,7 @@ func (rd *reader) provisioner(b *hcl.Block) *Provisioner {
 	return p
 }
 
-// oneOf reads an argument that is one of two keywords, and reports whether it is the second.
+// oneOf reads an argument with one of two keywords, and reports whether it is the second.
 func (rd *reader) oneOf(a *hcl.Attribute, first, second string) bool {
 	if a == nil {
 		return false
@@ -47,7 +47,8 @@ func (rd *reader) oneOf(a *hcl.Attribute, first, second string) bool {
 	return kw == second
 }
 
-// connection takes a connection block, and refuses the one type of connection that is gone.
+// connection reads a connection block. It reports type winrm, which is not supported any more. It returns nil if b is
+// nil.
 func (rd *reader) connection(b *hcl.Block) *Connection {
 	if b == nil {
 		return nil
@@ -55,7 +56,7 @@ func (rd *reader) connection(b *hcl.Block) *Connection {
 	c, _, _ := b.Body.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "type"}}})
 	if a := c.Attributes["type"]; a != nil {
 		if text, ok := plainText(a.Expr); ok && text == "winrm" {
-			rd.error(a.Expr.Range(), "Connection type not supported", "Connections of type \"winrm\" are not supported. Windows can be reached with type \"ssh\": install the OpenSSH server that comes with it, and set target_platform = \"windows\".")
+			rd.error(a.Expr.Range(), "Connection type not supported", "Connections of type \"winrm\" are not supported. To reach Windows, install its OpenSSH server, and set type = \"ssh\" and target_platform = \"windows\".")
 		}
 	}
 	return &Connection{Body: b.Body}

@@ -11,14 +11,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
-// reader reads the arguments of all blocks, and reports what is wrong with them. It knows nothing of the module.
+// reader reads the arguments of all blocks, and reports mistakes in them. It does not know the module.
 type reader struct {
 	opts   Options
 	bag    diag.Bag
-	errors int // how many mistakes were found so far
+	errors int // number of mistakes found so far
 }
 
-// add puts a message into the bag, up to a number of them.
+// add adds a message to the bag. Above a limit it adds one message that more exist, and drops the others.
 func (rd *reader) add(d diag.Diagnostic) {
 	if d.Severity == diag.Error {
 		rd.errors++
@@ -27,26 +27,26 @@ func (rd *reader) add(d diag.Diagnostic) {
 	case n < 10*maxMessages:
 		rd.bag.Add(d)
 	case n == 10*maxMessages:
-		rd.bag.Add(diag.Errorf("Too many errors", "There are more errors in this module than can be listed. Correct those that are, and try again."))
+		rd.bag.Add(diag.Errorf("Too many errors", "This module has more errors than are listed here. Correct these errors, and run the command again."))
 	}
 }
 
-// error reports a mistake at a place.
+// error reports a mistake at a range.
 func (rd *reader) error(at hcl.Range, title, format string, a ...any) {
 	rd.add(diag.Errorf(title, format, a...).At(at))
 }
 
-// again reports a second declaration of something, pointing at the first.
+// again reports a second declaration, and refers to the first.
 func (rd *reader) again(at, first hcl.Range, title, format string, a ...any) {
 	rd.add(diag.Errorf(title, format, a...).At(at).See("declared here", first))
 }
 
-// warn reports something to be mended that does no harm yet.
+// warn reports a problem that has no effect yet.
 func (rd *reader) warn(at hcl.Range, title, format string, a ...any) {
 	rd.add(diag.Warningf(title, format, a...).At(at))
 }
 
-// hcl passes on what the HCL library says.
+// hcl reports the diagnostics of the HCL library. It returns false if they contain an error.
 func (rd *reader) hcl(ds hcl.Diagnostics) bool {
 	for _, d := range ds {
 		rd.add(diag.FromHCL(d))
@@ -71,10 +71,10 @@ var rootSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "import"},
 }}
 
-// notYet are blocks of the language that are not misspelt where they are found: they are not there yet.
+// notYet holds block types of newer Terraform versions, which Lethe does not support. They are not misspelt.
 var notYet = []string{"action", "action_trigger", "list", "state_store"}
 
-// content asks a body for exactly what the schema describes; false if it holds anything else.
+// content returns the content of a body that matches the schema, and false if the body contains anything else.
 func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	c, ds := b.Content(s)
 	for _, d := range ds {
@@ -82,7 +82,7 @@ func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool
 		if _, err := fmt.Sscanf(d.Detail, "Blocks of type %q are not expected here.", &typ); err == nil {
 			d.Detail += Misplaced(typ)
 			if slices.Contains(notYet, typ) {
-				d.Detail += " Newer versions of Terraform have such blocks, and Lethe does not support them."
+				d.Detail += " Only newer versions of Terraform support these blocks. Remove the block."
 			}
 		}
 	}
@@ -90,18 +90,18 @@ func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool
 	return c, !ds.HasErrors()
 }
 
-// Misplaced is a sentence to add to the message about a block that is not expected where it is: if it is one that stands at the
-// top of a file, a brace is missing more often than not.
+// Misplaced returns a sentence to append to the message about an unexpected block. If the block belongs at the top
+// level of a file, a closing brace is probably missing before it. For other types it returns "".
 func Misplaced(typ string) string {
 	for _, b := range rootSchema.Blocks {
 		if b.Type == typ {
-			return " Such blocks stand at the top of a file: is a closing brace missing before this one?"
+			return " These blocks belong at the top level of a file. Check for a missing closing brace before this block."
 		}
 	}
 	return ""
 }
 
-// argument is the expression of an argument, nil if it is not set.
+// argument returns the expression of an argument, nil if it is not set.
 func argument(c *hcl.BodyContent, name string) hcl.Expression {
 	if a := c.Attributes[name]; a != nil {
 		return a.Expr
@@ -109,8 +109,8 @@ func argument(c *hcl.BodyContent, name string) hcl.Expression {
 	return nil
 }
 
-// withoutMeant leaves out that a required argument is missing where another message finds it under
-// a wrong name.
+// withoutMeant removes errors about a missing required argument if another error suggests that the argument is present
+// but misspelt.
 func withoutMeant(ds hcl.Diagnostics) hcl.Diagnostics {
 	return slices.DeleteFunc(slices.Clone(ds), func(d *hcl.Diagnostic) bool {
 		return d.Summary == "Missing required argument" && slices.ContainsFunc(ds, func(other *hcl.Diagnostic) bool {
@@ -120,8 +120,8 @@ func withoutMeant(ds hcl.Diagnostics) hcl.Diagnostics {
 	})
 }
 
-// place is where a block is declared. In JSON syntax several blocks can share their header, so it
-// is the last label there, or the end of the block where there are none.
+// place returns the range of a block's header. In JSON syntax several blocks can share their header, so it returns the
+// last label, or the end of a block without labels.
 func place(b *hcl.Block) hcl.Range {
 	switch n := len(b.LabelRanges); {
 	case !IsJSON(b.Body):
@@ -132,69 +132,20 @@ func place(b *hcl.Block) hcl.Range {
 	return b.Body.MissingItemRange()
 }
 
-// loader reads one module.
-type loader struct {
-	rd      *reader
-	mod     *Module
-	entries map[string]*hcl.Attribute // of required_providers
-
-	declared map[string]hcl.Range // where: see first
-}
-
-func newModule(dir string) *Module {
-	return &Module{
-		Dir:       dir,
-		Required:  map[string]*Requirement{},
-		Meta:      map[string]*Meta{},
-		Variables: map[string]*Variable{},
-		Locals:    map[string]*Local{},
-		Outputs:   map[string]*Output{},
-		Calls:     map[string]*Call{},
-		Providers: map[ProviderName]*Provider{},
-		Resources: map[Name]*Resource{},
-		Checks:    map[string]*Check{},
-	}
-}
-
-// first takes note of a declaration, by its kind and what it is called. A second one is reported: format begins with what
-// it is called, and ends with where the first one is.
-func (l *loader) first(kind string, at hcl.Range, title, format string, called ...any) bool {
-	key := fmt.Sprintf("%s %q", kind, called)
-	before, again := l.declared[key]
-	if again {
-		l.rd.again(at, before, title, format, append(called, before)...)
-		return false
-	}
-	l.declared[key] = at
-	return true
-}
-
-const badName = "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes."
-
-// name checks a label that becomes part of references.
-func (l *loader) name(b *hcl.Block, i int, title string) bool {
-	if validName(b.Labels[i]) {
-		return true
-	}
-	l.mod.unreadable = true
-	l.rd.error(b.LabelRanges[i], title, "%s", badName)
-	return false
-}
-
-// only is the first of some blocks that there may be one of, nil if there is none. The others are reported: what is
-// what they are in.
+// only returns the first of blocks, nil if blocks is empty. It reports the others, because only one is allowed. what
+// names the enclosing block in messages.
 func (rd *reader) only(blocks hcl.Blocks, what string) *hcl.Block {
 	if len(blocks) == 0 {
 		return nil
 	}
 	first := blocks[0]
 	for _, b := range blocks[1:] {
-		rd.again(b.DefRange, first.DefRange, "Duplicate "+b.Type+" block", "This %s already has a %s block at %s. Put everything into one of them.", what, b.Type, first.DefRange)
+		rd.again(b.DefRange, first.DefRange, "Duplicate "+b.Type+" block", "This %s already has a %s block at %s. Merge the two blocks.", what, b.Type, first.DefRange)
 	}
 	return first
 }
 
-// validName is hclsyntax.ValidIdentifier with a fast way for the usual names.
+// validName returns hclsyntax.ValidIdentifier(s). It is faster for ASCII names.
 func validName(s string) bool {
 	if s == "" || !syntax.IdentPart(s[0]) || s[0] == '-' || s[0] >= '0' && s[0] <= '9' {
 		return false
@@ -210,7 +161,7 @@ func validName(s string) bool {
 	return true
 }
 
-// suggestion is " Did you mean …?" for a name that is close to one of those that are known.
+// suggestion returns " Did you mean …?" for a name that is similar to a known name, otherwise "".
 func suggestion(given string, known []string) string {
 	if s := diag.Suggest(given, known); s != "" {
 		return fmt.Sprintf(" Did you mean %q?", s)

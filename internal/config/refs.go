@@ -11,10 +11,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Some arguments take references rather than values. In native syntax they are written bare, and
-// in quotes, as of old, with a warning; in JSON syntax they are strings.
+// Some arguments contain references rather than values. In native syntax references have no quotes; quotes, which old
+// versions required, cause a warning. In JSON syntax references are strings.
 
-// plainText is the text of a quoted string without template sequences.
+// plainText returns the text of a quoted string without template sequences, and false for any other expression.
 func plainText(e hcl.Expression) (string, bool) {
 	if json.IsJSONExpression(e) {
 		v, ds := e.Value(nil)
@@ -34,9 +34,9 @@ func plainText(e hcl.Expression) (string, bool) {
 	return lit.Val.AsString(), true
 }
 
-// bare gives the syntax tree of what stands in a reference argument, in either syntax and with or without
-// quotes, nil if there is none; the caller says what it wanted to find.
-func (rd *reader) bare(e hcl.Expression) hclsyntax.Expression {
+// unquoted returns the syntax tree of a reference in either syntax, with or without quotes. It returns nil if the
+// expression is invalid; the caller reports the error.
+func (rd *reader) unquoted(e hcl.Expression) hclsyntax.Expression {
 	text, quoted := plainText(e)
 	if !quoted {
 		n, ds := Native(e)
@@ -51,12 +51,12 @@ func (rd *reader) bare(e hcl.Expression) hclsyntax.Expression {
 	return rd.parseInside(e, text)
 }
 
-// quoted warns about quotes where none belong.
+// quoted warns about quotes around references or keywords.
 func (rd *reader) quoted(e hcl.Expression, what string) {
-	rd.warn(e.Range(), "Quoted "+what+" are deprecated", "In this context, %s are expected literally rather than in quotes. Quotes were needed by very old versions and are accepted for their sake. Remove the quotes to silence this warning.", what)
+	rd.warn(e.Range(), "Quoted "+what+" are deprecated", "In this context, %s are written without quotes. Remove the quotes.", what)
 }
 
-// parseInside parses the text of a string as an expression, nil if it is none.
+// parseInside parses the text of a string as an expression. It returns nil if the text is not an expression.
 func (rd *reader) parseInside(e hcl.Expression, text string) hclsyntax.Expression {
 	if p := syntax.CheckExpression([]byte(text), rd.opts.Limits); p.Kind != syntax.None {
 		return nil
@@ -68,27 +68,27 @@ func (rd *reader) parseInside(e hcl.Expression, text string) hclsyntax.Expressio
 	return n
 }
 
-// list takes a list apart. example is one element of it, for the message.
+// list returns the elements of a list expression. example is an example of an element, for the error message.
 func (rd *reader) list(e hcl.Expression, arg, example string) ([]hcl.Expression, bool) {
 	items, ds := hcl.ExprList(e)
 	if ds.HasErrors() {
-		rd.error(e.Range(), "Invalid expression", "A static list expression is required for %q: write the elements out between brackets, such as [%s].", arg, example)
+		rd.error(e.Range(), "Invalid expression", "A static list expression is required for %q, such as [%s].", arg, example)
 		return nil, false
 	}
 	return items, true
 }
 
-// traversal reads one reference without calculations in it.
+// traversal reads a reference without calculations. It reports other expressions and returns false.
 func (rd *reader) traversal(e hcl.Expression, arg, example string) (hcl.Traversal, bool) {
-	t, ok := absolute(rd.bare(e))
+	t, ok := absolute(rd.unquoted(e))
 	if !ok {
-		rd.error(e.Range(), "Invalid expression", "A single static variable reference is required for %q, such as %s: only attribute access and indexing with constant keys. No calculations, function calls, template expressions, etc are allowed here.", arg, example)
+		rd.error(e.Range(), "Invalid expression", "A single static reference is required for %q, such as %s. Calculations, function calls, templates and keys that are not constant are not allowed.", arg, example)
 		return nil, false
 	}
 	return t, true
 }
 
-// absolute is the reference that an expression consists of.
+// absolute returns the reference that an expression consists of, and false for any other expression.
 func absolute(e hclsyntax.Expression) (hcl.Traversal, bool) {
 	if e == nil {
 		return nil, false
@@ -112,7 +112,7 @@ func (rd *reader) dependsOn(a *hcl.Attribute) []hcl.Traversal {
 	return out
 }
 
-// keyword reads an argument whose value is a bare word, "" if it is something else.
+// keyword returns the keyword in an argument, "" for any other expression. It warns about quotes in native syntax.
 func (rd *reader) keyword(a *hcl.Attribute) string {
 	text, quoted := plainText(a.Expr)
 	if quoted && !isJSON(a.Expr) {
@@ -122,8 +122,8 @@ func (rd *reader) keyword(a *hcl.Attribute) string {
 	return word(a.Expr)
 }
 
-// word is the bare word that an expression consists of, in JSON a string, "" if it is something
-// else. Strings are not given to the parser for that: they may be of any length.
+// word returns the bare word that an expression consists of, or the word in a JSON string. It returns "" for any other
+// expression. It does not parse strings, because they may be very long.
 func word(e hcl.Expression) string {
 	if !isJSON(e) {
 		return hcl.ExprAsKeyword(e)
@@ -136,7 +136,7 @@ func word(e hcl.Expression) string {
 
 // providerRef reads a reference to a provider configuration: aws, aws.west, aws.by_region[key].
 func (rd *reader) providerRef(e hcl.Expression, arg string) (ProviderRef, bool) {
-	n := rd.bare(e)
+	n := rd.unquoted(e)
 	ref := ProviderRef{Range: e.Range()}
 	if ix, ok := n.(*hclsyntax.IndexExpr); ok {
 		ref.Key = ix.Key
@@ -145,11 +145,11 @@ func (rd *reader) providerRef(e hcl.Expression, arg string) (ProviderRef, bool) 
 	if t, ok := absolute(n); ok && ref.steps(t) {
 		return ref, rd.localName(ref.Local, t.SourceRange())
 	}
-	rd.error(e.Range(), "Invalid provider configuration reference", "The %s argument requires a provider type name, optionally followed by a period and then a configuration alias: aws, or aws.west, or aws.by_region[\"eu\"] where that configuration has for_each.", arg)
+	rd.error(e.Range(), "Invalid provider configuration reference", "The %s argument requires a provider name or a name and an alias, such as aws or aws.west. If the configuration has for_each, add a key, as in aws.by_region[\"eu\"].", arg)
 	return ProviderRef{}, false
 }
 
-// localName checks the local name of a provider.
+// localName reports whether name is a valid local name of a provider. If not, it reports an error.
 func (rd *reader) localName(name string, at hcl.Range) bool {
 	if low := strings.ToLower(name); low != name && providerWord(low) {
 		rd.error(at, "Invalid provider local name", "Provider names must be normalized. Replace %q with %q to fix this error.", name, low)
@@ -171,7 +171,8 @@ func providerWord(s string) bool {
 	return err == nil
 }
 
-// steps takes the parts of a reference from a traversal; false if it has another shape.
+// steps sets the fields of r from a traversal. It returns false if the traversal is not a reference to a provider
+// configuration.
 func (r *ProviderRef) steps(t hcl.Traversal) bool {
 	r.Local = t.RootName()
 	for i, step := range t[1:] {
@@ -193,7 +194,7 @@ func (r *ProviderRef) steps(t hcl.Traversal) bool {
 	return r.Key == nil || r.Alias != ""
 }
 
-// keyOf is what is written as the key of an object, not its value as a key.
+// keyOf returns the expression that is written as the key of an object, not its value as a key.
 func keyOf(e hcl.Expression) hcl.Expression {
 	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
 		return k.Wrapped

@@ -38,17 +38,17 @@ func (l *loader) removed(b *hcl.Block) {
 	}
 }
 
-// removable checks what a removed block points at.
+// removable reports whether a removed block may have the given address. If not, it reports an error.
 func (rd *reader) removable(e Endpoint) bool {
 	switch t := e.Target; {
 	case t.Mode == addr.Data:
-		rd.error(e.Range, "Data source address not allowed", "Data sources are never destroyed, so they are not valid targets of removed blocks. To remove the data source from state, remove the data source block from configuration.")
+		rd.error(e.Range, "Data source address not allowed", "A removed block cannot name a data source. Remove this block and the data block: the data source then leaves the state.")
 	case t.Mode == addr.Ephemeral:
-		rd.error(e.Range, "Ephemeral resource address is not allowed", "Ephemeral resources are not kept from one run to the next, so there is nothing to remove. Remove this block.")
+		rd.error(e.Range, "Ephemeral resource address is not allowed", "Ephemeral resources are not stored in the state, so they cannot be removed from it. Remove this block.")
 	case t.Mode != 0 && t.KeyGiven:
-		rd.error(e.Range, "Resource instance keys not allowed", "Resource address must be a resource (e.g. \"test_instance.foo\"), not a resource instance (e.g. \"test_instance.foo[1]\"). Remove the key, or use the state rm command to forget one instance.")
+		rd.error(e.Range, "Resource instance keys not allowed", "A removed block must name a whole resource, such as test_instance.foo. Remove the key. To forget one instance, use the state rm command.")
 	case strings.ContainsRune(t.String(), '['):
-		rd.error(e.Range, "Module instance keys not allowed", "Module address must be a module (e.g. \"module.foo\"), not a module instance (e.g. \"module.foo[1]\"). Remove the key, or use the state rm command to forget one instance.")
+		rd.error(e.Range, "Module instance keys not allowed", "A removed block must name a whole module, such as module.foo. Remove the key. To forget one instance, use the state rm command.")
 	default:
 		return true
 	}
@@ -64,17 +64,18 @@ func (rd *reader) removedLifecycle(r *Removed, b *hcl.Block) {
 	}
 }
 
-// removedExtra reads provisioners, which like the connection only make sense for resources.
+// removedExtra reads destroy-time provisioners, and reports other provisioners. If the address is not a managed resource,
+// it reports all provisioners and connections.
 func (rd *reader) removedExtra(r *Removed, b *hcl.Block, known bool) {
 	other := known && r.From.Target.Mode != addr.Managed
 	switch {
 	case b.Type == "connection" && other:
-		rd.error(b.DefRange, "Invalid connection block", "Provisioner connection configuration is valid only when a removed block targets a managed resource. Remove the block.")
+		rd.error(b.DefRange, "Invalid connection block", "A connection block is valid only if the removed block names a managed resource. Remove the connection block.")
 	case b.Type == "provisioner" && other:
-		rd.error(b.DefRange, "Invalid provisioner block", "Provisioners are valid only when a removed block targets a managed resource. Remove the block.")
+		rd.error(b.DefRange, "Invalid provisioner block", "Provisioners are valid only if the removed block names a managed resource. Remove the provisioner.")
 	case b.Type == "provisioner":
 		if p := rd.provisioner(b); p != nil && !p.Destroy {
-			rd.error(b.DefRange, "Invalid provisioner block", "Only destroy-time provisioners are valid in \"removed\" blocks. To declare a destroy-time provisioner, use:\n    when = destroy")
+			rd.error(b.DefRange, "Invalid provisioner block", "Only destroy-time provisioners are valid in \"removed\" blocks. Add this argument:\n    when = destroy")
 		} else if p != nil {
 			r.Provisioners = append(r.Provisioners, p)
 		}

@@ -9,9 +9,9 @@ import (
 
 var resourceAttrs = []hcl.AttributeSchema{{Name: "count"}, {Name: "for_each"}, {Name: "provider"}, {Name: "depends_on"}}
 
-// resourceSchemas are the meta-arguments of each mode. Connections and provisioners belong to
-// managed resources; ephemeral blocks list them to refuse them, while a data source may have
-// blocks of these names in its schema.
+// resourceSchemas holds the meta-arguments of each mode. Connections and provisioners are allowed only in managed
+// resources. The schema for ephemeral blocks contains them so that extras can report them. The schema for data blocks
+// does not, because a data source may have blocks with these names.
 var resourceSchemas = map[addr.Mode]*hcl.BodySchema{
 	addr.Managed: {Attributes: resourceAttrs, Blocks: []hcl.BlockHeaderSchema{
 		{Type: "lifecycle"}, {Type: "locals"}, {Type: "_"}, {Type: "connection"}, {Type: "provisioner", LabelNames: []string{"type"}}}},
@@ -21,10 +21,10 @@ var resourceSchemas = map[addr.Mode]*hcl.BodySchema{
 		{Type: "lifecycle"}, {Type: "locals"}, {Type: "_"}, {Type: "connection"}, {Type: "provisioner", LabelNames: []string{"type"}}}},
 }
 
-// topResource reads a resource, data or ephemeral block of the module itself.
+// topResource reads a resource, data or ephemeral block at the top level of the module.
 func (l *loader) topResource(b *hcl.Block, mode addr.Mode) { l.resource(b, mode, "") }
 
-// resource reads a resource block; check names the check block around it, if there is one.
+// resource reads a resource, data or ephemeral block. check is the name of the check block around it, "" if none.
 func (l *loader) resource(b *hcl.Block, mode addr.Mode, check string) *Resource {
 	r := &Resource{Name: Name{Mode: mode, Type: b.Labels[0], Name: b.Labels[1]}, Check: check, Range: place(b), TypeRange: b.LabelRanges[0]}
 	okType := l.name(b, 0, "Invalid resource type name")
@@ -45,13 +45,13 @@ func (l *loader) resource(b *hcl.Block, mode addr.Mode, check string) *Resource 
 	l.rd.repeat(&r.Repeat, c)
 	l.ownProvider(r, c.Attributes["provider"])
 	r.DependsOn = l.rd.dependsOn(c.Attributes["depends_on"])
-	l.rd.lifecycle(r, l.rd.only(c.Blocks.OfType("lifecycle"), "resource"))
+	readLifecycle(l.rd, r, l.rd.only(c.Blocks.OfType("lifecycle"), "resource"))
 	l.extras(r, c)
 	r.Body = l.rd.body(mode.Block(), b, rest, c, schema)
 	return r
 }
 
-// modeNoun is what the messages call a resource of a mode.
+// modeNoun returns the word for a resource of mode m in messages.
 func modeNoun(m addr.Mode) string {
 	switch m {
 	case addr.Data:
@@ -75,11 +75,11 @@ func secondResource(rd *reader, r, first *Resource) {
 		r.Type, modeNoun(r.Mode), r.Name.Name, first.Range, within)
 }
 
-// ownProvider reads the provider argument, or checks the name that the type implies.
+// ownProvider reads the provider argument. If it is absent, ownProvider checks the name that the type implies.
 func (l *loader) ownProvider(r *Resource, a *hcl.Attribute) {
 	if a == nil {
 		if local := ImpliedProvider(r.Type); !providerWord(local) {
-			l.rd.error(r.TypeRange, "Invalid provider local name", "The type %q implies a provider named %q, and that is not a valid name. Set the \"provider\" argument, or correct the type.", r.Type, local)
+			l.rd.error(r.TypeRange, "Invalid provider local name", "The type %q implies a provider named %q, which is not a valid name. Correct the type, or set the \"provider\" argument.", r.Type, local)
 		}
 		return
 	}
@@ -88,12 +88,12 @@ func (l *loader) ownProvider(r *Resource, a *hcl.Attribute) {
 	}
 }
 
-// extras reads what only managed resources have, and refuses it in ephemeral ones.
+// extras reads connections and provisioners, and reports them in ephemeral blocks.
 func (l *loader) extras(r *Resource, c *hcl.BodyContent) {
 	connections, provisioners := c.Blocks.OfType("connection"), c.Blocks.OfType("provisioner")
 	if r.Mode == addr.Ephemeral {
 		for _, b := range slices.Concat(connections, provisioners) {
-			l.rd.error(b.DefRange, "Invalid configuration block for ephemeral resource", "The block type %q cannot be used in ephemeral resources. This is meant to be used strictly in \"resource\" blocks.", b.Type)
+			l.rd.error(b.DefRange, "Invalid configuration block for ephemeral resource", "The block type %q is allowed only in \"resource\" blocks. Remove the block.", b.Type)
 		}
 		return
 	}
@@ -105,8 +105,8 @@ func (l *loader) extras(r *Resource, c *hcl.BodyContent) {
 	}
 }
 
-// refuseScoped refuses what a data block inside a check may not have. An ephemeral block may have
-// all that it may have elsewhere.
+// refuseScoped reports the arguments and blocks that a data block inside a check may not have. Ephemeral blocks have no
+// such restriction.
 func (rd *reader) refuseScoped(c *hcl.BodyContent) {
 	for _, name := range []string{"count", "for_each"} {
 		if a := c.Attributes[name]; a != nil {
@@ -117,7 +117,7 @@ func (rd *reader) refuseScoped(c *hcl.BodyContent) {
 	kept := c.Blocks[:0:0]
 	for _, b := range c.Blocks {
 		if b.Type == "lifecycle" {
-			rd.error(b.DefRange, "Invalid lifecycle block", "Nested data blocks do not support \"lifecycle\" blocks as the lifecycle is managed by the containing block. Use assert blocks for conditions.")
+			rd.error(b.DefRange, "Invalid lifecycle block", "A data block in a check block cannot have a \"lifecycle\" block. Remove it. For conditions, use assert blocks.")
 			continue
 		}
 		kept = append(kept, b)

@@ -22,8 +22,8 @@ var terraformSchema = &hcl.BodySchema{
 	},
 }
 
-// terraform reads one terraform block. Its required_version was read before (see version.go).
-func (l *loader) terraform(b *hcl.Block, over bool) {
+// terraform reads one terraform block. Its required_version has been read before (see version.go).
+func (l *loader) terraform(b *hcl.Block, done bool) {
 	c, ok := l.rd.content(b.Body, terraformSchema)
 	l.mod.unreadable = l.mod.unreadable || !ok
 	checkEdition(l.rd, c.Attributes["language"])
@@ -31,33 +31,36 @@ func (l *loader) terraform(b *hcl.Block, over bool) {
 	for _, inner := range c.Blocks {
 		switch inner.Type {
 		case "backend":
-			l.backend(inner, inner.Labels[0], over)
+			l.backend(inner, inner.Labels[0], done)
 		case "cloud":
-			l.backend(inner, "cloud", over)
+			l.backend(inner, "cloud", done)
 		case "required_providers":
-			l.requiredProviders(inner, over)
+			if done || l.first("required_providers", place(inner), "Duplicate required providers configuration", "A module may have only one required_providers block, and another is at %s. Merge the two blocks.") {
+				l.required.add(inner.Body)
+			}
 		case "provider_meta":
-			l.providerMeta(inner, over)
+			l.providerMeta(inner, done)
 		case "encryption":
-			l.encryption(inner, over)
+			l.encryption(inner, done)
 		}
 	}
 }
 
-// checkEdition checks the language edition. There has been one so far.
+// checkEdition checks the language edition. Only one edition exists so far.
 func checkEdition(rd *reader, a *hcl.Attribute) {
 	if a == nil {
 		return
 	}
 	switch kw := word(a.Expr); {
 	case kw == "":
-		rd.error(a.Expr.Range(), "Invalid language edition", "A language edition is written as a bare word, such as TF2021. There is only one so far: remove the %q argument.", a.Name)
+		rd.error(a.Expr.Range(), "Invalid language edition", "A language edition is written as a bare word, such as TF2021. There is only one edition: remove the %q argument.", a.Name)
 	case kw != "TF2021" && !strings.HasPrefix(kw, "tofu2024"):
-		rd.error(a.Expr.Range(), "Unsupported language edition", "The language edition %s is not known: the module is written for newer software. There is only one edition so far, so if that is not meant, remove the %q argument.", kw, a.Name)
+		rd.error(a.Expr.Range(), "Unsupported language edition", "The language edition %s is not supported. Remove the %q argument.", kw, a.Name)
 	}
 }
 
-// checkExperiments must be a list of words. There are none to take part in.
+// checkExperiments checks that the argument is a list of words. It warns if the list is not empty, because Lethe has no
+// experiments.
 func checkExperiments(rd *reader, a *hcl.Attribute) {
 	if a == nil {
 		return
@@ -74,14 +77,14 @@ func checkExperiments(rd *reader, a *hcl.Attribute) {
 		}
 	}
 	if len(list) > 0 {
-		rd.warn(a.NameRange, "Experiments without effect", "Lethe has no experiments, so the list changes nothing. Where the module needs one of them, it does not do what its author meant. Remove the argument.")
+		rd.warn(a.NameRange, "Experiments without effect", "Lethe has no experiments, so this argument has no effect. The module may not work if it needs them. Remove the argument.")
 	}
 }
 
-// backend reads a backend or cloud block; a module has one of either.
-func (l *loader) backend(b *hcl.Block, typ string, over bool) {
-	if over {
-		if !l.first("backend in "+b.DefRange.Filename, place(b), "Duplicate backend configuration", "Each override file may have only one backend configuration, and one was given at %s. Remove one of them.") {
+// backend reads a backend or cloud block. A module may have only one of the two.
+func (l *loader) backend(b *hcl.Block, typ string, done bool) {
+	if done {
+		if !l.first("backend in "+b.DefRange.Filename, place(b), "Duplicate backend configuration", "Each override file may have only one backend configuration, and another is at %s. Remove one of them.") {
 			return
 		}
 		if before := l.mod.Stored(); before != nil {
@@ -104,17 +107,17 @@ func (l *loader) secondBackend(b *hcl.Block, first *Backend) {
 	cloud := b.Type == "cloud"
 	switch {
 	case cloud != (l.mod.Cloud != nil):
-		l.rd.again(place(b), first.Range, "Both a backend and cloud configuration are present", "A module may declare either one 'cloud' block or one 'backend' block, and the other one is at %s. Remove one of them.", first.Range)
+		l.rd.again(place(b), first.Range, "Both a backend and cloud configuration are present", "A module may declare either one 'cloud' block or one 'backend' block, and the other block is at %s. Remove one of them.", first.Range)
 	case cloud:
-		l.rd.again(place(b), first.Range, "Duplicate HCP Terraform configurations", "A module may have only one 'cloud' block, and one was given at %s. Remove one of them.", first.Range)
+		l.rd.again(place(b), first.Range, "Duplicate HCP Terraform configurations", "A module may have only one 'cloud' block, and another is at %s. Remove one of them.", first.Range)
 	default:
-		l.rd.again(place(b), first.Range, "Duplicate backend configuration", "A module may have only one backend configuration, and one was given at %s. Remove one of them.", first.Range)
+		l.rd.again(place(b), first.Range, "Duplicate backend configuration", "A module may have only one backend configuration, and another is at %s. Remove one of them.", first.Range)
 	}
 }
 
-func (l *loader) providerMeta(b *hcl.Block, over bool) {
+func (l *loader) providerMeta(b *hcl.Block, done bool) {
 	local := b.Labels[0]
-	if !over && !l.first("provider_meta", place(b), "Duplicate provider_meta block", "A provider_meta block for provider %q was already declared at %s. A module may have one for each provider: put everything into one of them.", local) {
+	if !done && !l.first("provider_meta", place(b), "Duplicate provider_meta block", "A provider_meta block for provider %q was already declared at %s. Merge the two blocks.", local) {
 		return
 	}
 	if !l.rd.localName(local, b.LabelRanges[0]) {
@@ -125,7 +128,7 @@ func (l *loader) providerMeta(b *hcl.Block, over bool) {
 	}
 }
 
-// onlyConstants evaluates the arguments of a body that may hold nothing else.
+// onlyConstants evaluates the arguments of a body that may contain only constants.
 func onlyConstants(rd *reader, b hcl.Body) (*hclsyntax.Body, bool) {
 	attrs, ds := b.JustAttributes()
 	ok := rd.hcl(ds)
@@ -141,8 +144,8 @@ func onlyConstants(rd *reader, b hcl.Body) (*hclsyntax.Body, bool) {
 	return out, ok
 }
 
-func (l *loader) encryption(b *hcl.Block, over bool) {
-	if !over && !l.first("encryption", place(b), "Duplicate encryption configuration", "A module may have only one encryption block, and one was given at %s. Put everything into one of them.") {
+func (l *loader) encryption(b *hcl.Block, done bool) {
+	if !done && !l.first("encryption", place(b), "Duplicate encryption configuration", "A module may have only one encryption block, and another is at %s. Merge the two blocks.") {
 		return
 	}
 	if l.mod.Encryption == nil {
@@ -157,29 +160,22 @@ var languageSchema = &hcl.BodySchema{
 	Blocks:     []hcl.BlockHeaderSchema{{Type: "compatible_with"}},
 }
 
-// language reads a language block. Its compatible_with was read before (see version.go).
+// language reads a language block. Its compatible_with has been read before (see version.go).
 func (l *loader) language(b *hcl.Block) {
 	c, _ := l.rd.content(b.Body, languageSchema)
 	checkEdition(l.rd, c.Attributes["edition"])
 	checkExperiments(l.rd, c.Attributes["experiments"])
 }
 
-// finishSettings reads what the settings gathered.
-func (l *loader) finishSettings() {
-	for _, local := range sortedKeys(l.entries) {
-		l.requirement(local, l.entries[local])
-		l.mod.unreadable = l.mod.unreadable || l.mod.Required[local] == nil
-	}
-}
-
-// Constant is a value that stands in a block as it is, and refers to nothing.
+// Constant is a constant in a backend block: a value that refers to nothing.
 type Constant struct {
 	Path  cty.Path
 	Range diag.Range
 	Null  bool
 }
 
-// Constants finds those of a block, and of attributes in it, that are wanted.
+// Constants returns the constants in the arguments of a backend block, and in the attributes of these arguments, whose
+// path wanted accepts.
 func (b *Backend) Constants(wanted func(cty.Path) bool) (found []Constant) {
 	var look func(path cty.Path, x hcl.Expression)
 	look = func(path cty.Path, x hcl.Expression) {
@@ -197,7 +193,7 @@ func (b *Backend) Constants(wanted func(cty.Path) bool) (found []Constant) {
 			}
 		}
 	}
-	attrs, _ := b.Body.JustAttributes() // what is wrong with the rest is said where it is read
+	attrs, _ := b.Body.JustAttributes() // other mistakes are reported when the block is read
 	for name, a := range attrs {
 		look(cty.GetAttrPath(name), a.Expr)
 	}

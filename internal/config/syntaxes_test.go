@@ -8,15 +8,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A small model of configuration that can be written in both syntaxes.
+// The types below are a small model of configuration that can be written in both syntaxes.
 
 // field is an argument or a nested block of a declaration.
 type field struct {
 	name   string
-	native string // what stands right of the equals sign
-	json   any    // the same in JSON
+	native string // text right of the equals sign
+	json   any    // the same value in JSON
 	labels []string
-	block  []field // a block, if not nil
+	block  []field // nil for an argument
 }
 
 type decl struct {
@@ -26,10 +26,10 @@ type decl struct {
 
 func val(name, native string, js any) field { return field{name: name, native: native, json: js} }
 
-// ref is a reference in quotes where JSON wants it plain.
+// ref returns a field with a reference. JSON has it as a string without a template.
 func ref(name, r string) field { return val(name, r, r) }
 
-// expr is an expression, which JSON has in a template.
+// expr returns a field with an expression. JSON has it in a template.
 func expr(name, e string) field { return val(name, e, "${"+e+"}") }
 
 func list(name string, items ...string) field {
@@ -120,7 +120,7 @@ func randomDecl(t *rapid.T) decl {
 	}).Draw(t, "statement")
 }
 
-// once names what may be declared once, "" for what may be repeated.
+// once returns a key for a declaration that may occur only once, "" if it may be repeated.
 func (d decl) once() string {
 	switch d.head[0] {
 	case "moved", "removed":
@@ -135,7 +135,7 @@ func (d decl) once() string {
 	return strings.Join(d.head, " ")
 }
 
-// render2 writes declarations in both syntaxes. Settings that may stand once are taken once.
+// render2 writes declarations in both syntaxes. It omits the repetition of a declaration that may occur only once.
 func render2(decls []decl) (native, js string) {
 	var b strings.Builder
 	var docs []any
@@ -173,7 +173,7 @@ func writeNative(b *strings.Builder, f field, indent string) {
 	b.WriteString(indent + "}\n")
 }
 
-// asJSON is the value of a property: for blocks an array of one body for each of the same type.
+// asJSON returns the JSON value of a field. For blocks it is an array with one body.
 func (f field) asJSON() any {
 	if f.block == nil {
 		return f.json

@@ -11,7 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// typeTree is a type expression in native syntax. Strings in JSON are parsed as one.
+// typeTree returns the syntax tree of a type expression. It parses strings in JSON. It reports other expressions and
+// types with too large defaults, and returns false.
 func (rd *reader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
 	n, ok := e.(hclsyntax.Expression)
 	if text, quoted := plainText(e); quoted && isJSON(e) {
@@ -23,17 +24,17 @@ func (rd *reader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
 		return nil, false
 	}
 	if defaultsIn(n) > maxTypeDefaults {
-		rd.error(e.Range(), "Constant expression too large", "The defaults of the optional attributes in this type could get larger than a constant may be.")
+		rd.error(e.Range(), "Constant expression too large", "The defaults of the optional attributes in this type may be larger than the limit for constants. Make them smaller.")
 		return nil, false
 	}
 	return n, true
 }
 
-// maxTypeDefaults is how many elements the defaults of optional attributes in one type may have. The
-// HCL library converts them while it reads the type, and compares each with each.
+// maxTypeDefaults is the maximum number of elements in the defaults of optional attributes of one type. The HCL library
+// converts them while it reads the type, and compares all pairs.
 const maxTypeDefaults = 10_000
 
-// defaultsIn counts the elements in the defaults of optional attributes; those of a loop are as many as can be.
+// defaultsIn counts the elements in the defaults of optional attributes. For loops it returns an upper bound.
 func defaultsIn(e hclsyntax.Expression) int {
 	n := 0
 	_ = hclsyntax.VisitAll(e, func(node hclsyntax.Node) hcl.Diagnostics {
@@ -54,14 +55,13 @@ func defaultsIn(e hclsyntax.Expression) int {
 
 var typeNames = []string{"string", "number", "bool", "any", "list", "set", "map", "object", "tuple", "optional"}
 
-// elsewhere are the types that have another name in other languages.
+// elsewhere maps type names of other languages to the type names of this language.
 var elsewhere = map[string]string{
 	"str": "string", "text": "string", "int": "number", "integer": "number", "int64": "number", "float": "number", "double": "number",
 	"boolean": "bool", "array": "list", "slice": "list", "vector": "list", "dict": "map", "hash": "map", "struct": "object", "record": "object",
 }
 
-// withTypeNames adds to what is wrong with a type the name that was meant, where a word in it is
-// close to one.
+// withTypeNames adds the name that was probably meant to errors about an unknown word in a type.
 func withTypeNames(e hclsyntax.Expression, ds hcl.Diagnostics) hcl.Diagnostics {
 	words := map[hcl.Range]string{}
 	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
@@ -87,7 +87,7 @@ func withTypeNames(e hclsyntax.Expression, ds hcl.Diagnostics) hcl.Diagnostics {
 	return ds
 }
 
-// conversion says what a value cannot become, with the path to the place inside it.
+// conversion returns the text of a conversion error, with the path inside the value.
 func conversion(err error) string {
 	pe, ok := err.(cty.PathError)
 	if !ok || len(pe.Path) == 0 {

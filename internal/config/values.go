@@ -21,14 +21,14 @@ import (
 
 // Value is a variable's value in a file of values.
 type Value struct {
-	Value cty.Value  // as written, not yet of the variable's type
+	Value cty.Value  // as written, not yet converted to the variable's type
 	Range diag.Range // of the value
 	At    diag.Range // of the name
 }
 
-// LoadValues reads a file of values for variables: .tfvars in native syntax, .tfvars.json in JSON,
-// distinguished by the name. The values are constants, and strings in JSON are taken as they are.
-// The result has every value that could be read; it is false if an error is in the bag.
+// LoadValues reads a file of values for variables: .tfvars in native syntax, .tfvars.json in JSON syntax. The name
+// determines the syntax. The values are constants; strings in JSON are not templates. The result contains every value
+// that could be read. The boolean is false if an error was reported.
 func LoadValues(name string, text []byte, l limits.Limits, bag *diag.Bag) (map[string]*Value, bool) {
 	l = l.Filled()
 	body, ok := ParseBody(name, text, l, bag)
@@ -38,8 +38,8 @@ func LoadValues(name string, text []byte, l limits.Limits, bag *diag.Bag) (map[s
 	return valuesIn(body, l, bag)
 }
 
-// LoadSettings reads a file of settings for a backend. It is LoadValues, and accepts each of the named blocks once: the value
-// of a block is an object of its attributes.
+// LoadSettings reads a file of settings for a backend. It is like LoadValues, but accepts each of the named blocks
+// once. The value of a block is an object of its attributes.
 func LoadSettings(name string, text []byte, blocks []string, l limits.Limits, bag *diag.Bag) (map[string]*Value, bool) {
 	l = l.Filled()
 	body, ok := ParseBody(name, text, l, bag)
@@ -54,7 +54,7 @@ func LoadSettings(name string, text []byte, blocks []string, l limits.Limits, ba
 	if !bag.HCL(ds) {
 		return nil, false
 	}
-	if native, is := rest.(*hclsyntax.Body); is { // whose JustAttributes refuses the blocks that were taken out, too
+	if native, is := rest.(*hclsyntax.Body); is { // its JustAttributes would also report the blocks that were read already
 		others := *native
 		others.Blocks = slices.DeleteFunc(slices.Clone(native.Blocks), func(b *hclsyntax.Block) bool { return slices.Contains(blocks, b.Type) })
 		rest = &others
@@ -90,7 +90,7 @@ func valuesIn(body hcl.Body, l limits.Limits, bag *diag.Bag) (map[string]*Value,
 	return out, ok
 }
 
-// inValues explains blocks in a file of values.
+// inValues replaces the text of errors about blocks in a file of values.
 func inValues(ds hcl.Diagnostics) hcl.Diagnostics {
 	out := slices.Clone(ds)
 	for i, d := range out {
@@ -98,14 +98,14 @@ func inValues(ds hcl.Diagnostics) hcl.Diagnostics {
 			continue
 		}
 		c := *d
-		c.Detail = "Blocks are not allowed here: a file of values sets variables with NAME = VALUE. If this file declares something, its name must end in .tf; to set a variable to an object, put an equals sign before the brace."
+		c.Detail = "Blocks are not allowed in a variables file. To set a variable to an object, put an equals sign before the brace. To declare an object, use a file whose name ends in .tf."
 		out[i] = &c
 	}
 	return out
 }
 
-// ReadValues is LoadValues for a file that o can read. On the disk that may be a pipe too: shells
-// make such names for what a command prints. It gives the text too, nil if that cannot be read.
+// ReadValues reads a file of values like LoadValues. On the disk the file may also be a pipe, because shells pass the
+// output of a command as the name of a pipe. text is nil if the file cannot be read.
 func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[string]*Value, ok bool) {
 	o = o.filled()
 	text, err := readAny(o.Files, path, o.Limits.Bytes)
@@ -122,9 +122,9 @@ func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[
 	return text, values, ok
 }
 
-// ValueFiles finds the files of values in a directory that are read without being asked for, in
-// the order in which later ones win: terraform.tfvars, terraform.tfvars.json, then those that end
-// in .auto.tfvars or .auto.tfvars.json by name. As in Terraform and OpenTofu, they may begin with a dot.
+// ValueFiles returns the paths of the files of values in a directory that are read automatically. Later files have
+// precedence. The order is terraform.tfvars, terraform.tfvars.json, then the files with the suffix .auto.tfvars or
+// .auto.tfvars.json, sorted by name. As in Terraform and OpenTofu, their names may begin with a dot.
 func ValueFiles(dir string, o Options) []string {
 	o = o.filled()
 	names, err := o.Files.List(dir)
@@ -146,8 +146,8 @@ func ValueFiles(dir string, o Options) []string {
 	return out
 }
 
-// ParseValue reads one value in native syntax, as -var and TF_VAR_ have it for variables whose
-// type is not a primitive one. name is what the value's place is called in messages.
+// ParseValue reads one value in native syntax, from -var or a TF_VAR_ variable for a variable whose type is not
+// primitive. name is the name of the text in messages.
 func ParseValue(name, text string, l limits.Limits, bag *diag.Bag) (cty.Value, bool) {
 	e, ok := ParseExpression(name, []byte(text), l, bag)
 	if !ok {
@@ -160,13 +160,13 @@ func ParseValue(name, text string, l limits.Limits, bag *diag.Bag) (cty.Value, b
 	return v, true
 }
 
-// WriteValue is the text of an expression that evaluates to v, which is wholly known and unmarked.
+// WriteValue returns the text of an expression that evaluates to v. v must be wholly known and unmarked.
 func WriteValue(v cty.Value) string {
 	return string(apart(hclwrite.Format(hclwrite.TokensForValue(v).Bytes())))
 }
 
-// WriteValues is the text of a file of values (see LoadValues), in the order of their names. A name
-// that no variable can have is an error.
+// WriteValues returns the text of a file of values (see LoadValues), sorted by name. It returns an error for a name
+// that no variable can have.
 func WriteValues(values map[string]cty.Value) (string, error) {
 	f := hclwrite.NewEmptyFile()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -178,11 +178,11 @@ func WriteValues(values map[string]cty.Value) (string, error) {
 	return string(apart(hclwrite.Format(f.Bytes()))), nil
 }
 
-// markAfterEscape is a combining mark right behind an escape sequence in a string.
+// markAfterEscape matches a combining mark immediately after an escape sequence in a string.
 var markAfterEscape = regexp.MustCompile(`(\\(?:[nrt"\\]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}))(\p{M})`)
 
-// apart escapes combining marks that would become one character with the last letter of an escape
-// sequence, when the text is normalized.
+// apart escapes combining marks after escape sequences. Otherwise normalization would combine them with the last letter
+// of the escape sequence.
 func apart(text []byte) []byte {
 	for {
 		next := markAfterEscape.ReplaceAllFunc(text, func(m []byte) []byte {

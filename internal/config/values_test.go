@@ -25,14 +25,14 @@ c = cty.TupleVal([]cty.Value{cty.True})
 		"not constant": {"x.tfvars", "a = var.x\nb = upper(\"x\")\nc = 1\n", `c = cty.NumberIntVal(1)
 error x.tfvars:1,5-8
   Variables not allowed
-  Variables may not be used here: the value must be known before anything is evaluated. Write it out as a constant.
+  Variables may not be used here. Write a constant value.
 error x.tfvars:2,5-15
   Function calls not allowed
-  Functions may not be called here: the value must be known before anything is evaluated. Write the result out as a constant.
+  Functions may not be called here. Write a constant value.
 `},
 		"block": {"x.tfvars", "a {\n}\n", `error x.tfvars:1,1-2
   Unexpected "a" block
-  Blocks are not allowed here: a file of values sets variables with NAME = VALUE. If this file declares something, its name must end in .tf; to set a variable to an object, put an equals sign before the brace.
+  Blocks are not allowed in a variables file. To set a variable to an object, put an equals sign before the brace. To declare an object, use a file whose name ends in .tf.
 `},
 		"twice": {"x.tfvars", "a = 1\na = 2\n", `error x.tfvars:2,1-2
   Attribute redefined
@@ -40,7 +40,7 @@ error x.tfvars:2,5-15
 `},
 		"bomb": {"x.tfvars", "a = " + strings.Repeat("-", 100_000) + "1\n", `error x.tfvars:1,10005-10006
   Expression too long
-  One expression may combine 10000 operators and brackets without a comma between them, and here it gets more. Name parts of it in a locals block, or use a function that takes a list.
+  This expression has more than 10000 operators and brackets without a comma between them. Move parts of it into local values, or use a function that takes a list.
 `},
 	}
 	for name, tt := range tests {

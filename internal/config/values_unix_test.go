@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Shells hand over what a command prints as the name of a pipe; as a configuration file a pipe is
-// refused rather than waited for.
+// TestPipes checks that a file of values may be a pipe, which shells use for the output of a command. A pipe with the
+// name of a configuration file is refused without waiting for it.
 func TestPipes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe.tf")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {

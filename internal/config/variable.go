@@ -15,7 +15,7 @@ var variableSchema = &hcl.BodySchema{
 	Blocks: []hcl.BlockHeaderSchema{{Type: "validation"}},
 }
 
-// reserved are the names that mean something else in the module block that would set them.
+// reserved holds names that a module block interprets as meta-arguments, so that it could not set such a variable.
 var reserved = map[string]bool{
 	"source": true, "version": true, "providers": true, "count": true,
 	"for_each": true, "lifecycle": true, "depends_on": true, "locals": true,
@@ -51,11 +51,11 @@ func (l *loader) variable(b *hcl.Block) {
 
 func (rd *reader) deprecation(a *hcl.Attribute, message *string) {
 	if rd.text(a, message) && *message == "" {
-		rd.error(a.Expr.Range(), "Invalid deprecation message", "Say in \"deprecated\" what to use instead: it is the text of the warning.")
+		rd.error(a.Expr.Range(), "Invalid deprecation message", "The argument \"deprecated\" must not be empty: it is the text of the warning. Name the replacement.")
 	}
 }
 
-// variableType reads the type constraint; false if there is a wrong one.
+// variableType reads the type constraint. It returns false if the constraint is invalid.
 func (l *loader) variableType(v *Variable, a *hcl.Attribute) bool {
 	if a == nil {
 		return true
@@ -66,8 +66,7 @@ func (l *loader) variableType(v *Variable, a *hcl.Attribute) bool {
 	return ok
 }
 
-// typeConstraint reads a type expression. The bare words list, set and map stand for collections
-// of any one type.
+// typeConstraint reads a type expression. The bare words list, set and map mean collections of any one element type.
 func (rd *reader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
 	if text, quoted := plainText(e); quoted && !rd.quotedType(e, text) {
 		return cty.DynamicPseudoType, nil, false
@@ -92,7 +91,8 @@ func (rd *reader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
 	return t, defaults, true
 }
 
-// quotedType refuses type constraints in quotes in native syntax, with the way to write each.
+// quotedType reports a type constraint in quotes in native syntax, and suggests the correct form. It returns true for
+// JSON.
 func (rd *reader) quotedType(e hcl.Expression, text string) bool {
 	if isJSON(e) {
 		return true
@@ -102,16 +102,16 @@ func (rd *reader) quotedType(e hcl.Expression, text string) bool {
 	case "string":
 		rd.error(e.Range(), title, "Type constraints are written without quotes. Remove the quotes around \"string\".")
 	case "list":
-		rd.error(e.Range(), title, "Type constraints are written without quotes. Replace \"list\" by list(string), which is what it meant.")
+		rd.error(e.Range(), title, "Type constraints are written without quotes. Replace \"list\" by list(string).")
 	case "map":
-		rd.error(e.Range(), title, "Type constraints are written without quotes. Replace \"map\" by map(string), which is what it meant.")
+		rd.error(e.Range(), title, "Type constraints are written without quotes. Replace \"map\" by map(string).")
 	default:
-		rd.error(e.Range(), "Invalid legacy variable type hint", "Type constraints are written without quotes. To provide a full type expression, remove the surrounding quotes and give the type expression directly.")
+		rd.error(e.Range(), "Invalid legacy variable type hint", "Type constraints are written without quotes. Remove the quotes.")
 	}
 	return false
 }
 
-// validation reads a validation block, whose condition must look at the variable.
+// validation reads a validation block, whose condition must refer to the variable.
 func (l *loader) validation(v *Variable, b *hcl.Block) {
 	cond, ok := l.rd.condition(b)
 	if !ok {
@@ -124,7 +124,7 @@ func (l *loader) validation(v *Variable, b *hcl.Block) {
 	v.Validations = append(v.Validations, cond)
 }
 
-// variableDefault evaluates the default value and makes it one of the variable's type.
+// variableDefault evaluates the default value and converts it to the variable's type.
 func (l *loader) variableDefault(v *Variable, a, typ *hcl.Attribute, typeOK bool) {
 	if a == nil {
 		return
@@ -141,7 +141,7 @@ func (l *loader) variableDefault(v *Variable, a, typ *hcl.Attribute, typeOK bool
 	}
 	if val.IsNull() {
 		if !v.Nullable {
-			l.rd.error(v.DefaultRange, "Invalid default value for variable", "A null default value is not valid when nullable=false. Give another default, or remove one of the two arguments.")
+			l.rd.error(v.DefaultRange, "Invalid default value for variable", "A null default value is not valid when nullable=false. Set another default, or remove one of the two arguments.")
 		}
 		v.Default = cty.NullVal(v.Type.WithoutOptionalAttributesDeep())
 		return
@@ -155,7 +155,7 @@ func (l *loader) variableDefault(v *Variable, a, typ *hcl.Attribute, typeOK bool
 		if v.Ephemeral || v.Sensitive {
 			at = v.Range // no snippet with the value in it
 		}
-		if typ != nil && typ.Range.Filename != at.Filename { // an override file has one of the two
+		if typ != nil && typ.Range.Filename != at.Filename { // an override file contains one of the two arguments
 			l.rd.again(at, typ.Range, "Invalid default value for variable", "This default value is not compatible with the variable's type constraint, and an override file sets one of the two: %s.", conversion(err))
 		} else {
 			l.rd.error(at, "Invalid default value for variable", "This default value is not compatible with the variable's type constraint: %s.", conversion(err))

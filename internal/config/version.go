@@ -9,21 +9,22 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// What versions a module wants to be run by is read before anything else, and from what the
-// parser could make of broken files, too: a module for newer software may use what this one does not
-// understand, and then the version is the news.
+// The version constraints of a module are checked before anything else is reported, even if files could not be parsed
+// completely. A module for newer software may use unknown features, and then the unmet constraint is the important
+// message.
 
-// products are the names in compatible_with that speak of this program: its own, and the one
-// whose language it speaks. The own name wins where both are given.
+// products holds the names in compatible_with that apply to this program: its own name, and the name of the product
+// whose language it implements. If both are present, the first applies.
 var products = []string{"lethe", "opentofu"}
 
-// wantedVersions lists the version constraints of a module. Each override file replaces those before it.
-func wantedVersions(rd *reader, base, over []*parsed) []VersionConstraint {
+// wantedVersions returns the version constraints of a module. The constraints of an override file replace the previous
+// constraints.
+func wantedVersions(rd *reader, base, overriding []*parsed) []VersionConstraint {
 	var out []VersionConstraint
 	for _, p := range base {
 		out = append(out, sniffVersions(rd, p)...)
 	}
-	for _, p := range over {
+	for _, p := range overriding {
 		if vs := sniffVersions(rd, p); len(vs) > 0 {
 			out = vs
 		}
@@ -33,7 +34,7 @@ func wantedVersions(rd *reader, base, over []*parsed) []VersionConstraint {
 
 var sniffSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}, {Type: "language"}}}
 
-// sniffVersions finds the version constraints in one file.
+// sniffVersions returns the version constraints in one file.
 func sniffVersions(rd *reader, p *parsed) []VersionConstraint {
 	var out []VersionConstraint
 	c, _, _ := p.body.PartialContent(sniffSchema)
@@ -57,7 +58,7 @@ func sniffVersions(rd *reader, p *parsed) []VersionConstraint {
 	return out
 }
 
-// compatible finds the entry of compatible_with that speaks of this program.
+// compatible returns the entry of compatible_with that applies to this program, nil if none does.
 func compatible(b *hcl.Block) *hcl.Attribute {
 	c, _, _ := b.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "compatible_with"}}})
 	for _, name := range products {
@@ -71,23 +72,10 @@ func compatible(b *hcl.Block) *hcl.Attribute {
 	return nil
 }
 
-// constraint reads a version constraint.
-func (rd *reader) constraint(e hcl.Expression, what string) (VersionConstraint, bool) {
-	text, ok := rd.string(e, "Invalid version constraint", "A string value is required for %s, such as \">= 1.6, < 2.0\".", what)
-	if !ok {
-		return VersionConstraint{}, false
-	}
-	if _, err := version.NewConstraint(text); err != nil {
-		rd.error(e.Range(), "Invalid version constraint", "This string does not use correct version constraint syntax. A constraint is an operator and a version, such as \">= 1.6\" or \"~> 2.1\"; several are divided by commas.")
-		return VersionConstraint{}, false
-	}
-	return VersionConstraint{Text: text, Range: e.Range()}, true
-}
-
-// versions reports the constraints that this program does not meet. If there are any, that is all
-// there is to say about the module.
-func (l *loader) versions(base, over []*parsed, n *Node) bool {
-	l.mod.Version = wantedVersions(l.rd, base, over)
+// versions reports the constraints that this program does not meet. If any is unmet, it discards all other messages
+// about the module and returns false.
+func (l *loader) versions(base, overriding []*parsed, n *Node) bool {
+	l.mod.Version = wantedVersions(l.rd, base, overriding)
 	own, claimed := l.rd.opts.Version, l.rd.opts.Claimed
 	if own == "" {
 		return true
@@ -99,7 +87,7 @@ func (l *loader) versions(base, over []*parsed, n *Node) bool {
 			if !v.permits(claimed) {
 				unmet = append(unmet, unsupported(v, n, claimed+", as "+LanguageVersion+" or language_version in the CLI configuration claims"))
 			} else if !v.permits(own) {
-				l.rd.bag.Add(diag.Warningf("Claimed language version", "%s asks for version %q, and this is version %s. It is accepted because %s or language_version in the CLI configuration claims version %s. The configuration has the meaning that version %s gives it.",
+				l.rd.bag.Add(diag.Warningf("Claimed language version", "%s requires version %q, and this is version %s. It is accepted because %s or language_version in the CLI configuration claims version %s. The configuration has the meaning that version %s gives it.",
 					asker(n), strings.TrimSpace(v.Text), own, LanguageVersion, claimed, own).At(v.Range))
 			}
 		case !v.permits(own):
@@ -113,17 +101,17 @@ func (l *loader) versions(base, over []*parsed, n *Node) bool {
 	return len(unmet) == 0
 }
 
-// LanguageVersion is the environment variable with the version that required_version is compared with.
+// LanguageVersion is the name of the environment variable that sets the version to compare with required_version.
 const LanguageVersion = "LETHE_LANGUAGE_VERSION"
 
-// permits reports whether a version meets the constraint. One that cannot be read counts as met.
+// permits reports whether a version meets the constraint. If either cannot be parsed, it returns true.
 func (v VersionConstraint) permits(text string) bool {
 	have, err := version.NewVersion(text)
 	want, err2 := version.NewConstraint(v.Text)
 	return err != nil || err2 != nil || want.Check(have)
 }
 
-// asker names the module in messages about its versions.
+// asker returns the name of the module for messages about its versions.
 func asker(n *Node) string {
 	if n.Call != nil {
 		return fmt.Sprintf("Module %s (from %s)", n.Path, n.Source)
@@ -133,13 +121,13 @@ func asker(n *Node) string {
 
 func unsupported(v VersionConstraint, n *Node, have string) diag.Diagnostic {
 	if !v.Required {
-		return diag.Errorf("Incompatible version of Lethe", "%s says in its compatible_with block that it is for version %q, and this is version %s. Use a version that it is for, or change the entry if it is stricter than the module needs.",
+		return diag.Errorf("Incompatible version of Lethe", "%s requires version %q in its compatible_with block, and this is version %s. Use a version that matches, or change the entry if it is too strict.",
 			asker(n), strings.TrimSpace(v.Text), have).At(v.Range)
 	}
 	hint := ""
 	if !v.permits("9999.0.0") { // it has an upper bound
-		hint = "\n\nTo try Lethe without a change of the configuration, set " + LanguageVersion + " to a version that the constraint permits."
+		hint = "\n\nTo try Lethe without changing the configuration, set " + LanguageVersion + " to a version that the constraint permits."
 	}
-	return diag.Errorf("Unsupported Terraform Core version", "%s asks for version %q, and this is version %s. Use a version that it supports, or change the constraint if it is stricter than the module needs. Version constraints are normally set for good reason, so changing one may lead to other errors or unexpected behavior.%s",
+	return diag.Errorf("Unsupported Terraform Core version", "%s requires version %q, and this is version %s. Use a version that matches, or change the constraint if it is too strict.%s",
 		asker(n), strings.TrimSpace(v.Text), have, hint).At(v.Range)
 }

@@ -1,8 +1,8 @@
-// Package convert converts values to types and finds the type that several types have in common.
+// Package convert converts values to types and finds the type to which several types can be converted.
 //
-// Both are what cty/convert does, in work linear in the size of value and types: that builds a conversion for every
-// element of a tuple and compares the type of each with each, so that a list of 50,000 equal objects takes more than
-// a billion comparisons.
+// The results equal the results of cty/convert, but the work is linear in the size of value and types. cty/convert
+// builds a conversion for every element of a tuple and compares the type of each element with each other, so that a
+// list of 50,000 equal objects takes more than a billion comparisons.
 package convert
 
 import (
@@ -18,15 +18,16 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Conversion is built once from two types and then run on values, as in package cty. What holds
-// many elements is built here, one conversion for each distinct element type; what is left goes to cty.
+// As in package cty, a conversion is built once for two types and then run on values. This package builds the
+// conversions of types with many elements, with one conversion for each distinct element type. It leaves the others to
+// cty.
 
-// conv converts a value that is known, not null and has no mark of its own. Nil: leave it as it is.
+// conv converts a value that is known, not null and not marked itself. A nil conv returns the value unchanged.
 type conv func(cty.Value) (cty.Value, error)
 
-// To is convert.Convert in work linear in the size of value and type. It refuses numbers of more digits than can be
-// wanted, which cty would go on to write down. The error is a cty.PathError where the mistake is inside the value and
-// nothing around it is marked.
+// To converts like convert.Convert, in work linear in the size of value and type. It rejects numbers with too many
+// digits (see Writable), which cty would write in full. The error is a cty.PathError if the mistake is inside the value
+// and no container around it is marked.
 func To(v cty.Value, want cty.Type) (cty.Value, error) {
 	if same(v.Type(), want) {
 		return v, nil
@@ -38,7 +39,7 @@ func To(v cty.Value, want cty.Type) (cty.Value, error) {
 	return run(f, v, want)
 }
 
-// same reports that values of type ty are values of type want already.
+// same reports whether values of type ty have type want already.
 func same(ty, want cty.Type) bool {
 	if ty.IsPrimitiveType() || want.IsPrimitiveType() {
 		return ty == want
@@ -46,31 +47,31 @@ func same(ty, want cty.Type) bool {
 	return ty.Equals(want.WithoutOptionalAttributesDeep())
 }
 
-// run applies f under the marks of v. Null and unknown values are cty's: it knows what refinements
-// survive.
+// run applies f to v and keeps the marks of v. It leaves null and unknown values to cty, which knows the refinements
+// that remain.
 func run(f conv, v cty.Value, want cty.Type) (cty.Value, error) {
 	if f == nil {
 		return v, nil
 	}
-	bare, put := mark.Bare(v)
-	if bare.IsNull() || !bare.IsKnown() {
-		r, err := byCty(bare, want)
+	unmarked, put := mark.Unmark(v)
+	if unmarked.IsNull() || !unmarked.IsKnown() {
+		r, err := byCty(unmarked, want)
 		if err != nil {
 			return cty.NilVal, err
 		}
 		return put(r), nil
 	}
-	r, err := f(bare)
+	r, err := f(unmarked)
 	if err != nil {
 		if v.IsMarked() {
-			err = errors.New(err.Error()) // where in a secret it is is a part of the secret
+			err = errors.New(err.Error()) // the path inside a secret is a part of the secret
 		}
 		return cty.NilVal, err
 	}
 	return put(r), nil
 }
 
-// inside adds a step to the place in a value where something is wrong.
+// inside prepends a step to the path of an error.
 func inside(step cty.PathStep, err error) error {
 	if pe, ok := err.(cty.PathError); ok {
 		return append(cty.Path{step}, pe.Path...).NewError(errors.New(pe.Error()))
@@ -78,7 +79,7 @@ func inside(step cty.PathStep, err error) error {
 	return cty.Path{step}.NewError(err)
 }
 
-// byCty is convert.Convert, which panics for a null or unknown map that is to be an object with optional
+// byCty is convert.Convert without its panic for a null or unknown map that is to become an object with optional
 // tuples.
 func byCty(v cty.Value, want cty.Type) (r cty.Value, err error) {
 	defer func() {
@@ -89,7 +90,7 @@ func byCty(v cty.Value, want cty.Type) (r cty.Value, err error) {
 	return convert.Convert(v, want)
 }
 
-// conversion gives the way from in to want, false if there is none.
+// conversion returns the conversion from in to want, and false if none exists.
 func conversion(in, want cty.Type) (conv, bool) {
 	switch {
 	case want == cty.DynamicPseudoType, same(in, want):
@@ -106,7 +107,7 @@ func conversion(in, want cty.Type) (conv, bool) {
 	return plain(in, want)
 }
 
-// plain is cty's own conversion, with an eye on the size of numbers.
+// plain returns cty's own conversion, and limits the size of numbers.
 func plain(in, want cty.Type) (conv, bool) {
 	f := convert.GetConversionUnsafe(in, want)
 	if f == nil {
@@ -135,24 +136,24 @@ func plain(in, want cty.Type) (conv, bool) {
 	return conv(f), true
 }
 
-// MaxDigits is how long a number may be when written down, and maxExponent the same in bits. Small
-// numbers take much longer to write down, with the square of their length.
+// MaxDigits is the limit for the digits of a number, and maxExponent the same limit in bits. The limit for small
+// numbers is lower, because the time to write them grows with the square of their length.
 const (
 	MaxDigits   = 300_000
-	maxZeros    = 30_000 // behind the point
+	maxZeros    = 30_000 // after the decimal point
 	maxExponent = 1_000_000
 	minExponent = -100_000
 )
 
-// ErrManyDigits is the error for a number that has more than MaxDigits.
+// ErrManyDigits is the error for a number with more than MaxDigits digits.
 var ErrManyDigits = fmt.Errorf("a number of more than %d digits is not supported", MaxDigits)
 
-var errManyZeros = fmt.Errorf("a number with more than %d zeros behind the point is not supported", maxZeros)
+var errManyZeros = fmt.Errorf("a number with more than %d zeros after the decimal point is not supported", maxZeros)
 
-// Writable refuses a known number with more digits than can be written down in a reasonable time, such as 1e600000000.
+// Writable returns an error for a known number that takes too long to write in decimal digits, such as 1e600000000.
 func Writable(v cty.Value) error { return Digits(ctyvalue.Number(v)) }
 
-// Digits is Writable for what a number holds.
+// Digits is Writable for a big.Float.
 func Digits(f *big.Float) error {
 	switch e := f.MantExp(nil); {
 	case e > maxExponent:
@@ -163,7 +164,7 @@ func Digits(f *big.Float) error {
 	return nil
 }
 
-// fromTuple makes a list, a set or another tuple.
+// fromTuple returns a conversion to a list, a set or another tuple.
 func fromTuple(in, want cty.Type) (conv, bool) {
 	etys := in.TupleElementTypes()
 	wants := elementTypes(want, etys)
@@ -189,7 +190,8 @@ func fromTuple(in, want cty.Type) (conv, bool) {
 	}, true
 }
 
-// fromObject makes a map, or another object: attributes that are not wanted are dropped, and optional ones added as nulls.
+// fromObject returns a conversion to a map or another object. It drops attributes that the other object does not have,
+// and adds missing optional attributes as nulls.
 func fromObject(in, want cty.Type) (conv, bool) {
 	atys := in.AttributeTypes()
 	wanted := atys
@@ -235,8 +237,9 @@ func fromObject(in, want cty.Type) (conv, bool) {
 	}, true
 }
 
-// elementTypes are the types that elements of those types get in a value of type want: in a collection whose element
-// type is left open the one that all can be converted to. There are none if they cannot be elements of it.
+// elementTypes returns the types of the elements in a value of type want, for elements of the given types. If want is a
+// collection of any type, all elements get the type that unifies them. The result is nil if want cannot contain the
+// elements.
 func elementTypes(want cty.Type, types []cty.Type) []cty.Type {
 	if want.IsTupleType() {
 		return want.TupleElementTypes()
@@ -251,8 +254,8 @@ func elementTypes(want cty.Type, types []cty.Type) []cty.Type {
 	return slices.Repeat([]cty.Type{ety}, len(types))
 }
 
-// conversions are those from each of the types to another, or if alike says so to the same: then types that have
-// occurred among the first few share theirs.
+// conversions returns the conversions from each type to the wanted type at the same index. If alike is true, all wanted
+// types are equal, and equal types among the first few distinct types share one conversion.
 func conversions(types, wants []cty.Type, alike bool) ([]conv, bool) {
 	const few = 8
 	fs := make([]conv, len(types))
@@ -273,11 +276,11 @@ func conversions(types, wants []cty.Type, alike bool) ([]conv, bool) {
 	return fs, true
 }
 
-// betweenCollections makes a list or set of a list or set, or a map of a map.
+// betweenCollections returns a conversion from a list or set to a list or set, or from a map to a map.
 func betweenCollections(in, want cty.Type) (conv, bool) {
 	ety := want.ElementType()
 	f, ok := conversion(in.ElementType(), ety)
-	if !ok || f == nil && in.IsSetType() == want.IsSetType() { // any: it has its type already
+	if !ok || f == nil && in.IsSetType() == want.IsSetType() { // a nil conversion: the elements have the type already
 		return nil, ok
 	}
 	return func(v cty.Value) (cty.Value, error) {
@@ -304,8 +307,8 @@ func betweenCollections(in, want cty.Type) (conv, bool) {
 	}, true
 }
 
-// collect makes a list, set or map of converted elements. An element type that is not exact can have left
-// them with different types; what to do then is left to cty, for the value that all came from.
+// collect returns a list, set or map of converted elements. If the element type is not exact, the elements may have
+// different types. cty then converts the original value from.
 func collect(names []string, vals []cty.Value, from cty.Value, want cty.Type) (cty.Value, error) {
 	for _, v := range vals {
 		if !v.Type().Equals(vals[0].Type()) {
@@ -339,8 +342,8 @@ func named(names []string, vals []cty.Value) map[string]cty.Value {
 	return m
 }
 
-// mismatch says why there is no conversion. Of large types cty's search for the reason is too slow, and
-// a type that leaves something open has a name of its own for people.
+// mismatch describes why no conversion exists. cty's search for the reason is too slow for large types. Types that
+// contain cty.DynamicPseudoType have a special name for users.
 func mismatch(in, want cty.Type) string {
 	const large = 4096
 	switch {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// All that is converted here in linear work comes out as cty's own conversion has it.
+// TestConvertIsThatOfCty compares the conversions of this package with cty's.
 func TestConvertIsThatOfCty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := converttest.Value(3).Draw(t, "value")
@@ -29,18 +29,18 @@ func TestConvertIsThatOfCty(t *testing.T) {
 	})
 }
 
-// refinesNothing: cty leaves refinements behind that say nothing, and that RawEquals sees.
+// refinesNothing reports whether the values differ only in empty refinements, which cty leaves and RawEquals compares.
 func refinesNothing(ours, theirs cty.Value) bool {
 	return ours.GoString() == strings.ReplaceAll(theirs.GoString(), ".Refine().NewValue()", "")
 }
 
-// losesMarks: cty makes nulls in collections anew, without the marks they had. We keep them.
+// losesMarks reports whether cty lost marks of nulls in collections. Our conversion keeps them.
 func losesMarks(ours, theirs cty.Value) bool {
 	a, b := mark.Split(ours), mark.Split(theirs)
 	return a.Raw.RawEquals(b.Raw) && len(a.Marks) > len(b.Marks)
 }
 
-// The path for many types is the one that must agree with cty's, so it is taken for few here.
+// TestUnifyIsThatOfCty compares unifyMany with cty. It calls it for few types, too, because both must agree.
 func TestUnifyIsThatOfCty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		types := rapid.SliceOfN(rapid.Map(converttest.Value(3), cty.Value.Type), 1, 5).Draw(t, "types")
@@ -95,7 +95,7 @@ func TestConvertRefusesLongNumbers(t *testing.T) {
 	}
 }
 
-// Messages are those of cty, except where a type leaves something open.
+// TestConvertErrors checks that messages equal cty's messages, except for types that contain cty.DynamicPseudoType.
 func TestConvertErrors(t *testing.T) {
 	for _, c := range []struct {
 		v    cty.Value

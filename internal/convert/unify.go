@@ -8,16 +8,15 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Unification finds the one type that several types can be converted to. Package cty does it by
-// comparing each with each, so that making a list of 50,000 equal objects compares objects more
-// than a billion times. Which types occur is all that matters, not how often: Unify asks cty about
-// the distinct ones, and takes structures apart itself where these are many.
+// Unification finds the type to which several types can be converted. Package cty compares each type with each other, so
+// that a list of 50,000 equal objects takes more than a billion comparisons. The result depends on the distinct types only,
+// not on their number. Unify passes the distinct types to cty, and unifies structures itself if many types are distinct.
 
-// smallUnion is up to how many types, nested ones included, cty is asked at once.
+// smallUnion is the number of types, with their parts, up to which cty unifies all types at once.
 const smallUnion = 64
 
-// Unify is the type that all given types can be converted to, cty.NilType if there is none or none
-// is given. It is what convert.UnifyUnsafe finds, in work linear in the size of the types.
+// Unify returns the type to which all types can be converted. It returns cty.NilType if no such type exists or types is
+// empty. It returns the result of convert.UnifyUnsafe, in work linear in the size of the types.
 func Unify(types []cty.Type) cty.Type {
 	if len(types) == 0 {
 		return cty.NilType
@@ -32,7 +31,7 @@ func Unify(types []cty.Type) cty.Type {
 	return unifyMany(ds)
 }
 
-// width counts types and their immediate parts.
+// width counts the types and their immediate parts.
 func width(types []cty.Type) int {
 	n := len(types)
 	for _, ty := range types {
@@ -50,14 +49,14 @@ func hasOptional(ty cty.Type) bool {
 	return ty.IsObjectType() && len(ty.OptionalAttributes()) > 0 || ty.IsCollectionType() && hasOptional(ty.ElementType())
 }
 
-// kind is a kind of types, and how different types of it are unified.
+// kind is a kind of types, and the function that unifies different types of the kind.
 type kind struct {
 	is    func(cty.Type) bool
 	unify func([]cty.Type) cty.Type
 }
 
-// unifyMany unifies the types of each kind first. How the kinds go together is left to cty, which compares each type
-// with each: of a few it sees all, of many the one of each kind.
+// unifyMany unifies the types of each kind, and leaves the unification of the kinds to cty. cty compares each type with each
+// other: it gets all types if they are few, and otherwise the unified type of each kind.
 func unifyMany(ds []cty.Type) cty.Type {
 	kinds := []kind{
 		{cty.Type.IsListType, func(types []cty.Type) cty.Type { return collectionOf(cty.List, parts(types, elements)) }},
@@ -103,7 +102,7 @@ func byCtyUnified(types []cty.Type) cty.Type {
 
 func elements(ty cty.Type) []cty.Type { return []cty.Type{ty.ElementType()} }
 
-// parts are those of all the types.
+// parts returns the parts of all the types.
 func parts(types []cty.Type, of func(cty.Type) []cty.Type) []cty.Type {
 	var all []cty.Type
 	for _, ty := range types {
@@ -119,7 +118,7 @@ func collectionOf(kind func(cty.Type) cty.Type, etys []cty.Type) cty.Type {
 	return cty.NilType
 }
 
-// unifyObjects makes an object type if all have the same attributes, else a map type.
+// unifyObjects returns an object type if all types have the same attributes, and otherwise a map type.
 func unifyObjects(types []cty.Type) cty.Type {
 	names := func(ty cty.Type) []string { return slices.Sorted(maps.Keys(ty.AttributeTypes())) }
 	first := names(types[0])
@@ -142,7 +141,8 @@ func unifyObjects(types []cty.Type) cty.Type {
 	}, build, cty.Map)
 }
 
-// unifyStructures builds a type of the same structure if all have as many parts, else a collection.
+// unifyStructures returns a type of the same structure if all types have the same number of parts, and otherwise a
+// collection type.
 func unifyStructures(types []cty.Type, of func(cty.Type) []cty.Type, build func([]cty.Type) cty.Type, collection func(cty.Type) cty.Type) cty.Type {
 	columns := make([][]cty.Type, len(of(types[0])))
 	for _, ty := range types {
@@ -172,8 +172,8 @@ func unifyStructures(types []cty.Type, of func(cty.Type) []cty.Type, build func(
 	return cty.NilType
 }
 
-// reachable reports whether all types can be converted to what they were unified to. That is in doubt
-// only where a part of it is left open.
+// reachable reports whether all types can be converted to ty, their unification. This can be false only if ty contains
+// cty.DynamicPseudoType.
 func reachable(ds []cty.Type, ty cty.Type) bool {
 	if !ty.HasDynamicTypes() {
 		return true
@@ -184,9 +184,9 @@ func reachable(ds []cty.Type, ty cty.Type) bool {
 	})
 }
 
-// distinct are the types that occur. Each is compared with the one before it first: neighbours are mostly alike.
+// distinct returns the distinct types. It compares each type with its predecessor first, because neighbours are mostly equal.
 func distinct(types []cty.Type) []cty.Type {
-	const few = 8 // more distinct types than this are looked up
+	const few = 8 // up to this number, types are compared one by one
 	var out []cty.Type
 	seen := map[string]bool{}
 	for i, ty := range types {

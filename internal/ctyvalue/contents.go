@@ -7,28 +7,28 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Contents is what a walk through a value finds. Ten locals that each name the one before ten times make a value that
-// is small in memory, where its parts are shared, and a walk through it meets ten billion elements. So the walk stops
-// at a limit, and nothing else is to walk through a value that it has not been through.
+// Contents counts the contents of a value, up to a limit. Ten locals that each name the previous one ten times make a value
+// that is small in memory, because its parts are shared, but that has ten billion elements. So the walk through a value
+// stops at a limit, and no other code may walk through a value before this walk has succeeded.
 type Contents struct {
-	Elements int   // nested ones and the value itself included
+	Elements int   // including nested elements and the value itself
 	Bytes    int64 // of texts, keys and names of attributes
-	Unknown  bool  // it, or something in it, is not known
-	Marked   bool  // it, or something in it, is marked (mark.Look)
-	Refused  bool  // there is a number in it that Number refuses
+	Unknown  bool  // the value, or a part of it, is unknown
+	Marked   bool  // the value, or a part of it, is marked (set by mark.Look)
+	Refused  bool  // the value contains a number for which Number returned false
 
-	MostElements int // beyond these the walk stops
+	MostElements int // limits of the walk
 	MostBytes    int64
-	Number       func(*big.Float) bool // nil: any number will do
+	Number       func(*big.Float) bool // nil permits any number
 }
 
-// Within reports whether the walk has been through all.
+// Within reports whether the walk has visited all elements: no limit was exceeded and no number refused.
 func (c *Contents) Within() bool {
 	return c.Elements <= c.MostElements && c.Bytes <= c.MostBytes && !c.Refused
 }
 
-// Add goes through a value. It is false, and finds nothing, where something in it is marked or known in part, and unless
-// Direct: mark.Look goes through any value.
+// Add counts the contents of a value. It returns false and counts nothing if a part of the value is marked or is an unknown
+// value with refinements, or if Direct is false. mark.Look counts the contents of any value.
 func (c *Contents) Add(v cty.Value) bool {
 	before := *c
 	if Direct && c.add(heldBy(v)) {
@@ -73,12 +73,12 @@ func (c *Contents) add(held any) bool {
 				}
 			}
 		}
-		return set // else marks, a refined unknown value, or something opaque
+		return set // if not a set: marks, refinements of an unknown value, or a capsule
 	}
 	return true
 }
 
-// unknown is what an unknown value holds that nothing more is known of.
+// unknown is the internal value of an unknown value without refinements.
 var unknown = func() any {
 	if layoutKnown() {
 		return heldBy(cty.DynamicVal)
@@ -86,7 +86,7 @@ var unknown = func() any {
 	return nil
 }()
 
-// WhollyKnown is v.IsWhollyKnown(), for values that hold no marks mostly without allocating.
+// WhollyKnown returns v.IsWhollyKnown(). For unmarked values it rarely allocates.
 func WhollyKnown(v cty.Value) bool {
 	c := Contents{MostElements: math.MaxInt, MostBytes: math.MaxInt64}
 	if c.Add(v) {

@@ -7,8 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Elements are the elements of a list, set, map, tuple or object that is known, not null and has no mark of its
-// own, in the order of cty's iterators; nil if there are none.
+// Elements returns the elements of a list, set, map, tuple or object, in the order of cty's iterators. It returns nil if v is
+// empty. v must be known, not null and not marked itself.
 func Elements(v cty.Value) []cty.Value {
 	if !Direct {
 		return v.AsValueSlice()
@@ -30,7 +30,7 @@ func Elements(v cty.Value) []cty.Value {
 	return vals
 }
 
-// Items goes through a list, set or tuple that is known, not null and unmarked, in the order of cty's iterators.
+// Items iterates over a list, set or tuple in the order of cty's iterators. v must be known, not null and unmarked.
 func Items(v cty.Value) iter.Seq2[int, cty.Value] {
 	return func(yield func(int, cty.Value) bool) {
 		ty := v.Type()
@@ -58,7 +58,7 @@ func Items(v cty.Value) iter.Seq2[int, cty.Value] {
 	}
 }
 
-// typesInRow gives the type of each element of a list or tuple.
+// typesInRow returns a function that returns the type of the element at an index of a list or tuple.
 func typesInRow(ty cty.Type) func(int) cty.Type {
 	if ty.IsTupleType() {
 		types := ty.TupleElementTypes()
@@ -68,7 +68,8 @@ func typesInRow(ty cty.Type) func(int) cty.Type {
 	return func(int) cty.Type { return ety }
 }
 
-// setInOrder does not compare texts through cty, which takes a microsecond for each comparison.
+// setInOrder returns the elements of a set in cty's order. It compares strings itself, because cty takes a microsecond for each
+// comparison.
 func setInOrder(v cty.Value) []cty.Value {
 	in, _ := buckets(heldBy(v))
 	var texts []string
@@ -89,7 +90,7 @@ func setInOrder(v cty.Value) []cty.Value {
 	return vals
 }
 
-// Members goes through a map or object that is known, not null and unmarked, in the order of its keys.
+// Members iterates over a map or object in the order of its keys. v must be known, not null and unmarked.
 func Members(v cty.Value) iter.Seq2[string, cty.Value] {
 	return func(yield func(string, cty.Value) bool) {
 		if Direct {
@@ -114,7 +115,7 @@ func Members(v cty.Value) iter.Seq2[string, cty.Value] {
 	}
 }
 
-// typesByName gives the type of each element of a map or object.
+// typesByName returns a function that returns the type of an element of a map or object.
 func typesByName(ty cty.Type) func(string) cty.Type {
 	if ty.IsObjectType() {
 		types := ty.AttributeTypes()
@@ -124,8 +125,8 @@ func typesByName(ty cty.Type) func(string) cty.Type {
 	return func(string) cty.Type { return ety }
 }
 
-// Unordered gives the elements of a list, set, map, tuple or object that is known, not null and unmarked, in no order
-// that means anything.
+// Unordered iterates over the elements of a list, set, map, tuple or object in any order. v must be known, not null and
+// unmarked.
 func Unordered(v cty.Value) iter.Seq[cty.Value] {
 	if !Direct {
 		return slices.Values(v.AsValueSlice())
@@ -160,8 +161,8 @@ func Unordered(v cty.Value) iter.Seq[cty.Value] {
 	}
 }
 
-// Attribute is an attribute of an object that is known, not null and has no mark; false for anything else, and if
-// there is none of that name, which is in Unicode normal form.
+// Attribute returns an attribute of an object that is known, not null and not marked itself. It returns false for any other
+// value, and if the object has no such attribute. name must be in Unicode normal form.
 func Attribute(v cty.Value, name string) (cty.Value, bool) {
 	ty := v.Type()
 	if !ty.IsObjectType() {
@@ -181,7 +182,7 @@ func Attribute(v cty.Value, name string) (cty.Value, bool) {
 	return v.GetAttr(name), true
 }
 
-// SetOpen reports whether a set that is known, not null and unmarked has an unknown value in it, at any depth.
+// SetOpen reports whether a set contains an unknown value, at any depth. v must be known, not null and unmarked.
 func SetOpen(v cty.Value) bool {
 	if !Direct {
 		return !v.IsWhollyKnown()
@@ -198,8 +199,8 @@ func SetOpen(v cty.Value) bool {
 	return false
 }
 
-// SetHas reports whether a set that is known, not null and unmarked has an element that equals e, which is of its
-// element type, known, and has no marks. cty sorts the set to answer.
+// SetHas reports whether a set contains an element equal to e. v must be known, not null and unmarked. e must be known and
+// unmarked, and have the element type. (cty sorts the set to answer.)
 func SetHas(v, e cty.Value) bool {
 	if !Direct {
 		return v.HasElement(e).RawEquals(cty.True)
@@ -213,8 +214,8 @@ func SetHas(v, e cty.Value) bool {
 	return false
 }
 
-// Sized reports whether the number of elements of an unmarked value is known: of a set with an unknown element it is
-// not, since that may turn out to be another one of its elements.
+// Sized reports whether the number of elements of an unmarked value is known. The number of elements of a set with an unknown
+// element is unknown, because that element may be equal to another one.
 func Sized(v cty.Value) bool {
 	if !v.IsKnown() {
 		return v.Type().IsTupleType() || v.Type().IsObjectType()

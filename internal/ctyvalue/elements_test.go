@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// bothWays runs a test with values taken apart in place and through cty's methods.
+// bothWays runs a test twice: with direct access to values, and with cty's methods.
 func bothWays(t *testing.T, test func(t *testing.T)) {
 	if !ctyvalue.Direct {
 		t.Error("this version of cty lays values out in another way: the package does nothing any more")
@@ -22,7 +22,7 @@ func bothWays(t *testing.T, test func(t *testing.T)) {
 	t.Run("methods", test)
 }
 
-// What is taken from where cty keeps it is what cty gives, in its order: else jsonencode of a set would be another text.
+// TestElements compares the elements and their order with cty. jsonencode of a set depends on the order.
 func TestElements(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {

@@ -1,10 +1,10 @@
-// Package ctyvalue reads and makes values of package cty where cty has them, in fields that are not exported.
+// Package ctyvalue reads and makes values of package cty by direct access to their unexported fields.
 //
-// Through cty's own methods an attribute costs two Unicode normalisations and three map look-ups, an element of a
-// list an allocated number for its index, a new object four maps and a type of its own, and a question to a set
-// sorts the set. That is a third of planning objects of forty attributes and two thirds of evaluating a loop over
-// 50,000 objects (ADR 23). This is the only package that knows the layout; nothing that is in a value is ever
-// changed.
+// cty's own methods are slow. Reading an attribute takes two Unicode normalisations and three map look-ups. Reading an element
+// of a list allocates a number for its index. A new object takes four maps and a new type, and a question to a set sorts the
+// set. That is a third of the time for planning objects of forty attributes, and two thirds of the time for evaluating a loop
+// over 50,000 objects (ADR 23). This is the only package that knows the layout of values. It never changes the contents of a
+// value.
 package ctyvalue
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/zclconf/go-cty/cty/set"
 )
 
-// Direct says that values are read and made in place. It is found out on samples when the program starts: should
-// a later version of cty have another layout, everything goes through its own methods again, slower and not wrong.
-// The shortcut "values" closes it as well. Only tests change it.
+// Direct is true if values are read and made by direct access. It is determined from sample values when the program starts: if
+// a later version of cty has another layout, this package uses cty's methods, which are slower but correct. The
+// shortcut "values" disables direct access, too. Only tests change it.
 var Direct = layoutKnown() && !closed()
 
 type layout struct {
@@ -29,18 +29,24 @@ type layout struct {
 	held any
 }
 
-// heldBy is what a value holds: nil for null, a string, bool or *big.Float, []any for a list or tuple, map[string]any
-// for a map or object; of what is unknown, marked, a set or a capsule something of cty's own. It must not be
-// changed, and not be asked for unless Direct.
+// heldBy returns the internal value of v:
+//
+//   - nil for null;
+//   - a string, bool or *big.Float;
+//   - []any for a list or tuple, and map[string]any for a map or object;
+//   - a type of cty for an unknown or marked value, a set or a capsule.
+//
+// The result must not be changed. heldBy must not be called if Direct is false.
 func heldBy(v cty.Value) any { return (*layout)(unsafe.Pointer(&v)).held }
 
-// valueOf makes a value of type ty of what another value of that type held. Not unless Direct.
+// valueOf returns a value of type ty with the internal value of another value of this type. It must not be called if Direct is
+// false.
 func valueOf(ty cty.Type, held any) cty.Value {
 	l := layout{ty, held}
 	return *(*cty.Value)(unsafe.Pointer(&l))
 }
 
-// buckets are what the elements of a set hold, by their hashes; false for anything else.
+// buckets returns the internal values of the elements of a set by their hashes, and false for any other internal value.
 func buckets(held any) (map[int][]any, bool) {
 	s, ok := held.(set.Set[any])
 	if !ok {
@@ -76,8 +82,8 @@ func layoutKnown() (ok bool) {
 		valueOf(object.Type(), map[string]any{"a": "a", "u": attrs["u"], "n": nil}).RawEquals(object)
 }
 
-// FindText is the index of the first element that is want in a list or tuple of nothing but known texts without marks, -1
-// if there is none. all is false for any other value, and for all values unless Direct.
+// FindText returns the index of the first element equal to want, or -1, in a list or tuple that contains only known unmarked
+// strings. all is false for any other value, and if Direct is false.
 func FindText(v cty.Value, want string) (at int, all bool) {
 	if !Direct {
 		return 0, false
@@ -96,7 +102,8 @@ func FindText(v cty.Value, want string) (at int, all bool) {
 	return at, all
 }
 
-// Number is a number that is known, not null and has no mark, and not a copy of it: it must not be changed.
+// Number returns the number of a value that is known, not null and unmarked. The result must not be changed, because it is not
+// a copy if Direct is true.
 func Number(v cty.Value) *big.Float {
 	if Direct {
 		return heldBy(v).(*big.Float)
@@ -104,16 +111,16 @@ func Number(v cty.Value) *big.Float {
 	return v.AsBigFloat()
 }
 
-// ParseNumber is cty.ParseNumberVal, with a short way to the same value for the whole numbers that most are.
+// ParseNumber returns the result of cty.ParseNumberVal, faster for integers.
 func ParseNumber(s string) (cty.Value, error) {
-	if i, err := strconv.ParseInt(s, 10, 64); err == nil && (i != 0 || s == "0") { // text can say minus zero
+	if i, err := strconv.ParseInt(s, 10, 64); err == nil && (i != 0 || s == "0") { // "-0" is negative zero
 		return cty.NumberVal(new(big.Float).SetPrec(512).SetInt64(i)), nil
 	}
 	return cty.ParseNumberVal(s)
 }
 
-// AppendNumber writes the shortest decimal text that tells f from all others of its precision, which for integers
-// below 2^53 is their digits. It is how cty writes numbers.
+// AppendNumber appends the shortest decimal text that distinguishes f from all other numbers of its precision, as cty does.
+// For integers below 2^53 the text is their digits.
 func AppendNumber(b []byte, f *big.Float) []byte {
 	if i, acc := f.Int64(); acc == big.Exact && -1<<53 < i && i < 1<<53 && i != 0 && f.Prec() >= 53 {
 		return strconv.AppendInt(b, i, 10)
@@ -121,7 +128,7 @@ func AppendNumber(b []byte, f *big.Float) []byte {
 	return f.Append(b, 'f', -1)
 }
 
-// String is cty.StringVal, which normalizes the text, without looking twice at one that is ASCII.
+// String returns the result of cty.StringVal, without normalizing ASCII text.
 func String(s string) cty.Value {
 	if Direct && IsASCII(s) {
 		return valueOf(cty.String, s)
@@ -129,7 +136,7 @@ func String(s string) cty.Value {
 	return cty.StringVal(s)
 }
 
-// IsASCII reports whether a text is in Unicode normal form in any case.
+// IsASCII reports whether a text contains only ASCII, so that it is in Unicode normal form.
 func IsASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {

@@ -8,12 +8,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ObjectBuilder makes objects, most likely of the type of the one before. cty makes a type for every object, out of
-// two maps: half of the memory that many small objects take. One whose attributes are of the names and types of the
-// last is put under the type of that. It may be used by many goroutines at once.
+// ObjectBuilder makes objects that mostly have the same type. cty makes a new type for every object, from two maps, which is
+// half of the memory of many small objects. If names and types of the attributes equal those of the previous object, the new
+// object shares its type. An ObjectBuilder is safe for concurrent use.
 type ObjectBuilder struct{ last atomic.Pointer[pattern] }
 
-// Object is an object with these attributes; of a name that is there twice the last counts.
+// Object returns an object with these attributes. If a name occurs twice, the last value counts.
 func (b *ObjectBuilder) Object(names []string, vals []cty.Value) cty.Value {
 	if p := b.last.Load(); p.fits(names, vals) {
 		return ObjectOf(p.ty, p.names, vals)
@@ -29,13 +29,13 @@ func (b *ObjectBuilder) Object(names []string, vals []cty.Value) cty.Value {
 	return v
 }
 
-// ObjectBuilders are those that a few kinds of objects in turns need. They are for one goroutine.
+// ObjectBuilders makes objects of up to eight types in turns. It is not safe for concurrent use.
 type ObjectBuilders struct {
 	all  [8]ObjectBuilder
-	next int // the one to be given up for a new kind
+	next int // the builder that was used last for a new type
 }
 
-// Object is ObjectBuilder.Object.
+// Object returns an object with these attributes, as ObjectBuilder.Object does.
 func (b *ObjectBuilders) Object(names []string, vals []cty.Value) cty.Value {
 	for i := range b.all {
 		if p := b.all[i].last.Load(); p.fits(names, vals) {
@@ -46,19 +46,19 @@ func (b *ObjectBuilders) Object(names []string, vals []cty.Value) cty.Value {
 	return b.all[b.next].Object(names, vals)
 }
 
-// pattern is an object type with its attributes in the order in which they were given.
+// pattern is an object type with its attributes in the order of the arguments.
 type pattern struct {
 	names []string
 	types []cty.Type
 	ty    cty.Type
 }
 
-// mostParts is how many parts a type may have that is compared: types share their parts as values do, so that
-// comparing them may take forever.
+// mostParts is the number of parts up to which types are compared. Types share their parts as values do, so a full comparison
+// may take forever.
 const mostParts = 100
 
-// newPattern is nil for objects that are not made again so easily: large ones, and those whose names are not
-// as they were given.
+// newPattern returns nil for objects that are not worth sharing a type: large objects, objects with a name that is not in
+// Unicode normal form, and any object if Direct is false.
 func newPattern(names []string, vals []cty.Value, v cty.Value) *pattern {
 	has := v.Type().AttributeTypes()
 	if !Direct || len(names) != len(has) || len(names) == 0 || len(names) > mostParts {
@@ -74,7 +74,7 @@ func newPattern(names []string, vals []cty.Value, v cty.Value) *pattern {
 	return p
 }
 
-// fits reports whether an object with these attributes is of the type; none is of no pattern.
+// fits reports whether an object with these attributes has the type of the pattern. It returns false if p is nil.
 func (p *pattern) fits(names []string, vals []cty.Value) bool {
 	if p == nil || !slices.Equal(names, p.names) {
 		return false
@@ -88,8 +88,8 @@ func (p *pattern) fits(names []string, vals []cty.Value) bool {
 	return true
 }
 
-// ObjectOf is an object of type ty, which has exactly these attributes, by their names in Unicode normal form and of
-// exactly these types. With NilType the type follows from the attributes.
+// ObjectOf returns an object of type ty. The names must be in Unicode normal form, and names and types of the values must be
+// exactly those in ty. If ty is cty.NilType, the type is derived from the values.
 func ObjectOf(ty cty.Type, names []string, vals []cty.Value) cty.Value {
 	if !Direct || ty == cty.NilType {
 		attrs := make(map[string]cty.Value, len(names))
@@ -105,7 +105,7 @@ func ObjectOf(ty cty.Type, names []string, vals []cty.Value) cty.Value {
 	return valueOf(ty, attrs)
 }
 
-// SameType is a.Equals(b), but gives up after fuel comparisons, and compares no object type with itself.
+// SameType returns a.Equals(b), but returns false after fuel comparisons, and does not compare an object type with itself.
 func SameType(a, b cty.Type, fuel *int) bool {
 	if *fuel--; *fuel < 0 {
 		return false
@@ -118,7 +118,7 @@ func SameType(a, b cty.Type, fuel *int) bool {
 	case a.IsListType() && b.IsListType(), a.IsSetType() && b.IsSetType(), a.IsMapType() && b.IsMapType():
 		return SameType(a.ElementType(), b.ElementType(), fuel)
 	}
-	return a.Equals(b) // of different kinds, primitive, or a capsule
+	return a.Equals(b) // types of different kinds, primitive types, or capsules
 }
 
 func sameObject(a, b cty.Type, fuel *int) bool {
@@ -138,12 +138,12 @@ func sameObject(a, b cty.Type, fuel *int) bool {
 	return true
 }
 
-// SameMap reports whether two maps are one.
+// SameMap reports whether a and b are the same map.
 func SameMap[V any](a, b map[string]V) bool {
 	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
 
-// Same reports whether two objects or maps are one and the same; it may say no wrongly.
+// Same reports whether a and b are the same object or map in memory. It may return false for the same value.
 func Same(a, b cty.Value) bool {
 	if !Direct {
 		return false

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// After any objects that a builder had to make before, the next is what cty makes.
+// TestObjectBuilder checks that a builder returns the same object as cty, regardless of the objects that it made before.
 func TestObjectBuilder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var one ctyvalue.ObjectBuilder
@@ -44,7 +44,7 @@ func TestObjectBuilder(t *testing.T) {
 	})
 }
 
-// Objects that come one after the other have one type, also where others come in between.
+// TestObjectBuilderShares checks that equal objects share a type, even if other objects are made between them.
 func TestObjectBuilderShares(t *testing.T) {
 	var one ctyvalue.ObjectBuilder
 	var many ctyvalue.ObjectBuilders
@@ -77,12 +77,12 @@ func TestObjectBuilderAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// object is one of a type of its own that equals the others'.
+// object returns an object with a new type. The types of all results are equal.
 func object(i int) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{"a": cty.NumberIntVal(int64(i)), "b": cty.StringVal("x")})
 }
 
-// types counts the object types that are not one and the same.
+// types counts the object types that are not identical in memory.
 func types(vals []cty.Value) int {
 	seen := map[uintptr]bool{}
 	for _, v := range vals {

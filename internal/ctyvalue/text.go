@@ -2,6 +2,7 @@ package ctyvalue
 
 import (
 	"strconv"
+	"unsafe"
 
 	"github.com/zclconf/go-cty/cty"
 )
@@ -24,3 +25,6 @@ func Text(v cty.Value) (string, bool) {
 	}
 	return "", false
 }
+
+// TextOf returns bytes as a string without a copy. The bytes must not change while the string is in use.
+func TextOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -1,13 +1,12 @@
-// Package diag says what is wrong, where, and what to do about it.
+// Package diag represents the messages to the user: what is wrong, where it is, and how to correct it.
 //
-// A Diagnostic is data: it names a place in the configuration (Subject), the object it is about
-// (Address), and the values that played a part. It is never printed here; package view renders it.
-// Go errors are for what a programmer handles; a Bag is for what a user must read. The bag is
-// handed in, and functions return (T, bool): false means that an error is in the bag and the T is
-// not to be used.
+// A Diagnostic is data: it names a place in the configuration (Subject), an object (Address) and the relevant values.
+// Package view renders it. Go errors are for conditions that code handles; a Bag is for messages that the user must
+// read. A function receives the bag and returns (T, bool): false means that the bag contains an error and the T must
+// not be used.
 //
-// A Bag may be used from many goroutines. It drops repeats (one mistake, one message: invariant
-// I16) and lists its contents in a stable order.
+// A Bag is safe for concurrent use. It drops repeated messages (one mistake, one message: invariant I16) and lists its
+// contents in a stable order.
 package diag
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Severity tells errors from warnings.
+// Severity is error or warning.
 type Severity uint8
 
 // The severities.
@@ -44,30 +43,30 @@ func (s Severity) String() string {
 // Diagnostic is one message to the user.
 type Diagnostic struct {
 	Severity Severity
-	Code     string // stable, for `lethe explain`; by its title, see Coded
-	Foreign  bool   // said by a provider: it has no code of ours
-	Aside    bool   // said inside a check, where errors are warnings; see Lenient
-	Eased    bool   // an error about a check block, which is a warning but in tests; see Blame
+	Code     string // stable, for `lethe explain`; derived from the title, see Coded
+	Foreign  bool   // written by a provider, so that it has no code
+	Aside    bool   // reported inside a check block, where errors are warnings; see Lenient
+	Eased    bool   // an error about a check block, which is a warning except in tests; see Blame
 	Summary  string // a title without a full stop
 	Detail   string // sentences; why, and what to do
-	Address  string // the object it is about, as users write it; may be empty
-	Unmet    string // what has the condition that the user wrote and that does not hold: var.x, TYPE.NAME[0]; else empty
+	Address  string // the address of the object, as users write it; may be empty
+	Unmet    string // the address of the declaration whose condition is false: var.x, TYPE.NAME[0]; may be empty
 
-	Subject *Range // what is underlined
-	Context *Range // what is shown around it; nil: the subject's lines
+	Subject *Range // the underlined source
+	Context *Range // the source shown around it; nil: the subject's lines
 
-	Path    cty.Path  // the attribute inside the object at Address, where Subject is not known yet
+	Path    cty.Path  // the attribute of the object at Address, if Subject is not known yet
 	Values  []Value   // values in scope, for expressions
-	Call    *Call     // of a function that complained
-	Related []Related // other places that matter
+	Call    *Call     // the call of the function that failed
+	Related []Related // other relevant places
 
-	Others int // how many say the same of the same place with other Values: other instances
+	Others int // number of repeats with other Values, from other instances
 }
 
 // Value is one line of the list of values under a snippet: `var.x` `is "a"`.
 type Value struct{ Traversal, Statement string }
 
-// Call is the call of a function, by what it takes and gives.
+// Call is the signature of a called function.
 type Call struct {
 	Function string
 	Params   []Param
@@ -82,7 +81,7 @@ type Param struct {
 	Nullable bool
 }
 
-// String is the call as users see it: upper(str).
+// String returns the call as users see it: upper(str).
 func (c *Call) String() string {
 	var params []string
 	for _, p := range c.Params {
@@ -94,23 +93,23 @@ func (c *Call) String() string {
 	return c.Function + "(" + strings.Join(params, ", ") + ")"
 }
 
-// Related points at another place: "declared here".
+// Related points at another place, with a note such as "declared here".
 type Related struct {
 	Note  string
 	Range Range
 }
 
-// Errorf makes an error without a place.
+// Errorf returns an error without a place.
 func Errorf(summary, format string, a ...any) Diagnostic {
 	return Diagnostic{Severity: Error, Summary: summary, Detail: fmt.Sprintf(format, a...)}
 }
 
-// Warningf makes a warning without a place.
+// Warningf returns a warning without a place.
 func Warningf(summary, format string, a ...any) Diagnostic {
 	return Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, a...)}
 }
 
-// At is d with its subject set.
+// At returns d with its subject set, or d unchanged if r is the zero value.
 func (d Diagnostic) At(r Range) Diagnostic {
 	if r != (Range{}) {
 		d.Subject = &r
@@ -118,26 +117,26 @@ func (d Diagnostic) At(r Range) Diagnostic {
 	return d
 }
 
-// About is d with its address set.
+// About returns d with its address set.
 func (d Diagnostic) About(addr fmt.Stringer) Diagnostic {
 	d.Address = addr.String()
 	return d
 }
 
-// In is d about an attribute of the object at its address.
+// In returns d with the path of an attribute of the object at its address.
 func (d Diagnostic) In(p cty.Path) Diagnostic {
 	d.Path = p
 	return d
 }
 
-// See adds a related place.
+// See returns d with another related place.
 func (d Diagnostic) See(note string, r Range) Diagnostic {
 	d.Related = append(slices.Clip(d.Related), Related{note, r})
 	return d
 }
 
-// Coded is d with the code that its title has (package code); what a provider says has none. Who
-// shows diagnostics calls it, so that rooms write plain titles.
+// Coded returns d with the code of its title (package code). A provider's message has no code. The code that shows
+// diagnostics calls Coded, so that other packages write titles only.
 func (d Diagnostic) Coded() Diagnostic {
 	if d.Code == "" && !d.Foreign {
 		d.Code = code.Of(d.Summary)
@@ -145,7 +144,7 @@ func (d Diagnostic) Coded() Diagnostic {
 	return d
 }
 
-// Error is the message in one line, for logs and tests.
+// Error returns the message in one line, for logs and tests.
 func (d Diagnostic) Error() string {
 	var b strings.Builder
 	if d.Subject != nil {
@@ -161,10 +160,10 @@ func (d Diagnostic) Error() string {
 	return b.String()
 }
 
-// key is what makes two diagnostics the same message.
+// key identifies a message: diagnostics with the same key are repeats.
 func (d Diagnostic) key() string { return d.Severity.String() + "\x00" + d.text() }
 
-// text is the key without the severity.
+// text returns the key without the severity.
 func (d Diagnostic) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\x00%s\x00%s\x00", d.Summary, d.Detail, d.Address)
@@ -184,13 +183,13 @@ type Bag struct {
 	eased  bool
 }
 
-// message is where in the list a message is, and which values it was given with.
+// message is the index of a message in the list, and the values with which it was added.
 type message struct {
 	at     int
 	values map[string]bool
 }
 
-// Add puts diagnostics into the bag.
+// Add adds diagnostics. It drops repeats, and errors about places of Enough.
 func (b *Bag) Add(ds ...Diagnostic) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -214,21 +213,21 @@ func (b *Bag) Add(ds ...Diagnostic) {
 	}
 }
 
-// Enough says that mistakes at these places were reported, and that what else seems to be wrong there
-// may follow from them: errors about them that are added from now on are dropped.
+// Enough records places whose mistakes were reported. Later errors about these places may follow from the same
+// mistakes, so Add drops them.
 func (b *Bag) Enough(at ...Range) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.enough.Add(at...)
 }
 
-// follows reports whether an error is about a place of which enough was said.
+// follows reports whether d is an error about a place of Enough.
 func (b *Bag) follows(d Diagnostic) bool {
 	return d.Severity == Error && d.Subject != nil && b.enough.Has(*d.Subject)
 }
 
-// again counts a repeat that has other values. Of all of them the first by its values is kept, so
-// that what is shown does not depend on which came first.
+// again counts a repeat with other values. It keeps the diagnostic whose values sort first, so that the message does
+// not depend on the order of the calls.
 func (b *Bag) again(m *message, d Diagnostic) {
 	kept := &b.list[m.at]
 	have, values := valuesKey(kept.Values), valuesKey(d.Values)
@@ -254,8 +253,7 @@ func valuesKey(vs []Value) string {
 	return b.String()
 }
 
-// HCL puts the HCL library's diagnostics into the bag, without values in scope, and reports
-// whether none of them is an error.
+// HCL adds diagnostics of the HCL library, without values in scope. It returns false if one of them is an error.
 func (b *Bag) HCL(ds hcl.Diagnostics) bool {
 	for _, d := range ds {
 		b.Add(FromHCL(d))
@@ -263,7 +261,7 @@ func (b *Bag) HCL(ds hcl.Diagnostics) bool {
 	return !ds.HasErrors()
 }
 
-// FromHCL turns a diagnostic of the HCL library into ours.
+// FromHCL converts a diagnostic of the HCL library.
 func FromHCL(d *hcl.Diagnostic) Diagnostic {
 	out := Diagnostic{Severity: Error, Summary: d.Summary, Detail: d.Detail, Subject: d.Subject, Context: d.Context}
 	if d.Severity == hcl.DiagWarning {
@@ -272,22 +270,22 @@ func FromHCL(d *hcl.Diagnostic) Diagnostic {
 	return out
 }
 
-// HasErrors reports whether an error is in the bag.
+// HasErrors reports whether the bag contains an error.
 func (b *Bag) HasErrors() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.errors > 0
 }
 
-// Len is the number of diagnostics in the bag.
+// Len returns the number of diagnostics in the bag.
 func (b *Bag) Len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.list)
 }
 
-// Lenient calls f with a bag of its own, whose contents come into this one as warnings, aside from the
-// others. It gives them as they were.
+// Lenient calls f with a new bag, and adds its contents to b as warnings marked Aside. It returns them with their
+// original severities.
 func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
 	own := Bag{eased: true}
 	f(&own)
@@ -302,8 +300,8 @@ func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
 // Eased reports whether the errors of the bag become warnings.
 func (b *Bag) Eased() bool { return b.eased }
 
-// Blame says of the errors that they are about a check block, and that it does not hold because of them; it is "" where that is
-// not so, or was said.
+// Blame marks the errors of the bag as errors about a check block that fails because of them. It sets Unmet to the
+// argument if it is empty.
 func (b *Bag) Blame(unmet string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -317,15 +315,15 @@ func (b *Bag) Blame(unmet string) {
 	}
 }
 
-// Retract takes out what came in by Lenient: it is about to be found out anew.
+// Retract removes the diagnostics that Lenient added, before the same checks run again.
 func (b *Bag) Retract() { b.drop(func(d Diagnostic) bool { return d.Aside }) }
 
-// Instead adds an error in the place of those, added before, that follow from the same mistake.
+// Instead replaces the errors for which follows returns true, which result from the same mistake, with d.
 func (b *Bag) Instead(d Diagnostic, follows func(Diagnostic) bool) {
 	b.mu.Lock()
 	dropped := b.follows(d)
 	b.mu.Unlock()
-	if dropped { // then what was said of its place stands
+	if dropped { // the place has an error that explains d
 		return
 	}
 	b.drop(func(d Diagnostic) bool { return d.Severity == Error && d.Subject != nil && follows(d) })
@@ -354,8 +352,8 @@ func (b *Bag) drop(is func(Diagnostic) bool) {
 	})
 }
 
-// Take empties the bag into another.
-func (b *Bag) Take(from *Bag) {
+// Move moves the contents of another bag into b.
+func (b *Bag) Move(from *Bag) {
 	from.mu.Lock()
 	ds := from.list
 	from.list, from.seen, from.errors = nil, nil, 0
@@ -363,9 +361,9 @@ func (b *Bag) Take(from *Bag) {
 	b.Add(ds...)
 }
 
-// List gives the contents: by place in the source, then by address, those without either in the
-// order they came. A warning that has become an error, of the same title about the same place, is not among them, nor is
-// one from a check block that is an error elsewhere.
+// List returns the contents, sorted by place in the source, then by address. Diagnostics without either keep their
+// order. List omits a warning if the bag has an error with the same title about the same place, and a message of a
+// check block if the bag has the same message as an error.
 func (b *Bag) List() []Diagnostic {
 	b.mu.Lock()
 	out, errors := slices.Clone(b.list), b.errors
@@ -379,23 +377,23 @@ func (b *Bag) List() []Diagnostic {
 	return out
 }
 
-// withoutOutdated takes out the warnings that have become errors.
+// withoutOutdated removes the warnings that List omits.
 func withoutOutdated(list []Diagnostic) []Diagnostic {
 	type about struct {
 		title string
 		at    Range
 	}
-	wrong, said := map[about]bool{}, map[string]bool{}
+	wrong, seen := map[about]bool{}, map[string]bool{}
 	for _, d := range list {
 		if d.Severity == Error {
-			said[d.text()] = true
+			seen[d.text()] = true
 		}
 		if d.Severity == Error && d.Subject != nil {
 			wrong[about{d.Summary, *d.Subject}] = true
 		}
 	}
 	return slices.DeleteFunc(list, func(d Diagnostic) bool {
-		return d.Severity == Warning && (d.Subject != nil && wrong[about{d.Summary, *d.Subject}] || d.Aside && said[d.text()])
+		return d.Severity == Warning && (d.Subject != nil && wrong[about{d.Summary, *d.Subject}] || d.Aside && seen[d.text()])
 	})
 }
 
@@ -411,26 +409,26 @@ func comparePlaces(a, b *Range) int {
 	return CompareRanges(*a, *b)
 }
 
-// Clear empties the bag: its contents have been shown.
+// Clear empties the bag, after its contents were shown.
 func (b *Bag) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.list, b.seen, b.errors, b.enough = nil, nil, 0, Places{}
 }
 
-// A Bug is a panic of ours that did not end the process: an error like others for whom it concerns,
-// so that what is open is closed.
+// A Bug is a panic in Lethe's code that was caught. It is returned like any other error, so that the caller closes its
+// resources.
 type Bug struct {
-	What  string // what the runtime says; "" for anything else, which might hold a secret
+	What  string // the message of a runtime error; "" for another panic, which may contain a secret
 	Stack []byte
 }
 
 func (b *Bug) Error() string {
-	return fmt.Sprintf("Lethe crashed while dealing with what a provider sent%s. This is a bug in Lethe, please report it with what follows.\n\n%s", b.What, b.Stack)
+	return fmt.Sprintf("Lethe crashed while it processed an answer of a provider%s. This is a bug in Lethe: please report it with this trace.\n\n%s", b.What, b.Stack)
 }
 
-// Caught is deferred where a goroutine begins whose panic would not be caught otherwise. It makes a Bug
-// of it.
+// Caught converts a panic into a Bug. A function that begins a goroutine defers it if the panic would not be caught
+// otherwise.
 func Caught(err *error) {
 	v := recover()
 	if v == nil {

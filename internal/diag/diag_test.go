@@ -23,8 +23,7 @@ func TestBagDropsRepeats(t *testing.T) {
 	}
 }
 
-// TestBagCountsOtherValues: what is kept and counted does not depend on the order in which the
-// instances say it.
+// TestBagCountsOtherValues checks that the kept message and the count do not depend on the order of the instances.
 func TestBagCountsOtherValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 20).Draw(t, "n")
@@ -40,7 +39,7 @@ func TestBagCountsOtherValues(t *testing.T) {
 			}
 		}
 		single := b.Len() + other.Len()
-		b.Take(&other)
+		b.Move(&other)
 		list := b.List()
 		if len(list) != 1 || single == 0 {
 			t.Fatalf("%v", list)
@@ -100,7 +99,8 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-// What came in leniently can be taken out again; what stays is still known, and what went may come again.
+// TestRetract checks that Retract removes the diagnostics of Lenient, that the others are still known, and that the
+// removed diagnostics can be added again.
 func TestRetract(t *testing.T) {
 	var b diag.Bag
 	say := func(bag *diag.Bag) { bag.Add(diag.Errorf("said in a check", "")) }
@@ -118,7 +118,7 @@ func TestRetract(t *testing.T) {
 	}
 }
 
-// A warning that comes back as an error is said once.
+// TestWarningBecomesError checks that a warning is listed once if it is added again as an error.
 func TestWarningBecomesError(t *testing.T) {
 	var b diag.Bag
 	b.Add(diag.Warningf("first", "").At(at("f", 1)), diag.Warningf("second", "").At(at("f", 2)), diag.Warningf("first", ""))

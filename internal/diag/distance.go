@@ -7,18 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// How far a guess goes: a word of three characters or more may be taken for another one if one slip
-// leads there, one of seven if two do, one of eleven if three do, and none for more. Names are compared
-// word by word, so that those that share their first words are not alike for that alone: instance_type
-// was not meant by instance_name.
+// A name is suggested for another name if it differs in few slips. A word of at least three characters may contain one slip, a
+// word of at least seven two, and a word of at least eleven three. Names are compared word by word, so that names with the same
+// first words are not similar for this reason only: instance_name is not suggested for instance_type.
 //
-// The distance that libraries offer counts two characters that changed places, the most frequent of slips,
-// as two.
+// The distance in libraries counts two swapped characters, the most frequent slip, as two slips.
 
 const mostSlips = 3
 
-// slips counts what leads from one name to another: characters that are missing, too many, wrong or
-// swapped with their neighbour. Like is false where that is too much for one to be meant by the other.
+// slips counts the slips between two names: characters that are missing, superfluous, wrong or swapped with their neighbour.
+// It returns false if the names are too different.
 func slips(a, b string) (n int, like bool) {
 	if strings.EqualFold(a, b) {
 		return 1, true
@@ -27,7 +25,7 @@ func slips(a, b string) (n int, like bool) {
 	if len(as) == 0 {
 		return 0, false
 	}
-	if len(as) != len(bs) { // for a separator that is missing, or too many
+	if len(as) != len(bs) { // a separator is missing or superfluous
 		n, like = wordSlips(strings.Join(as, ""), strings.Join(bs, ""))
 		return n + 1, like && n < mostSlips
 	}
@@ -40,7 +38,7 @@ func slips(a, b string) (n int, like bool) {
 	return n + 1, true // the separators may differ too
 }
 
-// words are the parts of a name.
+// words returns the words of a name.
 func words(name string) []string {
 	return strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_-.:/ ", r) })
 }
@@ -58,8 +56,8 @@ func wordSlips(a, b string) (n int, like bool) {
 	return n, n <= most
 }
 
-// distance is that of Levenshtein, with two characters that are swapped as one slip: each row of the
-// table tells how far the beginnings of b are from one beginning of a.
+// distance returns the Levenshtein distance, but counts two swapped characters as one slip. Each row of the table holds the
+// distances between one prefix of a and all prefixes of b.
 func distance(a, b []rune) int {
 	var before []int
 	last := make([]int, len(b)+1)
@@ -84,8 +82,8 @@ func distance(a, b []rune) int {
 	return last[len(b)]
 }
 
-// Suggest gives the candidate nearest to what was written, or "" when none is near: the "did you
-// mean" of every kind of name. Of several the first one is given.
+// Suggest returns the candidate that is nearest to the given name, or "" if none is near. If several are equally near, it
+// returns the first.
 func Suggest(given string, candidates []string) string {
 	best, fewest := "", mostSlips+2
 	for _, c := range candidates {
@@ -96,19 +94,19 @@ func Suggest(given string, candidates []string) string {
 	return best
 }
 
-// DidYouMean is the end of a sentence about a name that is not there: ` Did you mean "x"?` with the nearest of the
-// candidates, or nothing. It sorts the candidates.
+// DidYouMean returns the end of a sentence about an unknown name: ` Did you mean "x"?` with the nearest candidate, or "". It
+// sorts the candidates.
 func DidYouMean(given string, candidates []string) string {
 	return Meant(SuggestAmong(given, candidates))
 }
 
-// SuggestAmong is Suggest for candidates in no order, which it sorts.
+// SuggestAmong sorts the candidates and returns the result of Suggest.
 func SuggestAmong(given string, candidates []string) string {
 	slices.Sort(candidates)
 	return Suggest(given, candidates)
 }
 
-// Some names what there is, the first five of many.
+// Some lists names, or the first five and the number of the others.
 func Some(names []string) string {
 	const most = 5
 	if n := len(names); n > most {
@@ -117,7 +115,7 @@ func Some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Meant is the end of a sentence that says which name was meant; empty without one.
+// Meant returns the end of a sentence that suggests a name, or "" if name is empty.
 func Meant(name string) string {
 	if name == "" {
 		return ""
@@ -125,7 +123,7 @@ func Meant(name string) string {
 	return fmt.Sprintf(" Did you mean %q?", name)
 }
 
-// Counted is a number with the words for one and for many: "1 change was", "2 changes were".
+// Counted returns a number with the words for one or for many: "1 change was", "2 changes were".
 func Counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -7,23 +7,23 @@ import (
 	"sync"
 )
 
-// word finds what a line of HCL is made of, in either syntax, and whatever is wrong with it.
+// word matches the tokens of a line of HCL in either syntax, and any other text.
 var word = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"?|[{}\[\]=:,]|[^\s"{}\[\]=:,]+`)
 })
 
-// Masked is a text in one of the two syntaxes of HCL that may have secrets in it, for Sources. What stays are names, and
-// the values of arguments with one of the harmless names: who misspells "token" does not write one of these. Stars are in
-// the place of all else. It goes by words and not by the syntax, because what is shown is what has mistakes in it.
+// Masked returns a text in one of the two syntaxes of HCL, which may contain secrets, in a form for Sources. It keeps
+// names, and the values of arguments with a harmless name, because no misspelt "token" equals a harmless name. It
+// replaces all other text with stars. It uses tokens and not the syntax, because the text contains mistakes.
 func Masked(src []byte, harmless []string) []byte {
 	const (
 		none   = iota // a name may begin
 		shown         // the value of a harmless argument
-		hidden        // that of another one
+		hidden        // the value of another argument
 	)
 	out := slices.Clone(src)
 	value, lists, heredoc := none, 0, false
-	var inside []bool // for each brace that is open: whether all in it is harmless
+	var inside []bool // for each open brace: whether all its contents are harmless
 	at := 0
 	for line := range bytes.Lines(src) {
 		words := word().FindAllIndex(line, -1)
@@ -38,7 +38,7 @@ func Masked(src []byte, harmless []string) []byte {
 			}
 			return false
 		}
-		if is(0, "=:") { // the name is in a line before
+		if is(0, "=:") { // the name is in a previous line
 			value = hidden
 		}
 		for i, w := range words {
@@ -83,7 +83,7 @@ func Masked(src []byte, harmless []string) []byte {
 	return out
 }
 
-// wordBefore is the name that the words before a brace give it.
+// wordBefore returns the name before a brace.
 func wordBefore(line []byte, words [][]int) string {
 	i := len(words) - 1
 	if c := line[words[i][0]]; (c == '=' || c == ':') && i > 0 {
@@ -92,7 +92,7 @@ func wordBefore(line []byte, words [][]int) string {
 	return string(bytes.Trim(line[words[i][0]:words[i][1]], `"`))
 }
 
-// Unquoted is a mistake in a text that is masked, without the words of the text that parsers quote.
+// Unquoted returns a diagnostic about a masked text without words that the parser quoted from the text.
 func Unquoted(d Diagnostic) Diagnostic {
 	if d.Summary == "Invalid JSON keyword" {
 		d.Detail = "A value in JSON is in double quotes, a number, true, false or null."

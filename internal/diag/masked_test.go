@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMasked: of a file that is shown nothing can be read that may be a secret, whatever is wrong with it; names, and what
-// is no secret, stay, each where it was.
+// TestMasked checks that a masked file shows no secret, whatever mistakes it contains, and that names and harmless values
+// keep their places.
 func TestMasked(t *testing.T) {
 	for text, want := range map[string]string{
 		`credentials "x.com" { token = "canary" tokn = "canary" }`:            `credentials "x.com" { token = ******** tokn = ******** }`,
@@ -36,7 +36,7 @@ func TestMasked(t *testing.T) {
 	}
 }
 
-// TestMaskedWithoutACharacter: whichever one is missing, no secret is shown.
+// TestMaskedWithoutACharacter checks that no secret is shown if any one character is missing.
 func TestMaskedWithoutACharacter(t *testing.T) {
 	for _, text := range []string{
 		"credentials \"x.com\" {\n  token = \"canary\"\n}\nhost \"y.com\" {\n  services = {\n    \"a.v1\" = \"u\"\n  }\n}\ncredentials \"z.com\" { token = \"canary\" }\n",

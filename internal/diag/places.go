@@ -9,24 +9,24 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Range is a stretch of a source file; Pos a point in it.
+// Range is a part of a source file. Pos is a position in it.
 type (
 	Range = hcl.Range
 	Pos   = hcl.Pos
 )
 
-// CompareRanges orders ranges by file, then by where they begin.
+// CompareRanges orders ranges by file, then by their beginning.
 func CompareRanges(a, b Range) int {
 	return cmp.Or(strings.Compare(a.Filename, b.Filename), cmp.Compare(a.Start.Byte, b.Start.Byte))
 }
 
-// Places is a set of ranges of source files. It is added to first, and asked then: questions take time
-// that grows with the logarithm of its size.
+// Places is a set of ranges of source files. All ranges should be added before the first query. The time of a query grows with
+// the logarithm of the size.
 type Places struct {
 	files map[string]*fileRanges
 }
 
-// fileRanges are those of one file. Once sorted, each reaches at least to the end of those before it.
+// fileRanges are the ranges of one file. After sorting, each range ends at or after the ends of the ranges before it.
 type fileRanges struct {
 	list   []Range
 	sorted bool
@@ -47,7 +47,7 @@ func (p *Places) Add(at ...Range) {
 	}
 }
 
-// List gives all ranges.
+// List returns all ranges.
 func (p *Places) List() []Range {
 	var out []Range
 	for _, f := range p.files {
@@ -56,7 +56,7 @@ func (p *Places) List() []Range {
 	return out
 }
 
-// Has reports whether a range begins inside one of the set.
+// Has reports whether r begins inside a range of the set.
 func (p *Places) Has(r Range) bool {
 	f := p.files[r.Filename]
 	if f == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Places agree with a look at each range, in any order and however they overlap.
+// TestPlaces compares Places with a linear search, in any order and with overlapping ranges.
 func TestPlaces(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -37,7 +37,7 @@ func rangeOf(file string, start, end int) Range {
 	return Range{Filename: file, Start: hcl.Pos{Byte: start}, End: hcl.Pos{Byte: end}}
 }
 
-// What is said of a place of which enough was said is dropped if it is an error.
+// TestEnough checks that errors about a place of Enough are dropped.
 func TestEnough(t *testing.T) {
 	var b Bag
 	inside, outside := rangeOf("a.tf", 5, 6), rangeOf("a.tf", 20, 21)

@@ -2,9 +2,9 @@ package diag
 
 import "slices"
 
-// Shared is what was reported about something that several parts of a run use, such as the session of a provider. Each
-// part that uses the thing gets all of it in its own bag, where repeats are dropped. So a failure is an error for all that
-// need the thing, even if a check block, whose errors are warnings, was the first to use it.
+// Shared are the diagnostics about a thing that several parts of a run use, such as the session of a provider. Each part that
+// uses the thing adds all of them to its bag, which drops repeats. So a failure is an error for each part that needs the
+// thing, even if a check block, whose errors are warnings, used it first.
 type Shared []Diagnostic
 
 // Replay adds the diagnostics to the bag of a part that uses the thing.
@@ -14,12 +14,12 @@ func (s *Shared) Replay(bag *Bag) {
 	}
 }
 
-// Has reports whether a message is among them.
+// Has reports whether s contains a message.
 func (s Shared) Has(d Diagnostic) bool {
 	return slices.ContainsFunc(s, func(x Diagnostic) bool { return x.text() == d.text() })
 }
 
-// Reported reports whether a message is in the bag, as an error or as a warning.
+// Reported reports whether the bag contains a message, as an error or as a warning.
 func (b *Bag) Reported(d Diagnostic) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -31,7 +31,7 @@ func (b *Bag) Reported(d Diagnostic) bool {
 	return false
 }
 
-// HasAsides reports whether something inside a check block was reported.
+// HasAsides reports whether the bag contains a message of a check block.
 func (b *Bag) HasAsides() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

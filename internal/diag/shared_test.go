@@ -2,7 +2,8 @@ package diag
 
 import "testing"
 
-// What several parts use is an error if one of them is not a check block, in whatever order they come, and a warning else.
+// TestSharedFailure checks that a shared failure is an error if one user is not a check block, in any order, and else a
+// warning.
 func TestSharedFailure(t *testing.T) {
 	shared := Shared{Errorf("Refused", "why")}
 	check := func(b *Bag) {

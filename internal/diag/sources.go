@@ -12,15 +12,14 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Sources are the texts that snippets are cut from, by file name as ranges spell it. It may be
-// used from many goroutines.
+// Sources holds the texts for snippets, by file name as in ranges. It is safe for concurrent use.
 type Sources struct {
 	mu     sync.RWMutex
 	files  map[string][]byte
-	blocks map[string][]topBlock // of files that were asked about
+	blocks map[string][]topBlock // of files with a snippet
 }
 
-// Set remembers a file's text.
+// Set stores the text of a file.
 func (s *Sources) Set(name string, text []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,7 +30,7 @@ func (s *Sources) Set(name string, text []byte) {
 	delete(s.blocks, name)
 }
 
-// Get gives a file's text, nil if it is not known.
+// Get returns the text of a file, or nil if it is unknown.
 func (s *Sources) Get(name string) []byte {
 	if s == nil {
 		return nil
@@ -41,7 +40,7 @@ func (s *Sources) Get(name string) []byte {
 	return s.files[name]
 }
 
-// Adopt takes over what another set of sources knows.
+// Adopt adds the texts of other sources.
 func (s *Sources) Adopt(from *Sources) {
 	from.mu.RLock()
 	defer from.mu.RUnlock()
@@ -50,16 +49,16 @@ func (s *Sources) Adopt(from *Sources) {
 	}
 }
 
-// Snippet is a piece of source with a part of it marked.
+// Snippet is a part of a source with a mark in it.
 type Snippet struct {
-	Context    string // the block it is in, "" if in none
+	Context    string // the block around it, or ""
 	Code       string // whole lines, without the last line break
 	Line       int    // of the first line, from 1
 	Start, End int    // of the mark, in bytes of the code
 }
 
-// Snippet finds the source of a diagnostic about a range, with the lines around it that help to understand it where
-// context is not nil; false if it is not known.
+// Snippet returns the source lines of the range subject, and of the range context if it is not nil. It returns false if the
+// source is unknown.
 func (s *Sources) Snippet(subject Range, context *Range) (Snippet, bool) {
 	src := s.Get(subject.Filename)
 	if src == nil || subject.Start.Byte > len(src) || subject.Start.Byte < 0 {
@@ -77,7 +76,7 @@ func (s *Sources) Snippet(subject Range, context *Range) (Snippet, bool) {
 	out.Code = string(src[from:to])
 	out.Line = subject.Start.Line - bytes.Count(src[from:begin], []byte("\n"))
 	out.Start, out.End = begin-from, min(end, to)-from
-	if out.End == out.Start { // something that is missing: mark one character
+	if out.End == out.Start { // the message is about missing text: mark one character
 		out.End = min(out.Start+1, len(out.Code))
 	}
 	out.Code = strings.TrimSuffix(out.Code, "\r")
@@ -86,14 +85,14 @@ func (s *Sources) Snippet(subject Range, context *Range) (Snippet, bool) {
 	return out, true
 }
 
-// A snippet of very long lines is cut down to what stands near the mark: a thousand messages about one
-// line of a megabyte must not become a gigabyte.
+// A snippet of very long lines is cut to the text near the mark. Otherwise a thousand messages about one line of a megabyte
+// would take a gigabyte.
 const (
 	snippetMost = 20_000 // bytes
-	snippetNear = 2_000  // of these, before and behind the mark
+	snippetNear = 2_000  // bytes kept before and after the mark
 )
 
-// window cuts from and to down where they are too far apart.
+// window reduces the range from:to if it is too large.
 func window(src []byte, from, to, begin, end int) (int, int) {
 	if to-from <= snippetMost {
 		return from, to
@@ -118,7 +117,8 @@ func lineEnd(src []byte, at int) int {
 	return len(src)
 }
 
-// context is the header of the outermost block around a byte, "" outside of blocks; in JSON syntax the way to it.
+// context returns the header of the outermost block around a byte, and "" outside of blocks. In JSON syntax it returns
+// the path.
 func (s *Sources) context(name string, src []byte, at int) string {
 	switch {
 	case isConfigJSON(name):
@@ -143,21 +143,20 @@ func (s *Sources) context(name string, src []byte, at int) string {
 	return ""
 }
 
-// topBlock is a block at the top of a source file: its header, such as `resource "a" "b"`, and where
-// it begins and ends, in bytes.
+// topBlock is a block at the top level of a file: its header, such as `resource "a" "b"`, and its range in bytes.
 type topBlock struct {
 	header     string
 	start, end int
 }
 
-// topBlocks finds the blocks of a file in native syntax, in order, without understanding what is in
-// them. Where a file is not well-formed, it finds what it can; in one of many megabytes, nothing: its tokens
-// would take a hundred times as much.
+// topBlocks returns the top-level blocks of a file in native syntax, in order, without parsing their contents. In a malformed
+// file it finds as many as it can. In a file of more than 8 MiB it finds none, because the tokens would take a hundred times as
+// much memory.
 func topBlocks(src []byte) []topBlock {
 	if len(src) > 8<<20 {
 		return nil
 	}
-	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // what is wrong was reported by the parser
+	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // the parser has reported mistakes
 	var out []topBlock
 	for len(tokens) > 0 {
 		start := tokens[0].Range.Start.Byte
@@ -185,8 +184,8 @@ func topBlocks(src []byte) []topBlock {
 	return out
 }
 
-// blockHeader reads a block's type and labels up to its brace, and gives what follows that; "" if no
-// block begins here.
+// blockHeader reads the type and labels of a block up to its brace, and returns them with the remaining tokens. It
+// returns "" if no block begins here.
 func blockHeader(src []byte, tokens hclsyntax.Tokens) (string, hclsyntax.Tokens) {
 	var parts []string
 	for i := 0; i < len(tokens); i++ {
@@ -212,7 +211,7 @@ func blockHeader(src []byte, tokens hclsyntax.Tokens) (string, hclsyntax.Tokens)
 	return "", nil
 }
 
-// afterLine is what follows the next end of a line.
+// afterLine returns the tokens after the next end of a line.
 func afterLine(tokens hclsyntax.Tokens) hclsyntax.Tokens {
 	for i, t := range tokens {
 		if t.Type == hclsyntax.TokenNewline || t.Type == hclsyntax.TokenComment {

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// mostJSON is how large a file in JSON syntax may be for places in it to be named: each is looked for from the beginning.
+// mostJSON is the size of the largest file in JSON syntax whose paths are determined. Each search begins at the start of the
+// file.
 const mostJSON = 1 << 20
 
-// isConfigJSON reports whether a file is configuration in JSON syntax. In files of values, names may be part of a value.
+// isConfigJSON reports whether a file is configuration in JSON syntax. In other JSON files, names may be part of a value.
 func isConfigJSON(name string) bool {
 	for _, suffix := range []string{".tf.json", ".tofu.json", ".tftest.json", ".tofutest.json"} {
 		if strings.HasSuffix(name, suffix) {
@@ -20,8 +21,8 @@ func isConfigJSON(name string) bool {
 	return false
 }
 
-// jsonContext is the way to the innermost object or list around a byte, such as resource.a.b.lifecycle[0]; "" for what
-// is at the top. Text that is no JSON it reads as far as it is.
+// jsonContext returns the path of the innermost object or list around a byte, such as resource.a.b.lifecycle[0], and "" at the
+// top level. It reads malformed JSON up to the mistake.
 func jsonContext(src []byte, at int) string {
 	if len(src) > mostJSON {
 		return ""
@@ -29,10 +30,10 @@ func jsonContext(src []byte, at int) string {
 	type level struct {
 		step string // from the level above
 		list bool
-		key  string // of an object: the last that was read
-		n    int    // how many keys and values of an object were read, or elements of a list
+		key  string // of an object: the last key
+		n    int    // number of keys and values of an object, or of elements of a list, read so far
 	}
-	levels := []level{{list: true}} // what is around the file
+	levels := []level{{list: true}} // represents the file
 	in := json.NewDecoder(bytes.NewReader(src))
 	in.UseNumber()
 	for {

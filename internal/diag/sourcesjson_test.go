@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The place in a file in JSON syntax is named by the objects and lists around it, as Terraform names it.
+// TestJSONContext checks that a place in a JSON file is named by the objects and lists around it, as in Terraform.
 func TestJSONContext(t *testing.T) {
 	const src = `{"resource": {"a": {"b\"}": {"x": 1, "lifecycle": [{"y": "{["}, {"z": [2]}]}}}, "top": "t", "last": {"of": {"all": 1}}}`
 	for mark, want := range map[string]string{
@@ -39,7 +39,7 @@ func TestJSONContext(t *testing.T) {
 	if got, _ := s.Snippet(at, nil); got.Context != `resource.a.b"}` {
 		t.Errorf("%+v", got)
 	}
-	at.Filename = "a.tfvars.json" // there it may be a part of a value that is not to be shown
+	at.Filename = "a.tfvars.json" // in such a file, a key may be part of a secret value
 	if got, _ := s.Snippet(at, nil); got.Context != "" {
 		t.Errorf("%+v", got)
 	}

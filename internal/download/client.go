@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// Client makes the requests. It is safe for concurrent use.
+// Client makes requests. It is safe for concurrent use.
 type Client struct {
-	// Transport makes the connections. nil: with the environment's proxy and certificates, one connection for all small
-	// answers of a host that speaks HTTP 2, and one for each file.
+	// Transport makes the connections. nil means the proxy and certificates of the environment. Then small answers of a
+	// host share one HTTP/2 connection, and each file has a separate connection.
 	Transport http.RoundTripper
 	Header    http.Header // sent with every request
-	// Authorize adds credentials to a request, for the host that the request goes to. nil: there are none.
+	// Authorize adds credentials to a request, for the host of the request. nil means no credentials.
 	Authorize func(ctx context.Context, r *http.Request) error
-	Offline   bool          // nothing is asked for: every request is an error
+	Offline   bool          // every request fails
 	Retries   int           // after the first attempt
-	Timeout   time.Duration // of a small answer as a whole; 0: 10 seconds
-	Stall     time.Duration // of a file without progress; 0: a minute
+	Timeout   time.Duration // for a whole small answer; 0 means 10 seconds
+	Stall     time.Duration // for a file without progress; 0 means a minute
 
-	// pause waits between two attempts; tests do not.
+	// pause waits between two attempts. Tests replace it.
 	pause func(ctx context.Context, d time.Duration) error
 }
 
@@ -38,8 +38,8 @@ const (
 	maxPause     = 30 * time.Second
 )
 
-// What makes the connections of clients that do not say so. Servers and networks often limit each connection: files do
-// not share one, as they would with HTTP 2.
+// These transports are used by clients without a Transport. Servers and networks often limit the speed of each
+// connection, so files do not share a connection, as they would with HTTP/2.
 var (
 	small = sync.OnceValue(func() http.RoundTripper { return connections(true) })
 	large = sync.OnceValue(func() http.RoundTripper { return connections(false) })
@@ -61,15 +61,16 @@ func connections(shared bool) http.RoundTripper {
 	return t
 }
 
-// forFiles makes the connections for files.
+// forFiles returns the transport for files.
 func (c *Client) forFiles() http.RoundTripper { return cmp.Or(c.Transport, ForFiles()) }
 
-// ForFiles makes connections with the environment's proxy and certificates, one for each file.
+// ForFiles returns a transport with the proxy and certificates of the environment, and a separate connection for each
+// file.
 func ForFiles() http.RoundTripper { return large() }
 
-// StatusError is an answer that is no success.
+// StatusError is an answer with a status code of failure.
 type StatusError struct {
-	URL   string // as Show shows it
+	URL   string // formatted by Show
 	Code  int
 	Shown bool // credentials were sent
 
@@ -79,7 +80,7 @@ type StatusError struct {
 func (e *StatusError) Error() string {
 	text := fmt.Sprintf("%s answered %d %s", e.URL, e.Code, http.StatusText(e.Code))
 	if e.Withheld && (e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden) {
-		text += ". The user name and password in the address were not sent, because over http others can read them: use https"
+		text += ". The user name and password in the address were not sent, because http does not protect them. Use https"
 	}
 	return text
 }
@@ -90,19 +91,19 @@ func IsStatus(err error, code int) bool {
 	return errors.As(err, &s) && s.Code == code
 }
 
-// Show is an address as messages show it: without what may be secret in it.
+// Show formats an address for messages, without the parts that may be secret.
 func Show(u *url.URL) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// Answer is what a server said to a small request.
+// Answer is the answer to a small request.
 type Answer struct {
 	Body   []byte
 	Header http.Header
-	URL    *url.URL // where the answer came from, after redirects
+	URL    *url.URL // the source of the answer, after redirects
 }
 
-// Get makes a request for an answer of at most limit bytes.
+// Get requests an answer of at most limit bytes.
 func (c *Client) Get(ctx context.Context, u *url.URL, limit int64) (*Answer, error) {
 	timeout := c.Timeout
 	if timeout == 0 {
@@ -120,7 +121,7 @@ func (c *Client) Get(ctx context.Context, u *url.URL, limit int64) (*Answer, err
 		body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 		switch {
 		case err != nil:
-			return &cut{broken(ctx, u, err)}
+			return &transient{broken(ctx, u, err)}
 		case int64(len(body)) > limit:
 			return fmt.Errorf("%s answered with more than %d bytes", Show(u), limit)
 		}
@@ -130,7 +131,7 @@ func (c *Client) Get(ctx context.Context, u *url.URL, limit int64) (*Answer, err
 	return out, err
 }
 
-// request makes one request and follows redirects. The answer is a success.
+// request makes one request and follows redirects. It returns an error unless the answer is a success.
 func (c *Client) request(ctx context.Context, through http.RoundTripper, u *url.URL, header http.Header) (*http.Response, error) {
 	if c.Offline {
 		return nil, fmt.Errorf("%s was not requested, because of -offline or a vendor directory", Show(u))
@@ -152,7 +153,7 @@ func (c *Client) request(ctx context.Context, through http.RoundTripper, u *url.
 		}
 		resp, err := through.RoundTrip(r)
 		if err != nil {
-			return nil, &cut{broken(ctx, u, err)}
+			return nil, &transient{broken(ctx, u, err)}
 		}
 		resp.Request = r
 		next, err := judge(resp)
@@ -168,19 +169,25 @@ func (c *Client) request(ctx context.Context, through http.RoundTripper, u *url.
 	return nil, fmt.Errorf("%s redirects more than %d times", Show(u), maxRedirects)
 }
 
-// judge gives the place that an answer redirects to, or what is wrong with one that is no success.
+// judge returns the target of a redirect, or an error for an answer that is not a success. It returns nil and nil for a
+// success.
 func judge(resp *http.Response) (next *url.URL, err error) {
 	u := resp.Request.URL
 	switch code := resp.StatusCode; code {
-	case http.StatusOK, http.StatusNoContent, http.StatusPartialContent:
+	case http.StatusOK, http.StatusNoContent:
 		return nil, nil
+	case http.StatusPartialContent:
+		if resp.Request.Header.Get("Range") != "" {
+			return nil, nil
+		}
+		return nil, &StatusError{URL: Show(u), Code: code} // a part without a request for one
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		next, err := u.Parse(resp.Header.Get("Location"))
 		switch {
 		case err != nil || resp.Header.Get("Location") == "":
 			return nil, fmt.Errorf("%s redirects to an address that cannot be read", Show(u))
 		case next.Scheme != "https" && next.Scheme != u.Scheme:
-			return nil, fmt.Errorf("%s redirects to %s, which is not protected by TLS as the first address is", Show(u), Show(next))
+			return nil, fmt.Errorf("%s redirects to %s, which is not protected by TLS like the first address", Show(u), Show(next))
 		}
 		return next, nil
 	default:
@@ -193,7 +200,7 @@ func judge(resp *http.Response) (next *url.URL, err error) {
 	}
 }
 
-// after is how long the server asks to wait.
+// after returns the time that the server asks to wait, at most maxPause, or 0.
 func after(resp *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 	if err != nil || seconds < 0 {
@@ -202,12 +209,12 @@ func after(resp *http.Response) time.Duration {
 	return min(time.Duration(seconds)*time.Second, maxPause)
 }
 
-// cut is an error after which the same request may succeed.
-type cut struct{ error }
+// transient is an error after which a repeated request may succeed.
+type transient struct{ error }
 
-func (e *cut) Unwrap() error { return e.error }
+func (e *transient) Unwrap() error { return e.error }
 
-// busy is an answer that asks to come again.
+// busy is an answer that asks to repeat the request later.
 type busy struct {
 	*StatusError
 	after time.Duration
@@ -215,7 +222,7 @@ type busy struct {
 
 func (e *busy) Unwrap() error { return e.StatusError }
 
-// Cause is what ended a context, in words for a user; nil: it has not ended.
+// Cause returns the reason for the end of a context, for users. It returns nil if the context has not ended.
 func Cause(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {
@@ -224,28 +231,28 @@ func Cause(ctx context.Context) error {
 	return cause
 }
 
-// broken says what ended a transfer: the context's own cause, where that was it.
+// broken returns the error for a transfer that failed. If the context has ended, it returns the context's cause.
 func broken(ctx context.Context, u *url.URL, err error) error {
 	if cause := Cause(ctx); cause != nil {
 		return cause
 	}
 	var inner *url.Error
 	if errors.As(err, &inner) {
-		err = inner.Err // its text has the whole address
+		err = inner.Err // its text contains the whole address
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		err = errors.New("the connection was cut")
+		err = errors.New("the connection was interrupted")
 	}
 	if errors.As(err, new(x509.UnknownAuthorityError)) {
-		err = fmt.Errorf("%w. If it is one of yours, its certificate has to be in the file that SSL_CERT_FILE names, or in the directory that SSL_CERT_DIR names", err)
+		err = fmt.Errorf("%w. If you trust its certificate authority, add the CA certificate to the file in SSL_CERT_FILE or the directory in SSL_CERT_DIR", err)
 	}
 	return fmt.Errorf("%s: %w", Show(u), err)
 }
 
-// Cut marks an error after which the same request may succeed, for Repeat.
-func Cut(err error) error { return &cut{err} }
+// Transient marks an error after which a repeated request may succeed, for Repeat.
+func Transient(err error) error { return &transient{err} }
 
-// Repeat calls f until it succeeds, fails for good, or was tried often enough.
+// Repeat calls f until it succeeds, fails permanently, or the attempts are used up.
 func (c *Client) Repeat(ctx context.Context, f func() error) error {
 	for n := 0; ; n++ {
 		err := f()
@@ -266,10 +273,10 @@ func (c *Client) Repeat(ctx context.Context, f func() error) error {
 	}
 }
 
-// worth reports whether it is worth to try again after an error, and how long the server asks to wait first.
+// worth reports whether another attempt may succeed after an error, and the time that the server asks to wait.
 func worth(err error) (wait time.Duration, again bool) {
 	var b *busy
-	var x *cut
+	var x *transient
 	var name *net.DNSError
 	switch {
 	case errors.As(err, &b):
@@ -291,24 +298,25 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// behalf says whose credentials go to a host.
+// behalf names the host whose credentials are used for the host at.
 type behalf struct{ of, at string }
 
 type behalfKey struct{}
 
-// OnBehalf lets requests to the host at be made with the credentials that the user has for another host: for the
-// registry that offers its services there.
+// OnBehalf permits requests to the host at with the user's credentials for the host of. A registry may offer its
+// services at another host.
 func OnBehalf(ctx context.Context, of, at string) context.Context {
 	return context.WithValue(ctx, behalfKey{}, behalf{of, at})
 }
 
-// IsService reports whether a request to a host is one to a service of a registry, and not for a file that it names.
+// IsService reports whether a request to a host uses a service of a registry. Requests for files that a registry names
+// do not.
 func IsService(ctx context.Context, host string) bool {
 	b, ok := ctx.Value(behalfKey{}).(behalf)
 	return ok && b.at == host
 }
 
-// Audience is the host whose credentials go to a host.
+// Audience returns the host whose credentials are used for a host.
 func Audience(ctx context.Context, host string) string {
 	if b, ok := ctx.Value(behalfKey{}).(behalf); ok && b.at == host {
 		return b.of

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// serve starts a server and gives a client of it that does not wait between attempts.
+// serve starts a server. It returns a client that does not wait between attempts.
 func serve(t *testing.T, h http.HandlerFunc) (*Client, *url.URL) {
 	t.Helper()
 	s := httptest.NewTLSServer(h)
@@ -85,7 +85,7 @@ func TestGetFails(t *testing.T) {
 		{"cut", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "50")
 			io.WriteString(w, "x")
-		}, 4, "the connection was cut"},
+		}, 4, "the connection was interrupted"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var calls atomic.Int32
@@ -98,7 +98,8 @@ func TestGetFails(t *testing.T) {
 	}
 }
 
-// Credentials are for one host: another one that it redirects to is asked for its own.
+// Credentials are sent only to their host. After a redirect to another host, the client looks for credentials for that
+// host.
 func TestCredentialsStay(t *testing.T) {
 	var got string
 	_, other := serve(t, func(w http.ResponseWriter, r *http.Request) { got = r.Header.Get("Authorization") })
@@ -121,7 +122,7 @@ func TestCredentialsStay(t *testing.T) {
 	}
 }
 
-// What may be secret in an address is in no message.
+// No message contains parts of an address that may be secret.
 func TestAddressesAreShown(t *testing.T) {
 	c, u := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(403) })
 	u.User, u.RawQuery = url.UserPassword("user", "canary-1"), "token=canary-2"
@@ -161,7 +162,7 @@ func file(t *testing.T) *os.File {
 	return f
 }
 
-// A download goes on after each cut where the server can do that, and is whole where it cannot.
+// A download continues after each cut if the server supports that, and is complete otherwise, too.
 func TestSave(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
 	for _, resumes := range []bool{true, false} {
@@ -176,6 +177,7 @@ func TestSave(t *testing.T) {
 				}
 				w.Header().Set("Content-Length", fmt.Sprint(len(content)-from))
 				if from > 0 {
+					w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(content)-1, len(content)))
 					w.WriteHeader(206)
 				}
 				part := content[from:]
@@ -205,10 +207,64 @@ func TestSave(t *testing.T) {
 	}
 }
 
+// TestSaveParts checks that a wrong or short part does not damage the file, and that an unrequested part is rejected.
+func TestSaveParts(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<10)
+	for name, part := range map[string]func(from int) (start, end int, says string){
+		"another":         func(from int) (int, int, string) { return from - 5, len(content), "" },
+		"it says nothing": func(from int) (int, int, string) { return from, len(content), "none" },
+		"another, it says": func(from int) (int, int, string) {
+			return from, len(content), fmt.Sprintf("bytes 0-9/%d", len(content))
+		},
+		"shorter": func(from int) (int, int, string) { return from, min(from+5000, len(content)), "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := true
+			c, u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("ETag", `"v1"`)
+				var from int
+				switch n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); {
+				case n == 1:
+					start, end, says := part(from)
+					if says == "" {
+						says = fmt.Sprintf("bytes %d-%d/%d", start, end-1, len(content))
+					}
+					if says != "none" {
+						w.Header().Set("Content-Range", says)
+					}
+					w.WriteHeader(206)
+					w.Write(content[start:end])
+				case first:
+					first = false
+					w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+					w.Write(content[:5000])
+				default:
+					w.Write(content)
+				}
+			})
+			f := file(t)
+			if _, err := c.Save(t.Context(), u, ToFile(f), 2<<20, nil); err != nil {
+				t.Fatal(err)
+			}
+			if text, _ := os.ReadFile(f.Name()); !bytes.Equal(text, content) {
+				t.Errorf("%d bytes, not %d, or others", len(text), len(content))
+			}
+		})
+	}
+	c, u := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-99/%d", len(content)))
+		w.WriteHeader(206)
+		w.Write(content[:100])
+	})
+	if _, err := c.Save(t.Context(), u, ToFile(file(t)), 2<<20, nil); err == nil {
+		t.Error("a part is taken for the file")
+	}
+}
+
 func TestSaveLimit(t *testing.T) {
-	for _, says := range []bool{true, false} {
+	for _, stated := range []bool{true, false} {
 		c, u := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if says {
+			if stated {
 				w.Header().Set("Content-Length", "1000")
 			}
 			w.Write(make([]byte, 1000))
@@ -232,12 +288,12 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestWhoCannotBeReached: a server of another authority and a proxy that refuses are told with what can be done.
+// TestWhoCannotBeReached checks that the errors for an unknown authority and for a refusing proxy contain advice.
 func TestWhoCannotBeReached(t *testing.T) {
 	c, u := serve(t, func(http.ResponseWriter, *http.Request) {})
 	c.Retries = 0
 	c.Transport = connections(true)
-	if _, err := c.Get(t.Context(), u, 10); err == nil || !strings.Contains(err.Error(), "in the file that SSL_CERT_FILE names") {
+	if _, err := c.Get(t.Context(), u, 10); err == nil || !strings.Contains(err.Error(), "in SSL_CERT_FILE") {
 		t.Error(err)
 	}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))

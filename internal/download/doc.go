@@ -1,8 +1,7 @@
-// Package download gets small answers and large files over HTTP, as far as other people's servers can
-// be trusted with a working directory.
+// Package download fetches small answers and large files over HTTP from servers that are not trusted.
 //
-// A request is repeated when the server is overloaded or the connection is cut; a file goes on where it
-// stopped. A transfer without progress ends after a while, and no answer grows beyond what its caller
-// allows. A redirect leads from https to https only, and credentials are asked for anew for the host
-// that it names: none follows to another. Messages name addresses without user, password and query.
+// A request is repeated if the server is overloaded or the connection is cut. The download of a file continues at the
+// position of the cut. A transfer without progress ends after a time limit, and no answer may exceed the caller's
+// limit. A redirect from https must lead to https. Credentials are looked up again for the host of a redirect, and are
+// never forwarded to another host. Messages contain addresses without user, password and query.
 package download

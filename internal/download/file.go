@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// A File is what Save wrote.
+// A File describes the data that Save wrote.
 type File struct {
 	Size int64
 	Sum  [sha256.Size]byte
 }
 
-// Target takes what is downloaded.
+// Target receives a download.
 type Target interface {
 	io.Writer
-	Reset() error // what was written is void: it begins anew
+	Reset() error // discards the written data, because the download restarts
 }
 
-// ToFile is a file as a target. It is empty before.
+// ToFile returns a target that writes to a file. The file must be empty.
 func ToFile(f *os.File) Target { return fileTarget{f} }
 
 type fileTarget struct{ *os.File }
@@ -35,9 +35,9 @@ func (f fileTarget) Reset() error {
 	return errors.Join(err, f.Truncate(0))
 }
 
-// Save writes what an address has into a target, and hashes it on the way. It goes on after a cut where the server
-// allows that, and begins again where it does not. More than limit bytes are an error. moved,
-// if not nil, is called with what is there and what there will be, -1 for not known.
+// Save downloads an address to a target, and computes its hash. After a cut it continues if the server supports that,
+// and restarts otherwise. More than limit bytes are an error. moved, if not nil, is called with the number of bytes
+// received and the total, or -1 if the total is unknown.
 func (c *Client) Save(ctx context.Context, u *url.URL, to Target, limit int64, moved func(done, all int64)) (File, error) {
 	s := &saving{c: c, u: u, to: to, limit: limit, moved: moved, sum: sha256.New()}
 	if err := c.Repeat(ctx, func() error { return s.attempt(ctx) }); err != nil {
@@ -48,21 +48,21 @@ func (c *Client) Save(ctx context.Context, u *url.URL, to Target, limit int64, m
 	return out, nil
 }
 
-// Stall is how long a transfer may make no progress, where nothing else is said.
+// Stall is the default time limit for a transfer without progress.
 const Stall = time.Minute
 
-// Watch ends a context when alive was not called for a while. The error that it has then is one after which the same
-// may succeed. stop must be called.
+// Watch returns a context that ends when alive was not called for the duration stall. The cause of the context is then
+// an error after which a repeated request may succeed. The caller must call stop.
 func Watch(ctx context.Context, what string, stall time.Duration) (watched context.Context, alive, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	watch := time.AfterFunc(stall, func() { cancel(&cut{fmt.Errorf("%s sent nothing for %s", what, stall)}) })
+	watch := time.AfterFunc(stall, func() { cancel(&transient{fmt.Errorf("%s sent nothing for %s", what, stall)}) })
 	return ctx, func() { watch.Reset(stall) }, func() {
 		watch.Stop()
 		cancel(nil)
 	}
 }
 
-// saving is a download under way.
+// saving is a download in progress.
 type saving struct {
 	c     *Client
 	u     *url.URL
@@ -72,7 +72,7 @@ type saving struct {
 
 	done int64
 	sum  hash.Hash
-	etag string // of what was received so far
+	etag string // of the data received so far
 }
 
 func (s *saving) attempt(ctx context.Context) error {
@@ -92,17 +92,25 @@ func (s *saving) attempt(ctx context.Context) error {
 		return err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusPartialContent {
-		if err := s.restart(); err != nil {
-			return err
+	whole := int64(-1)
+	if resp.StatusCode == http.StatusPartialContent {
+		var from, to int64
+		if n, _ := fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &whole); n < 2 || from != s.done || to < from {
+			s.etag = "" // the next attempt requests the whole file
+			return &transient{fmt.Errorf("%s returned another part of the file than requested", Show(s.u))}
 		}
+	} else if err := s.restart(); err != nil {
+		return err
 	}
 	if s.etag = resp.Header.Get("ETag"); len(s.etag) > 1 && s.etag[:2] == "W/" {
-		s.etag = "" // two contents may share it
+		s.etag = "" // a weak ETag may identify different contents
 	}
 	all := int64(-1)
 	if resp.ContentLength >= 0 {
 		all = s.done + resp.ContentLength
+	}
+	if whole > 0 {
+		all = whole
 	}
 	if all > s.limit {
 		return s.tooLarge()
@@ -135,10 +143,12 @@ func (s *saving) copy(ctx context.Context, from io.Reader, all int64, alive func
 			}
 		}
 		switch {
-		case err == io.EOF && (all < 0 || s.done == all) && ctx.Err() == nil: // a server may end what was given up
+		case err == io.EOF && (all < 0 || s.done == all) && ctx.Err() == nil: // a server may end a stream that the client has abandoned
 			return nil
+		case err == io.EOF: // a part shorter than requested ends like this, too
+			return &transient{broken(ctx, s.u, io.ErrUnexpectedEOF)}
 		case err != nil:
-			return &cut{broken(ctx, s.u, err)}
+			return &transient{broken(ctx, s.u, err)}
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// shapes are configurations of n resources.
+// shapes are configurations of n resources, by name.
 var shapes = map[string]func(n int) string{
 	"blocks": func(n int) string {
 		var b strings.Builder
@@ -59,11 +59,11 @@ resource "plant_item" "b" {
 	},
 }
 
-// task is something to do with a program whose plan, or objects, are there.
+// task is an operation on a program whose plan or objects exist.
 type task struct {
 	name string
 	run  func(w *world, prog *program.Program, p *plan.Plan)
-	made bool // the objects are there when it starts
+	made bool // the objects exist before it starts
 }
 
 var tasks = []task{
@@ -75,7 +75,7 @@ var tasks = []task{
 	}, true},
 }
 
-// carryOut applies a plan and gives what came of it.
+// carryOut applies a plan and returns the new state.
 func (w *world) carryOut(prog *program.Program, p *plan.Plan) *state.Snapshot {
 	w.t.Helper()
 	var bag diag.Bag
@@ -86,14 +86,14 @@ func (w *world) carryOut(prog *program.Program, p *plan.Plan) *state.Snapshot {
 	return done.Snapshot
 }
 
-// prepared is a world in which a task can be run again and again.
+// prepared returns a world in which a task can run repeatedly.
 func prepared(t testing.TB, shape string, n int, made bool) (*world, *program.Program, *plan.Plan) {
 	w, _ := newPlantWorld(t)
 	prog := w.compile(map[string]string{"main.tf": plantHead + shapes[shape](n)})
 	p := w.plan(prog, nil)
 	if made {
 		w.state, _ = state.Next(w.state, w.carryOut(prog, p), "test")
-		w.plan(prog, nil) // the plant gets to know what is stored
+		w.plan(prog, nil) // fills the upgrade table of the plant
 	}
 	return w, prog, p
 }
@@ -136,7 +136,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkMoves is a plan after every resource was renamed.
+// BenchmarkMoves measures a plan after every resource was renamed.
 func BenchmarkMoves(b *testing.B) {
 	for _, n := range []int{250, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -154,7 +154,7 @@ func BenchmarkMoves(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanSecrets plans write-only arguments whose texts are made of parts of a document of secrets.
+// BenchmarkPlanSecrets plans write-only arguments whose texts contain parts of a document of secrets.
 func BenchmarkPlanSecrets(b *testing.B) {
 	const n = 1000
 	var doc, config strings.Builder

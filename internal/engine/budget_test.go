@@ -10,24 +10,24 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// What a run may cost, in figures that are the same on every machine: calls of providers and their
-// starts, objects allocated, bytes of state, and how all of these grow with the number of resources.
+// The costs of a run in numbers that are equal on every machine: calls of providers, starts of providers, allocated
+// objects and bytes of state, and the growth of all of these with the number of resources.
 //
-// Limits leave a third of room over what was measured. A change that exceeds one has made the engine
-// slower for every user, or has a good reason and raises it.
+// The limits are a third above the measured values. A change that exceeds a limit either makes the engine slower for
+// every user, or has a good reason and raises the limit.
 
-// costs are the costs of one shape at one size, for each resource.
+// costs are the costs of one shape at one size, per resource.
 type costs struct {
-	calls  map[string]float64 // of each task, by call
-	starts map[string]int     // of each task
-	allocs map[string]float64 // of each task
+	calls  map[string]float64 // by task, then by call
+	starts map[string]int     // by task
+	allocs map[string]float64 // by task
 	bytes  float64            // of the state
 }
 
-// measure runs all tasks.
+// measure runs all tasks and returns their costs.
 func measure(t *testing.T, shape string, n int) costs {
 	w, p := newPlantWorld(t)
-	w.engine.Parallelism = 100 // no job waits for a token: waiting allocates, and depends on the moment
+	w.engine.Parallelism = 100 // no job waits for a token, since waiting allocates memory, and depends on timing
 	c := costs{map[string]float64{}, map[string]int{}, map[string]float64{}, 0}
 	var prog *program.Program
 	var made *plan.Plan
@@ -52,7 +52,7 @@ func measure(t *testing.T, shape string, n int) costs {
 	note("compile", func() { prog = w.compile(files) })
 	note("create plan", func() { made = w.plan(prog, nil) })
 	note("create apply", func() { w.state, _ = state.Next(w.state, w.carryOut(prog, made), "test") })
-	w.plan(prog, nil) // the plant gets to know what is stored
+	w.plan(prog, nil) // fills the upgrade table of the plant
 	note("no-op", func() { made = w.plan(prog, nil) })
 	note("destroy plan", func() { made = w.plan(prog, func(r *Request) { r.Mode = plan.Destroy }) })
 	text, err := w.state.Bytes()
@@ -64,15 +64,15 @@ func measure(t *testing.T, shape string, n int) costs {
 	return c
 }
 
-// Calls are counted for each resource over a whole command; a plan and its apply are one command.
-// The start of the first process is the compilation's, for the schema.
+// callLimits are the numbers of calls per resource in a whole command. A plan and its apply are one command. The first
+// start of a process belongs to the compilation, which needs the schema.
 var callLimits = map[string]float64{
 	"create plan": 2, "create apply": 1, // together 3
 	"no-op":        4,
 	"destroy plan": 3, "destroy apply": 1, // together 4
 }
 
-// Objects allocated for each resource.
+// allocLimits are the numbers of allocated objects per resource.
 var allocLimits = map[string]map[string]float64{
 	"blocks":  {"compile": 120, "create plan": 50, "create apply": 46, "no-op": 75, "destroy plan": 55, "destroy apply": 36},
 	"count":   {"create plan": 56, "create apply": 60, "no-op": 70, "destroy plan": 33, "destroy apply": 29},
@@ -102,7 +102,7 @@ func TestBudget(t *testing.T) {
 			}
 			t.Logf("%+v", large)
 			if shape == "chain" {
-				return // the format asks for all that an object depends on, by way of others too
+				return // the state format has all direct and indirect dependencies of an object
 			}
 			if large.bytes > 600 || large.bytes > small.bytes*1.1 {
 				t.Errorf("the state has %.0f bytes for each resource, %.0f when there are fewer", large.bytes, small.bytes)

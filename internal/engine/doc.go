@@ -1,31 +1,32 @@
-// Package engine plans, applies, validates, refreshes and imports. It is the door of the rooms below it: an
-// Engine is set up once for a command, and each of its methods passes a request on.
+// Package engine plans, applies, validates, refreshes and imports. It is the interface of the packages below it: an
+// Engine is created once for a command, and each of its methods passes a request on.
 //
-//	Compile      a configuration to a program, held against its providers' schemas
+//	Compile      compiles a configuration to a program and checks it against the schemas of its providers
 //	Validate     package validating
-//	Plan         package planning; refreshing is a plan in the mode for that
+//	Plan         package planning; a refresh is a plan in the refresh-only mode
 //	Apply        package applying
+//	Generate     writes blocks for imported resources that the configuration lacks; a plan follows
 //	Import       a plan of which only the imported objects are kept
-//	Frame        a state to look around in, for the console
-//	PreviewLeases, Footprint, Hosts, Walked, Unfinished    questions about plans, states and the run that goes on
+//	Frame        a frame with a stored state, for the console
+//	PreviewLeases, Footprint, Stamps, Hosts, Walked, Unfinished    answer questions about plans, states and the current run
 //
-// Everything that happens is a node of one of two graphs. The plan walk goes over declarations: a managed
-// resource has a node that refreshes what is there and one that decides what will be; variables, locals and
-// outputs are gates between them. The apply walk goes over the steps that plan.Order derives from the changes.
-// Values are never stored here: they are in the slots of a frame.Frame, on the face where they belong (before:
-// what is there; after: what will be), and each is evaluated where it is needed.
+// All work is done in the nodes of two graphs. The plan walk visits declarations: a managed resource has a node that
+// refreshes its stored objects and a node that decides about its instances; variables, locals and outputs are gates
+// between them. The apply walk visits the steps that plan.Order derives from the changes. This package stores no
+// values: they are in the slots of a frame.Frame, on the before face (prior values) or the after face (planned values).
+// Each value is evaluated when it is needed.
 //
-// The rooms, a row below those that use it:
+// The packages, each row below the packages that use it:
 //
 //	engine
 //	planning    applying
 //	validating
 //	run
-//	leases      ordering     targeting   footprint
+//	leases      ordering     targeting   footprint   changed
 //	receivers   filling      moving
 //	declared
 //
-// planning and applying do not know each other: both work on a run (package run), which has the sessions with
-// providers, the leases, the conditions and the guard over secrets. The rooms below run evaluate nothing and ask
-// no provider; leases asks run, through an interface of its own.
+// Planning and applying do not use each other. Both use a run (package run), which has the provider sessions, the
+// leases, the conditions and the guard that protects secrets. The packages below run evaluate nothing and call no
+// provider, except that leases calls run through an interface.
 package engine

@@ -13,9 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 )
 
-// The draft's two pictures (seed 000): a provider configured with a lease, and a provisioner that
-// receives one. Here the provisioner is a step of its own, so that the lease is opened after its
-// object is created and not before.
+// The two examples of the first design: a provider that is configured with a lease, and a provisioner that receives
+// one. Here the provisioner is a separate step, so that the lease is opened after its object is created.
 func TestOrderOfLeasesAndTheirReceivers(t *testing.T) {
 	const lease = "ephemeral \"plant_key\" \"example\" {\n}\n"
 	for name, c := range map[string]struct{ config, want string }{

@@ -16,16 +16,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// slow is a journal whose results become durable late, or never; nothing that is given later is before.
+// slow is a journal whose results become durable late or never, and in their order.
 type slow struct {
-	mu   sync.Mutex
-	log  []string
-	ops  journal.Op
-	late time.Duration
-	err  error         // of every result
-	last chan struct{} // closed when the last result is durable; nil: there is none
+	mu    sync.Mutex
+	log   []string
+	ops   journal.Op
+	delay time.Duration
+	err   error         // error of every result
+	last  chan struct{} // closed when the last result is durable; nil if there was no result
 
-	durable func() // called as a result becomes durable; nil: nothing is
+	durable func() // called when a result becomes durable; may be nil
 }
 
 func (s *slow) note(format string, a ...any) {
@@ -54,14 +54,14 @@ func (s *slow) Result(op journal.Op, changed ...journal.Change) error {
 	return <-done
 }
 
-func (s *slow) Later(over func(error), _ journal.Op, changed ...journal.Change) {
+func (s *slow) Later(finish func(error), _ journal.Op, changed ...journal.Change) {
 	this := make(chan struct{})
 	s.mu.Lock()
 	before := s.last
 	s.last = this
 	s.mu.Unlock()
 	go func() {
-		time.Sleep(s.late)
+		time.Sleep(s.delay)
 		if before != nil {
 			<-before
 		}
@@ -70,7 +70,7 @@ func (s *slow) Later(over func(error), _ journal.Op, changed ...journal.Change) 
 			s.durable()
 		}
 		close(this)
-		over(s.err)
+		finish(s.err)
 	}()
 }
 
@@ -81,11 +81,11 @@ resource "plant_item" "a" { name = "x" }
 resource "plant_item" "b" { name = plant_item.a.value }
 `
 
-// The call of what depends on a step is made when the record of the step is durable.
+// The call of a step is made after the records of the steps that it depends on are durable.
 func TestDurableBeforeOver(t *testing.T) {
 	w, _ := newPlantWorld(t)
 	w.engine.Parallelism = 1
-	j := &slow{late: 20 * time.Millisecond}
+	j := &slow{delay: 20 * time.Millisecond}
 	prog := w.compile(map[string]string{"main.tf": plantHead + chained + `
 resource "plant_item" "other" { name = "x" }
 `})
@@ -104,13 +104,13 @@ resource "plant_item" "other" { name = "x" }
 	}
 }
 
-// A provider runs until the results of its calls are durable: should the engine be lost before, the keeper asks it for
-// the schema that it makes their records with.
+// A provider runs until the results of its calls are durable: if the engine crashes before, the keeper asks it for the
+// schema of its records.
 func TestProviderOutlivesRecords(t *testing.T) {
 	w, plant := newPlantWorld(t)
-	j := &slow{late: 20 * time.Millisecond, durable: func() {
+	j := &slow{delay: 20 * time.Millisecond, durable: func() {
 		if plant.alive() == 0 {
-			t.Error("the provider has ended before the result of its call was durable")
+			t.Error("the provider has exited before the result of its call was durable")
 		}
 	}}
 	prog := w.compile(map[string]string{"main.tf": plantHead + chained})
@@ -121,8 +121,8 @@ func TestProviderOutlivesRecords(t *testing.T) {
 	}
 }
 
-// Where a record cannot be written the step fails, and nothing that depends on it begins. What was
-// done is in the snapshot all the same.
+// If a record cannot be written, the step fails, and no step that depends on it starts. The snapshot has the finished
+// work anyway.
 func TestRecordLost(t *testing.T) {
 	w, plant := newPlantWorld(t)
 	j := &slow{err: errors.New("the disk is gone")}

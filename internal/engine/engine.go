@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -17,50 +16,57 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/planning"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/engine/validating"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/lease"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
 )
 
-// Engine plans, applies and so on for one command.
+// Engine plans, applies and runs the other operations of one command.
 type Engine struct {
 	Settings
 	handover run.Handover
-	shared   *Engine // whose handover is used instead; nil: its own
+	shared   *Engine // the engine whose handover it uses; nil: its own
 }
 
-// With is an engine with other settings for some runs of the same command: processes that one has configured can be
-// handed over to the other, and Unfinished knows of both.
+// With returns an engine with other settings for some runs of the same command. Both engines can use each other's
+// configured processes, and Unfinished covers both.
 func (e *Engine) With(s Settings) *Engine { return &Engine{Settings: s, shared: cmp.Or(e.shared, e)} }
 
-// The requests and results of the engine's rooms, under the names that callers use.
+// The requests and results of the packages below, under the names that callers use.
 type (
-	// Settings are what the caller sets for all runs of one command.
+	// Settings are the settings of the caller for all runs of one command.
 	Settings = run.Settings
-	// Hosts says under which registry host providers are known in one run.
+	// Hosts has the registry host of each provider in one run.
 	Hosts = run.Hosts
-	// Request says what to plan, or what to import.
+	// Request holds the inputs of a plan or an import.
 	Request = planning.Request
-	// Import asks for an existing object to be taken in.
+	// Import requests the import of an existing object.
 	Import = planning.Import
-	// Result is a finished plan with what an apply right after it can go on using.
+	// Generated is the result of Generate.
+	Generated = planning.Generated
+	// Result is a finished plan, with its frame for an apply that follows immediately.
 	Result = planning.Result
-	// ApplyRequest says what to carry out.
+	// ApplyRequest holds the inputs of an apply.
 	ApplyRequest = applying.Request
-	// Applied is what came of it.
+	// Applied is the result of an apply.
 	Applied = applying.Result
-	// Late makes records for a process that was lost.
-	Late = applying.Late
+	// Recovery records the results of calls for an engine that crashed.
+	Recovery = applying.Recovery
 )
 
-// Compile makes a program of a configuration and holds it against its providers' schemas, also after
-// mistakes: all of them are reported.
+// Compile compiles a configuration to a program and checks it against the schemas of its providers. It continues after
+// errors and reports all of them. It returns false if there are any.
 func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOptions, bag *diag.Bag) (*program.Program, bool) {
 	if o.Called {
 		called := *tree
@@ -70,7 +76,7 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOpti
 	p, ok := lang.Compile(tree, bag)
 	described := e.Pool.Lookup(ctx, bag)
 	schemas := func(p addr.Provider) *provider.Schemas {
-		if e.Absent[p] {
+		if e.Providers.Absent[p] {
 			return nil
 		}
 		return described(p)
@@ -81,14 +87,14 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOpti
 			return nil, false
 		}
 		if added {
-			p, _ = lang.Compile(tree, &diag.Bag{}) // what it has to say was said
+			p, _ = lang.Compile(tree, &diag.Bag{}) // its diagnostics were already reported
 		}
 	}
 	o.Options.Run = run.NewCaller(ctx, e.env(), bag)
 	return p, vet.Check(p, schemas, o, bag) && ok
 }
 
-// Hosts is for a configuration and the state that it is applied to; either may be nil.
+// Hosts returns the registry hosts for a configuration and the state that it is applied to. Either may be nil.
 func (e *Engine) Hosts(tree *config.Tree, s *state.Snapshot) Hosts {
 	return run.HostsFor(&e.Settings, tree, s)
 }
@@ -96,58 +102,68 @@ func (e *Engine) Hosts(tree *config.Tree, s *state.Snapshot) Hosts {
 // Walked reports whether a walk has begun.
 func (e *Engine) Walked() bool { return e.handover.Walked() }
 
-// Unfinished is what is under way at this moment: changes and openings whose outcome is not known,
-// and leases that are open. It waits for nothing: a process that must end at once names what it leaves behind.
+// Unfinished returns the changes and openings whose result is not known now, and the open leases. It does not wait: a
+// process that must end at once uses it to report them.
 func (e *Engine) Unfinished() (changes []addr.Object, leases []lease.Left) {
 	return e.handover.Unfinished()
 }
 
-// env is what runs take place in.
+// env returns the environment of runs.
 func (e *Engine) env() run.Env {
 	return run.Env{Settings: &e.Settings, Handover: &cmp.Or(e.shared, e).handover}
 }
 
-// Validate holds a compiled program against its providers' own rules, with everything unknown that
-// is not written out. Nothing is configured, no state is needed. It may be called after Compile
-// failed: what mistakes were found in is left out.
+// Validate checks a compiled program against the rules of its providers. All values that the configuration does not
+// contain are unknown. It configures no provider and needs no state. It may be called after Compile failed: it skips
+// declarations with errors.
 func (e *Engine) Validate(ctx context.Context, prog *program.Program, o frame.Options, bag *diag.Bag) bool {
 	ok := validating.Program(ctx, e.env(), prog, o, bag)
-	mustSay(ctx, "Validating", ok, bag)
+	mustReport(ctx, "Validating", ok, bag)
 	return ok
 }
 
-// Plan finds out what would have to be done.
+// Plan computes a plan. It returns false if the plan has errors.
 func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result, bool) {
 	result, ok := planning.Plan(ctx, e.env(), req, bag)
-	mustSay(ctx, "Planning", ok, bag)
+	mustReport(ctx, "Planning", ok, bag)
 	return result, ok
 }
 
-// Apply carries a plan out.
+// Generate plans a configuration and writes resource blocks for the import targets that it does not declare. Its events
+// go to sink, because the plan of the configuration with these blocks, which follows, reports the same events again.
+func (e *Engine) Generate(ctx context.Context, req Request, sink event.Sink, bag *diag.Bag) (*Generated, bool) {
+	settings := e.Settings
+	settings.Sink = sink
+	out, ok := planning.Generate(ctx, e.With(settings).env(), req, bag)
+	mustReport(ctx, "Planning", ok, bag)
+	return out, ok
+}
+
+// Apply applies a plan. It returns false if a step failed or did not run.
 func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*Applied, bool) {
 	result, ok := applying.Apply(ctx, e.env(), req, bag)
-	mustSay(ctx, "Applying", ok, bag)
+	mustReport(ctx, "Applying", ok, bag)
 	return result, ok
 }
 
-// mustSay adds an error if an operation failed without one, and was not interrupted: no failure is silent.
-func mustSay(ctx context.Context, what string, ok bool, bag *diag.Bag) {
+// mustReport adds an error if an operation failed without an error and without an interrupt, so that no failure is
+// silent.
+func mustReport(ctx context.Context, what string, ok bool, bag *diag.Bag) {
 	if !ok && !bag.HasErrors() && ctx.Err() == nil {
-		bag.Add(diag.Errorf("Internal error", "%s failed without a message. This is a bug in Lethe, please report it. The log (TF_LOG=debug) may show what came before.", what))
+		bag.Add(diag.Errorf("Internal error", "%s failed without a message. This is a bug in Lethe: please report it. The log (TF_LOG=debug) may show the cause.", what))
 	}
 }
 
-// PreviewLeases says which leases the apply walk of a plan will open, as far as the configuration and
-// the plan tell, and what receives them. Nothing is opened or started, and a plan never holds it.
-// Ephemeral variables need no value.
+// PreviewLeases returns the leases that the apply walk of a plan will open, with their receivers, as far as the
+// configuration and the plan show. It opens nothing and starts no provider. Ephemeral variables need no value.
 func (e *Engine) PreviewLeases(prog *program.Program, o frame.Options, p *plan.Plan) []plan.Lease {
-	return ordering.PreviewLeases(prog, receivers.Analyse(prog, e.Tested), o, p)
+	return ordering.PreviewLeases(prog, receivers.Analyse(prog, e.Providers.Echoes), o, p)
 }
 
-// Footprint finds out which parts of a state plans of a program work on.
+// Footprint returns a finder of the parts of a state that plans of a program work on.
 func (e *Engine) Footprint(prog *program.Program) *footprint.Finder { return footprint.New(prog) }
 
-// Stamps finds out what the configuration says of each resource, for plans of what changed.
+// Stamps returns the digests of the resources in the configuration, for plans of changes.
 func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(addr.Provider) (version string, fixed bool)) *changed.Stamps {
 	var bag diag.Bag
 	f, ok := frame.New(prog, o, &bag)
@@ -155,13 +171,21 @@ func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(add
 		if !ok {
 			return ""
 		}
-		v, _ := f.Named(program.Variable, name, frame.After, &bag)
-		return fmt.Sprintf("%#v", v.Raw)
+		v, out := f.Named(program.Variable, name, frame.After, &bag)
+		if out != frame.OK {
+			return ""
+		}
+		// Unlike the text of Go's %#v, the protocol's form of a value is the same in every release of the library.
+		form, err := schema.Encode(v.Raw, cty.DynamicPseudoType)
+		if err != nil {
+			return err.Error()
+		}
+		return string(form)
 	}})
 }
 
-// Frame gives a frame whose before face is a stored state, for looking around: nothing is read,
-// planned or opened. What the state does not have is unknown.
+// Frame returns a frame whose before face is a stored state. It reads, plans and opens nothing. Objects that the state
+// does not have are unknown.
 func (e *Engine) Frame(ctx context.Context, prog *program.Program, o frame.Options, s *state.Snapshot, bag *diag.Bag) (*frame.Frame, bool) {
 	r, ok := run.New(ctx, e.env(), run.Request{Program: prog, Options: o}, bag)
 	if !ok {
@@ -174,8 +198,8 @@ func (e *Engine) Frame(ctx context.Context, prog *program.Program, o frame.Optio
 	return r.Frame, true
 }
 
-// Import takes existing objects in at once, as the import command does: a plan with more priors,
-// of which only the imported objects are kept. Errors about other objects do not matter.
+// Import imports existing objects at once, for the import command. It makes a plan and adds only the imported objects
+// to the state. It fails if the plan has errors.
 func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state.Snapshot, bool) {
 	for _, im := range req.Imports {
 		t, err := addr.ParseTarget(im.To.String())
@@ -185,7 +209,7 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 		}
 		req.Targets = append(req.Targets, t)
 	}
-	req.Quiet = true
+	req.Operation, req.Origin = operation.Import, targeting.Imports
 	result, ok := e.Plan(ctx, req, bag)
 	if result == nil || !ok {
 		return nil, false
@@ -194,11 +218,11 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 	for _, im := range req.Imports {
 		c := imported(result.Plan, im.To)
 		if c == nil {
-			bag.Add(diag.Errorf("Configuration for import target does not exist", "No instance has the address %s, although %s is declared. Objects can only be imported to instances that the configuration declares: check the key of the address, and what count, for_each or enabled of the block and of the modules around it say.", im.To, im.To.Resource()))
+			bag.Add(diag.Errorf("Configuration for import target does not exist", "There is no instance %s, although %s is declared. Correct the key of the address, or change count, for_each or enabled in the block or in the modules around it.", im.To, im.To.Resource()))
 			return nil, false
 		}
-		if c.Importing == nil { // a moved block, or a new count, gives the address another object
-			bag.Add(diag.Errorf("Resource already managed by Lethe", "The object at %s moves to %s, so nothing can be imported to that address. If it is the object that you want there, `lethe apply` records the move, and there is nothing to import. If it is not, remove the moved block, or remove the object from the state.", c.Was, im.To))
+		if c.Importing == nil { // a moved block or a new count gives another object this address
+			bag.Add(diag.Errorf("Resource already managed by Lethe", "A moved block moves the object at %s to %s, so no other object can be imported there. If it is the object that you want to import, run `lethe apply` instead. Otherwise, remove the moved block, or remove the object from the state.", c.Was, im.To))
 			return nil, false
 		}
 		next.Put(c.Object, hosts.Hosted(c.Object, run.Amended(c, c.Entry)))
@@ -206,7 +230,7 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 	return next.Done(), true
 }
 
-// imported is what a plan found for the target of an import; nil if no such instance is declared.
+// imported returns the planned change for the target of an import, or nil if the plan has no such object.
 func imported(p *plan.Plan, to addr.Instance) *plan.Change {
 	i := slices.IndexFunc(p.Changes, func(c *plan.Change) bool { return c.Object == to.Current() && c.Entry != nil })
 	if i < 0 {

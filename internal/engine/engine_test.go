@@ -20,7 +20,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// world is a configuration with its state, for tests with built-in resources.
+// world is an engine with a state, for tests with built-in resources.
 type world struct {
 	t      testing.TB
 	engine *Engine
@@ -36,7 +36,7 @@ func newWorld(t testing.TB) *world {
 
 func builtin(w *world) { w.engine.Pool.Builtin(addr.Builtin("terraform"), terraform.New(nil, nil)) }
 
-// compile reads files given as "name: text" pairs; a single text is main.tf.
+// compile compiles files, by their paths below the root module.
 func (w *world) compile(files map[string]string) *program.Program {
 	w.t.Helper()
 	mem := config.Memory{}
@@ -72,7 +72,7 @@ func (w *world) plan(prog *program.Program, change func(*Request)) *plan.Plan {
 	return r.Plan
 }
 
-// apply plans and applies, and gives the actions of the plan.
+// apply plans and applies, and returns the actions of the plan.
 func (w *world) apply(files map[string]string, change func(*Request)) string {
 	w.t.Helper()
 	prog := w.compile(files)
@@ -133,8 +133,8 @@ output "all" { value = terraform_data.b[*].output }
 	}
 }
 
-// An argument of a module call belongs to the called module, and may refer to a module beside it:
-// all that the other module's output is made from comes first.
+// An argument of a module call belongs to the called module, and may refer to a module beside it. The sources of the
+// other module's output come first.
 func TestModuleBesideModule(t *testing.T) {
 	w := newWorld(t)
 	files := map[string]string{

@@ -24,37 +24,37 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// frail launches providers that live in this process and fail at one call. A call is named by what is called and for
-// what: "Plan i0", "Configure x". It fails each time, so that no order of the calls matters.
+// frail launches providers in this process that fail at one call. The name of a call has its kind and its object: "Plan
+// i0", "Configure x". The call fails each time, so that the order of calls does not matter.
 type frail struct {
 	fail string // the call that fails
 	how  string // a key of faults
 
-	mu    sync.Mutex
-	begun bool            // the walk has begun: what is constant is evaluated before
-	seen  map[string]bool // the calls that were made
+	mu      sync.Mutex
+	started bool            // the walk has begun: constants are evaluated before
+	seen    map[string]bool // the calls so far
 }
 
 // fault is the text of each failure.
 const fault = "frail-fault-51c7"
 
-// faults are the ways to fail. In the process a crash and a deadline differ from an error in the diagnostic, and in that
-// nobody knows what the call did.
+// faults are the kinds of failures. In this process, a crash and a deadline differ from an error only in the
+// diagnostic, and in that the effect of the call is unknown.
 var faults = map[string]func() provider.Diags{
 	"error": func() provider.Diags { return provider.Diags{diag.Errorf("Refused", fault)} },
 	"crash": func() provider.Diags { return provider.Failed(errors.New(fault)) },
 	"late": func() provider.Diags {
-		return provider.Failed(fmt.Errorf("%s: %w", fault, &provider.LateError{Name: "call", Limit: time.Second}))
+		return provider.Failed(fmt.Errorf("%s: %w", fault, &provider.DeadlineError{Name: "call", Limit: time.Second}))
 	},
 	"null": func() provider.Diags { return nil },
 }
 
-// hit notes a call, and reports whether it is the one that fails.
+// hit records a call and reports whether it fails.
 func (f *frail) hit(call, key string) (provider.Diags, bool) {
 	name := call + " " + key
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.begun {
+	if !f.started {
 		return nil, false
 	}
 	f.seen[name] = true
@@ -94,7 +94,7 @@ func describeFrail() (*provider.Schemas, provider.Diags) {
 	return s, nil
 }
 
-// read decodes an object, and gives one of its texts.
+// read decodes an object and returns one of its texts.
 func read(s *schema.Schema, d provider.Dynamic, attr string) (cty.Value, string) {
 	v, err := s.Decode(d.Msgpack)
 	if err != nil {
@@ -106,7 +106,7 @@ func read(s *schema.Schema, d provider.Dynamic, attr string) (cty.Value, string)
 	return v, v.GetAttr(attr).AsString()
 }
 
-// made is an object with what the provider computes.
+// made returns an object with the attributes that the provider computes.
 func made(s *schema.Schema, v cty.Value, computed cty.Value) provider.Dynamic {
 	if v.IsNull() {
 		b, _ := s.Encode(v)
@@ -226,7 +226,8 @@ func (f *frail) Start(_ context.Context, a addr.Provider) (provider.Provider, er
 	return m, nil
 }
 
-// stays reports whether a way to fail is a right answer to a call: an object that is gone, for example.
+// stays reports whether a kind of failure is a correct answer to a call. For example, a null answer of Read means that
+// the object no longer exists.
 func stays(call, how string) bool {
 	kind, _, _ := strings.Cut(call, " ")
 	switch kind {
@@ -235,12 +236,12 @@ func stays(call, how string) bool {
 	case "Apply", "Plan":
 		return how == "null" && strings.HasSuffix(call, " to destroy")
 	case "Call":
-		return how != "error" // no answer fails later calls of the function as well, so that the order matters
+		return how != "error" // without an answer, later calls of the function fail, too, so that the order matters
 	}
 	return false
 }
 
-// frailWorld is one configuration, with and without its check blocks.
+// frailWorld is a configuration and its check blocks, which are optional.
 type frailWorld struct {
 	t       *testing.T
 	files   map[string]string
@@ -248,18 +249,18 @@ type frailWorld struct {
 	workers int
 }
 
-// outcome is what came of a run.
+// outcome is the result of a run.
 type outcome struct {
-	ok     bool
-	said   []diag.Diagnostic
-	plan   *plan.Plan
-	state  *state.Snapshot
-	called map[string]bool
+	ok       bool
+	reported []diag.Diagnostic
+	plan     *plan.Plan
+	state    *state.Snapshot
+	called   map[string]bool
 }
 
 func (o *outcome) count(s diag.Severity, text string) int {
 	n := 0
-	for _, d := range o.said {
+	for _, d := range o.reported {
 		if d.Severity == s && strings.Contains(d.Summary+d.Detail, text) {
 			n++
 		}
@@ -267,10 +268,10 @@ func (o *outcome) count(s diag.Severity, text string) int {
 	return n
 }
 
-// run plans, or applies a plan, with a provider that fails as f says.
+// run plans, or applies a plan, with a provider that fails at the call of f.
 func (w *frailWorld) run(f *frail, checks bool, from *state.Snapshot, mode plan.Mode, apply *plan.Plan) *outcome {
 	w.t.Helper()
-	f.seen, f.begun = map[string]bool{}, false
+	f.seen, f.started = map[string]bool{}, false
 	pool := provider.NewPool(f)
 	defer pool.Close()
 	one := &world{t: w.t, engine: &Engine{Settings: Settings{Pool: pool, Now: time.Now, Parallelism: w.workers}}, state: from}
@@ -282,7 +283,7 @@ func (w *frailWorld) run(f *frail, checks bool, from *state.Snapshot, mode plan.
 		files["checks.tf"] = w.checks
 	}
 	prog := one.compile(files)
-	f.begun = true
+	f.started = true
 	var bag diag.Bag
 	out := &outcome{called: f.seen}
 	o := frame.Options{Workspace: "default"}
@@ -298,7 +299,7 @@ func (w *frailWorld) run(f *frail, checks bool, from *state.Snapshot, mode plan.
 		out.ok = ok
 		out.state, _ = state.Next(from, done.Snapshot, "test")
 	}
-	out.said = bag.List()
+	out.reported = bag.List()
 	return out
 }
 
@@ -312,7 +313,7 @@ type frailDraft struct {
 
 func (d *frailDraft) any(list ...string) string { return list[d.r.IntN(len(list))] }
 
-// body is what resources, data and keys have in common.
+// body returns the common part of resources, data sources and keys.
 func (d *frailDraft) body(name, providers, values string) string {
 	out := fmt.Sprintf("  name = %q\n", name)
 	if p := d.any(strings.Split(providers, " ")...); p != "frail" {
@@ -399,7 +400,7 @@ func draftFrail(t *testing.T, seed uint64) *frailWorld {
 	return &frailWorld{t: t, files: map[string]string{"main.tf": root, "m/main.tf": module}, checks: checks, workers: 1 + 9*d.r.IntN(2)}
 }
 
-// changes lists what a plan does, but for data of check blocks.
+// changes lists the changes of a plan, except for data sources in check blocks.
 func changes(p *plan.Plan) string {
 	var out []string
 	for line := range strings.SplitSeq(actions(p), "\n") {
@@ -410,14 +411,14 @@ func changes(p *plan.Plan) string {
 	return strings.Join(out, "\n")
 }
 
-// try fails each call of a run in each way. Whatever else needs the call, not only a check block, makes the run fail with
-// the reason, once; otherwise the reason is a warning, and everything else is done.
+// try fails each call of a run in each way. If anything besides a check block needs the call, the run must fail and
+// report the reason once. Otherwise the reason must be a warning, and the rest of the run must succeed.
 func (w *frailWorld) try(what string, from *state.Snapshot, mode plan.Mode, apply, plain *plan.Plan, rarely func() bool) {
 	w.t.Helper()
 	whole := w.run(&frail{}, true, from, mode, apply)
 	without := w.run(&frail{}, false, from, mode, plain)
 	if !whole.ok || !without.ok {
-		w.t.Fatalf("%s: %v\n%v\n%s\n%s", what, whole.said, without.said, w.files["main.tf"], w.checks)
+		w.t.Fatalf("%s: %v\n%v\n%s\n%s", what, whole.reported, without.reported, w.files["main.tf"], w.checks)
 	}
 	for _, call := range slices.Sorted(maps.Keys(whole.called)) {
 		for _, how := range slices.Sorted(maps.Keys(faults)) {
@@ -426,7 +427,7 @@ func (w *frailWorld) try(what string, from *state.Snapshot, mode plan.Mode, appl
 			}
 			got := w.run(&frail{fail: call, how: how}, true, from, mode, apply)
 			complain := func(format string, a ...any) {
-				w.t.Errorf("%s, %s of %q, %d at once: %s\nok %v: %v\n%s\n%s\n%s", what, how, call, w.workers, fmt.Sprintf(format, a...), got.ok, got.said, w.files["main.tf"], w.files["m/main.tf"], w.checks)
+				w.t.Errorf("%s, %s of %q, %d at once: %s\nok %v: %v\n%s\n%s\n%s", what, how, call, w.workers, fmt.Sprintf(format, a...), got.ok, got.reported, w.files["main.tf"], w.files["m/main.tf"], w.checks)
 			}
 			errors, warnings := got.count(diag.Error, ""), got.count(diag.Warning, "")
 			if got.count(diag.Error, "without a message") > 0 {
@@ -434,15 +435,15 @@ func (w *frailWorld) try(what string, from *state.Snapshot, mode plan.Mode, appl
 			}
 			closing, calling := strings.HasPrefix(call, "Close "), strings.HasPrefix(call, "Call ")
 			n := got.count(diag.Error, fault) + got.count(diag.Warning, fault)
-			many := closing || calling // it is also said what stays open; and a function may be called at several places
+			many := closing || calling // open leases are reported, too; and a function may be called in several places
 			if how != "null" && (n == 0 || n > 1 && !many) {
 				complain("the fault is reported %d times", n)
 			}
 			needed := closing || without.called[call]
-			if key, is := strings.CutPrefix(call, "Validate k"); is { // what nothing else opens is validated for itself
+			if key, is := strings.CutPrefix(call, "Validate k"); is { // a lease that is not opened is validated separately
 				needed = without.called["Open k"+key] || !whole.called["Open k"+key]
 			}
-			if mode == plan.Destroy && strings.HasPrefix(call, "ReadData ") { // the stored result will do
+			if mode == plan.Destroy && strings.HasPrefix(call, "ReadData ") { // the stored result is used instead
 				needed = false
 			}
 			switch {
@@ -460,8 +461,8 @@ func (w *frailWorld) try(what string, from *state.Snapshot, mode plan.Mode, appl
 	}
 }
 
-// No failure of a provider is passed over: at every call of random configurations an error, a crash, a late answer and an
-// empty one make the command fail, or are a warning if only a check block made the call.
+// No failure of a provider is silent. At every call of random configurations, an error, a crash, a late answer and an
+// empty answer make the command fail, or are warnings if only a check block made the call.
 func TestNoFailureIsSilent(t *testing.T) {
 	n, share := uint64(12), 4
 	if os.Getenv("LETHE_LONG") != "" {
@@ -475,12 +476,12 @@ func TestNoFailureIsSilent(t *testing.T) {
 			w.try("plan", none, plan.Normal, nil, nil, rarely)
 			first, plain := w.run(&frail{}, true, none, plan.Normal, nil).plan, w.run(&frail{}, false, none, plan.Normal, nil).plan
 			w.try("apply", none, plan.Normal, first, plain, rarely)
-			there := w.run(&frail{}, true, none, plan.Normal, first).state
-			w.try("second plan", there, plan.Normal, nil, nil, rarely)
-			w.try("refresh-only plan", there, plan.RefreshOnly, nil, nil, rarely)
-			w.try("plan to destroy", there, plan.Destroy, nil, nil, rarely)
-			end := w.run(&frail{}, true, there, plan.Destroy, nil).plan
-			w.try("destroying", there, plan.Destroy, end, end, rarely)
+			existing := w.run(&frail{}, true, none, plan.Normal, first).state
+			w.try("second plan", existing, plan.Normal, nil, nil, rarely)
+			w.try("refresh-only plan", existing, plan.RefreshOnly, nil, nil, rarely)
+			w.try("plan to destroy", existing, plan.Destroy, nil, nil, rarely)
+			end := w.run(&frail{}, true, existing, plan.Destroy, nil).plan
+			w.try("destroying", existing, plan.Destroy, end, end, rarely)
 		})
 	}
 }

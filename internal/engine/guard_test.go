@@ -13,8 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Private data of a plan is looked through in every plan: also where it is what we
-// proposed, byte for byte, and where an object is to be destroyed.
+// The guard checks the private data in every plan, even if the plan equals the proposal, and for objects that will be
+// destroyed.
 func TestPlannedPrivateData(t *testing.T) {
 	const canary = "canary-0f3d-in-private-data"
 	for name, c := range map[string]struct {
@@ -45,14 +45,14 @@ func TestPlannedPrivateData(t *testing.T) {
 	}
 }
 
-// A provider that a test program runs may show what it is configured with: that is what some of
-// them are for. What else it was given it must keep for itself, as any other.
+// A provider under test may return its configuration, because some providers exist for that purpose. It must not return
+// other values.
 func TestTestedProviderShowsItsConfiguration(t *testing.T) {
 	const configured, given = "canary-0f3d-for-the-provider", "canary-0f3e-for-the-object"
 	for _, c := range []struct {
 		name   string
 		tested bool
-		says   string
+		text   string
 		ok     bool
 	}{
 		{"its configuration", true, configured, true},
@@ -62,7 +62,7 @@ func TestTestedProviderShowsItsConfiguration(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w, p := newPlantWorld(t)
 			w.engine.Secrets = &secret.Set{}
-			w.engine.Tested = func(addr.Provider) bool { return c.tested }
+			w.engine.Providers.Echoes = func(addr.Provider) bool { return c.tested }
 			w.vars = map[string]frame.Given{"c": {Value: cty.StringVal(configured)}, "g": {Value: cty.StringVal(given)}}
 			prog := w.compile(map[string]string{"main.tf": `
 variable "c" {
@@ -79,7 +79,7 @@ resource "plant_safe" "a" {
   secret = var.g
 }
 `})
-			p.private = []byte(c.says)
+			p.private = []byte(c.text)
 			var bag diag.Bag
 			_, ok := w.engine.Plan(context.Background(), Request{Program: prog, State: w.state, Options: frame.Options{Variables: w.vars, Workspace: "default"}}, &bag)
 			if ok != c.ok {
@@ -89,7 +89,7 @@ resource "plant_safe" "a" {
 	}
 }
 
-// What stands in a plain variable is no secret, also where a plan validates provisioners before it begins.
+// The text of a plain variable is not a secret, even if the plan validates provisioners first.
 func TestPlainVariableBesideProvisioners(t *testing.T) {
 	const text = "canary-0f3f-in-two-variables"
 	w, p := newPlantWorld(t)

@@ -9,8 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 )
 
-// Objects follow their addresses, in any order of the blocks; what cannot move stays, with a
-// warning.
+// Objects move to new addresses, in any order of the blocks. An object that cannot move stays, with a warning.
 func TestMoves(t *testing.T) {
 	before := map[string]string{
 		"main.tf": plantHead + `

@@ -12,15 +12,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 )
 
-// bomb is a sink that panics at the event of one operation, and counts leases.
+// bomb is a sink that panics at one event of one operation. It also keeps the count of leases.
 type bomb struct {
 	mu     sync.Mutex
 	op     event.Op
-	done   bool // when it is over, instead of when it starts
+	done   bool // at the end of the operation, instead of its start
 	leases event.Leases
 }
 
-func (b *bomb) Tell(e event.Event) {
+func (b *bomb) Send(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
 		if e.Op == b.op && !b.done {
@@ -39,7 +39,7 @@ func (b *bomb) Tell(e event.Event) {
 	}
 }
 
-// A panic of our own, at any point of a lease's life, is a diagnostic, and leaves nothing open.
+// A panic in Lethe, at any time in the life of a lease, becomes a diagnostic and leaves no lease open.
 func TestPanicClosesLeases(t *testing.T) {
 	for name, sink := range map[string]*bomb{
 		"before open": {op: event.Open}, "after open": {op: event.Open, done: true},

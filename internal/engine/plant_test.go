@@ -17,15 +17,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// plant launches providers that live in this process and count what they are asked. They have
-// settings (region, token), a managed type plant_item and an ephemeral type plant_key.
+// plant launches providers in this process and counts their calls. The providers have settings (region, token), a
+// managed type plant_item and an ephemeral type plant_key.
 type plant struct {
 	mu      sync.Mutex
 	running map[*machine]bool
 	starts  int
-	upgrade map[string][]byte // MessagePack of what is stored, by its JSON
-	private []byte            // private data of each plan; nil: what there was
-	renewAt time.Time         // when leases are to be renewed first
+	upgrade map[string][]byte // MessagePack of stored objects, by their JSON
+	private []byte            // private data of each plan; nil: the prior private data
+	renewAt time.Time         // first renewal time of leases
 
 	opened, closed atomic.Int64 // leases
 
@@ -43,7 +43,7 @@ const (
 	onConfigure
 )
 
-// calls are the calls since the last time, those that were made.
+// calls returns the numbers of calls since the last time, without zeros.
 func (p *plant) calls() map[string]int {
 	out := map[string]int{}
 	for i, name := range machineCalls {
@@ -60,7 +60,7 @@ func (p *plant) calls() map[string]int {
 	return out
 }
 
-// alive is how many processes run.
+// alive returns the number of running processes.
 func (p *plant) alive() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,12 +69,12 @@ func (p *plant) alive() int {
 
 func (p *plant) Start(_ context.Context, a addr.Provider) (provider.Provider, error) {
 	m := &machine{plant: p}
-	m.Fake = &providertest.Fake{Address: a, Describe: describePlant, OnShutdown: func() error {
+	m.Fake = &providertest.Fake{Address: a, Describe: describePlant, Ends: providertest.Ends{OnShutdown: func() error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.running, m)
 		return nil
-	}}
+	}}}
 	m.Fake.OnConfigure = func(context.Context, provider.Dynamic, provider.Allow) provider.Diags {
 		p.counts[onConfigure].Add(1)
 		return nil
@@ -160,8 +160,8 @@ func (m *machine) Read(_ context.Context, r provider.ReadRequest) (provider.Read
 	return provider.ReadResponse{State: r.State, Private: r.Private}, nil
 }
 
-// Plan leaves open what a new object computes, and says nothing about secrets. It works on the
-// MessagePack, so that benchmarks measure the engine and not this.
+// Plan plans computed attributes of a new object as unknown. It handles the MessagePack directly, so that benchmarks
+// measure the engine and not the provider.
 func (m *machine) Plan(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 	m.plant.counts[onPlan].Add(1)
 	private := r.Private
@@ -184,14 +184,14 @@ func (m *machine) Plan(_ context.Context, r provider.PlanRequest) (provider.Plan
 	return provider.PlanResponse{Planned: provider.Dynamic{Msgpack: planned}, Private: private}, nil
 }
 
-// Apply makes everything known: what is unknown in MessagePack becomes a string.
+// Apply makes every value known: it replaces unknown values in the MessagePack by a string.
 func (m *machine) Apply(_ context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	m.plant.counts[onApply].Add(1)
 	made := bytes.ReplaceAll(r.Planned.Msgpack, []byte{0xd4, 0, 0}, []byte("\xa4made"))
 	return provider.ApplyResponse{State: provider.Dynamic{Msgpack: made}, Private: r.Private}, nil
 }
 
-// newPlantWorld is a world whose provider is a plant.
+// newPlantWorld returns a world whose provider is a plant.
 func newPlantWorld(t testing.TB) (*world, *plant) {
 	p := &plant{running: map[*machine]bool{}, upgrade: map[string][]byte{}}
 	pool := provider.NewPool(p)

@@ -2,5 +2,5 @@
 
 package engine
 
-// raced says that the race detector looks on, which allocates objects of its own.
+// raced is true if the race detector runs, which allocates additional objects.
 const raced = true

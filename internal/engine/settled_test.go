@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
-// Apply goes by the plan of what was wholly known, and has planned again what was not.
+// Apply uses the plan of a configuration that was wholly known, and requests a new plan otherwise.
 func TestSettled(t *testing.T) {
 	const item = `
 resource "plant_item" "a" { name = "x" }
@@ -61,7 +61,7 @@ provider "plant" { token = terraform_data.t.id }
 	}
 }
 
-// stored is what the state holds.
+// stored returns the objects in the state.
 func stored(w *world) []string {
 	var out []string
 	for o, e := range w.state.Objects() {
@@ -70,7 +70,7 @@ func stored(w *world) []string {
 	return out
 }
 
-// Answers are compared as bytes, or as values: it makes no difference to what is planned.
+// Plans are equal, whether answers are compared as bytes or as values.
 func TestWireMakesNoDifference(t *testing.T) {
 	main := plantHead + `
 resource "plant_item" "a" {

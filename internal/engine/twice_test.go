@@ -22,13 +22,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawn is a random configuration: objects that refer to earlier ones, repeated or not, some of
-// them to be created before their predecessors are destroyed, some in a module, some with a lease.
+// drawn returns a random configuration. Its objects refer to earlier objects. Some are repeated, some are create-first,
+// some are in a module, and some receive a lease.
 func drawn(t *rapid.T) map[string]string {
 	var root, child strings.Builder
 	root.WriteString(plantHead + "ephemeral \"plant_key\" \"k\" {\n  token = \"something-hidden\"\n}\n")
 	child.WriteString("variable \"v\" {}\n")
-	var names []string // what may be referred to in the root module
+	var names []string // names in the root module
 	value := func(label string) string {
 		if len(names) > 0 && rapid.Bool().Draw(t, label+" refers") {
 			return rapid.SampledFrom(names).Draw(t, label)
@@ -37,7 +37,7 @@ func drawn(t *rapid.T) map[string]string {
 	}
 	for i := range rapid.IntRange(1, 7).Draw(t, "resources") {
 		if rapid.IntRange(0, 4).Draw(t, "absent") == 0 {
-			continue // so that what is drawn next lacks it
+			continue // the next configuration may lack it
 		}
 		name, repeat, one := fmt.Sprintf("r%d", i), "", ""
 		if n := rapid.IntRange(0, 3).Draw(t, "count"); n > 0 {
@@ -69,8 +69,8 @@ func drawn(t *rapid.T) map[string]string {
 	return map[string]string{"main.tf": root.String(), "m/main.tf": child.String()}
 }
 
-// TestPlanAfterApplyIsEmpty goes from one random configuration to the next, sometimes in parts. After each apply a plan
-// finds nothing to do, and a destroy leaves nothing.
+// TestPlanAfterApplyIsEmpty applies a sequence of random configurations, sometimes in parts. After each apply a plan
+// has no changes, and a destroy leaves no object.
 func TestPlanAfterApplyIsEmpty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plant{running: map[*machine]bool{}, upgrade: map[string][]byte{}}
@@ -103,7 +103,7 @@ type random struct {
 	targets, excludes []addr.Target
 }
 
-// partly applies a part of a configuration, or destroys it.
+// partly applies or destroys a part of a configuration.
 func (w *random) partly(files map[string]string) {
 	list := []*[]addr.Target{nil, &w.targets, &w.excludes}[rapid.IntRange(0, 2).Draw(w.T, "a part")]
 	if list == nil {
@@ -135,7 +135,7 @@ func (w *random) plan(files map[string]string, mode plan.Mode) *plan.Plan {
 	return p
 }
 
-// tryPlan is a plan, or nil and why there is none. The configuration must be right.
+// tryPlan returns a plan, or nil and the reason. The configuration must be valid.
 func (w *random) tryPlan(ctx context.Context, files map[string]string, mode plan.Mode) (*plan.Plan, *diag.Bag) {
 	mem := config.Memory{}
 	for name, text := range files {
@@ -182,7 +182,7 @@ func (w *random) carryOut(p *plan.Plan, files map[string]string) {
 	w.state = done.Snapshot
 }
 
-// todo lists what a plan would change.
+// todo lists the changes of a plan.
 func (w *random) todo(p *plan.Plan) string {
 	var out []string
 	for _, c := range p.Changes {

@@ -21,22 +21,21 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A vault gives out tokens and takes them only while they are good: leases of vault_token, the
-// secret of a vault_user, the settings of the provider. What the engine does with tokens in the
-// wrong order, it notes.
+// A vault issues tokens and accepts them only while they are open. Tokens are leases of vault_token, secrets of a
+// vault_user, and settings of the provider. The vault records each wrong use of a token.
 type vault struct {
 	mu     sync.Mutex
 	issued int
-	good   map[string][]string // tokens that are not given back, and those they were obtained with
-	opened map[string]int      // by name of lease, in this walk
-	users  map[*client]bool    // processes with settings
+	good   map[string][]string // open tokens, and the tokens that they were obtained with
+	opened map[string]int      // number of openings in this walk, by name of the lease
+	users  map[*client]bool    // configured processes
 	wrong  []string
-	faults map[string]int // calls until one of a kind fails; 0: none does
-	cancel func()         // cancels the walk when no calls are
-	left   int            // any more
+	faults map[string]int // number of calls of each kind until one fails; 0: none fails
+	cancel func()         // called to cancel the walk when left becomes 0
+	left   int            // number of calls until cancel
 }
 
-// client is a process of the vault's provider.
+// client is a process of the provider.
 type client struct{ token string }
 
 var (
@@ -82,12 +81,12 @@ func (v *vault) Start(_ context.Context, a addr.Provider) (provider.Provider, er
 			v.users[s] = true
 			return nil
 		},
-		OnShutdown: func() error {
+		Ends: providertest.Ends{OnShutdown: func() error {
 			v.mu.Lock()
 			defer v.mu.Unlock()
 			delete(v.users, s)
 			return nil
-		},
+		}},
 		OnOpen: func(_ context.Context, r provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
 			with, obj := text(vaultToken, r.Config, "with")
 			name := obj.GetAttr("name").AsString()
@@ -166,7 +165,7 @@ func (v *vault) Start(_ context.Context, a addr.Provider) (provider.Provider, er
 	}, nil
 }
 
-// use takes tokens, which must be good.
+// use uses tokens, which must be open.
 func (v *vault) use(what, tokens string) {
 	if v.left--; v.left == 0 {
 		v.cancel()
@@ -182,7 +181,7 @@ func (v *vault) note(format string, args ...any) {
 	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
 }
 
-// fails counts calls of a kind down, and refuses the last.
+// fails counts the calls of a kind, and fails the last one.
 func (v *vault) fails(kind string) provider.Diags {
 	if v.faults[kind] == 0 {
 		return nil
@@ -193,8 +192,9 @@ func (v *vault) fails(kind string) provider.Diags {
 	return provider.Diags{diag.Errorf("Refused", "It is meant to fail.")}
 }
 
-// leased is a random configuration of leases, some obtained with others, and of those that receive
-// them: all of a block, one by its name, each its own, by way of values, modules and providers.
+// leased returns a random configuration of leases and receivers. Some leases are obtained with others. A receiver
+// receives all instances of a block, one by its key, or the instance with its own key, directly or through values,
+// modules and providers.
 func leased(t *rapid.T) map[string]string {
 	var root strings.Builder
 	root.WriteString("terraform {\n  required_providers {\n    vault = { source = \"acme/vault\" }\n  }\n}\n")
@@ -205,7 +205,7 @@ func leased(t *rapid.T) map[string]string {
 	var leases []block
 	var users, providers []string
 	one := func(n int, label string) bool { return rapid.IntRange(0, n-1).Draw(t, label) == 0 }
-	// token is an expression for one or more tokens; own is how many instances the receiver has.
+	// token returns an expression for one or more tokens. own is the number of instances of the receiver.
 	token := func(own int, label string) string {
 		b := rapid.SampledFrom(leases).Draw(t, label)
 		at := "ephemeral.vault_token." + b.name
@@ -242,7 +242,7 @@ func leased(t *rapid.T) map[string]string {
 		root.WriteString("}\n")
 		leases = append(leases, b)
 	}
-	for i := range 2 { // always the same: objects are destroyed through what they were made through
+	for i := range 2 { // always the same, because objects are destroyed through the provider that created them
 		providers = append(providers, fmt.Sprintf("p%d", i))
 		fmt.Fprintf(&root, "provider \"vault\" {\n  alias = \"p%d\"\n  token = %s\n}\n", i, tokens(0, "settings"))
 	}
@@ -306,10 +306,8 @@ resource "vault_user" "first" {
 `}
 }
 
-// TestLeases plans, applies, changes and destroys random configurations, with calls that fail and
-// runs that are cancelled:
-// whichever call fails, no token is used that is closed, none stays open, and none is obtained twice in
-// a walk for the same face.
+// TestLeases plans, applies, changes and destroys random configurations, with failing calls and cancelled runs. In all
+// cases no closed token is used, no token stays open, and no lease is opened twice in a walk for the same face.
 func TestLeases(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := &vault{good: map[string][]string{}, users: map[*client]bool{}}
@@ -323,7 +321,7 @@ func TestLeases(t *testing.T) {
 	})
 }
 
-// round plans and applies one configuration, which goes well unless it is meant to fail.
+// round plans and applies one configuration, which must succeed unless a fault was drawn.
 func (v *vault) round(w *random, files map[string]string, mode plan.Mode) {
 	v.faults = map[string]int{}
 	for _, kind := range []string{"open", "close", "plan", "apply"} {
@@ -356,7 +354,7 @@ func (v *vault) round(w *random, files map[string]string, mode plan.Mode) {
 	v.settle(w, files, "apply")
 }
 
-// settle looks at what a walk has left behind.
+// settle checks that a walk has left no token open.
 func (v *vault) settle(w *random, files map[string]string, walk string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// An ephemeral resource that nothing refers to is opened, and closed at once, where a test program
-// runs its provider: that is what its author tests. One that something refers to is not.
+// If a test program runs its provider, an ephemeral resource without references is opened and closed at once, because
+// its author tests that. An ephemeral resource with references is not.
 func TestTestedProviderIsOpened(t *testing.T) {
 	const lone = "ephemeral \"plant_key\" \"k\" {\n}\n"
 	for _, c := range []struct {
@@ -20,7 +20,7 @@ func TestTestedProviderIsOpened(t *testing.T) {
 		{lone + "locals {\n  k = ephemeral.plant_key.k.token\n}\n", true, 0},
 	} {
 		w, p := newPlantWorld(t)
-		w.engine.Tested = func(addr.Provider) bool { return c.tested }
+		w.engine.Providers.Echoes = func(addr.Provider) bool { return c.tested }
 		w.plan(w.compile(map[string]string{"main.tf": c.config}), nil)
 		if opened, closed := p.opened.Load(), p.closed.Load(); opened != c.opened || closed != c.opened {
 			t.Errorf("%s tested %v: opened %d times, closed %d times", c.config, c.tested, opened, closed)

@@ -1,9 +1,9 @@
-// Package event is what happened, as data.
+// Package event defines the events that the engine reports.
 //
-// The engine tells everything it does as events to one Sink; human lines, the JSON stream, the
-// live status and tests are folds over them (invariant I13). The set is closed: views switch on
-// it. Events carry addresses and plain facts, never a value that could be secret; heartbeats are
-// the view's business, which knows when something began.
+// The engine reports all steps as events to one Sink. Text output, the JSON stream, the live status and tests are
+// computed from the events (invariant I13). The set of event types is closed, so that views can switch on the type.
+// Events contain addresses and plain facts, and never a value that could be secret. Views create heartbeats themselves,
+// because they know when a step began.
 package event
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Event is one thing that happened. The types of this package are all there are.
+// Event is an event. Only the types of this package implement it.
 type Event interface{ event() }
 
-// Sink takes events: Tell is called from many goroutines.
-type Sink interface{ Tell(Event) }
+// Sink receives events. Send may be called from many goroutines.
+type Sink interface{ Send(Event) }
 
-// Op is what is done to an object.
+// Op is an operation on an object.
 type Op uint8
 
 // The operations.
@@ -42,16 +42,16 @@ func (o Op) String() string {
 }
 
 type (
-	// Started says that a call for an object began. ID is what identifies it where known: the
-	// attribute IDKey ("id" or "name") and its value, empty if unknown, sensitive or absent.
+	// Started reports the start of a call for an object. IDKey and ID are the name ("id" or "name") and the value of
+	// the attribute that identifies the object. They are empty if the attribute is unknown, sensitive or absent.
 	Started struct {
 		Object     addr.Object
 		Op         Op
 		IDKey, ID  string
-		Refreshing bool // in the refresh phase (JSON stream tells reads of data apart)
+		Refreshing bool // in the refresh phase (the JSON stream distinguishes reads of data sources)
 		At         time.Time
 	}
-	// Done says that it ended well.
+	// Done reports the successful end of a call.
 	Done struct {
 		Object     addr.Object
 		Op         Op
@@ -59,85 +59,86 @@ type (
 		Refreshing bool
 		Took       time.Duration
 	}
-	// Failed says that it did not; the diagnostics come separately.
+	// Failed reports the failure of a call. Its diagnostics are reported separately.
 	Failed struct {
 		Object addr.Object
 		Op     Op
 		Took   time.Duration
-		Eased  bool   // the error is a warning: the object stands in a check block
-		Reason string // of what is reported before the diagnostics are: a lease that could not be renewed; one line
+		Eased  bool   // the error is a warning, because the object is in a check block
+		Reason string // one line, if the failure is reported before its diagnostics: a lease that could not be renewed
 	}
-	// Deferred says that a data source or an ephemeral resource is left for apply.
-	Deferred struct {
+	// Pending reports that the apply will read a data source or open an ephemeral resource (plan.Pending).
+	Pending struct {
 		Object addr.Object
-		Reason string // "Configuration unknown", or such
+		Reason string // such as "Configuration unknown"
 	}
-	// Stored says that a stored data result was used instead of reading.
+	// Stored reports that a stored result was used instead of reading a data source.
 	Stored struct{ Object addr.Object }
-	// Moved, imported etc. notes of the planning phase.
+	// Imported reports that the plan contains the import of an object.
 	Imported struct {
 		Object addr.Object
 		ID     string
 	}
-	// ProvisionStarted says that a provisioner of an object begins.
+	// ProvisionStarted reports the start of a provisioner.
 	ProvisionStarted struct {
 		Object addr.Object
 		Type   string
 	}
-	// ProvisionOutput is one line of what a provisioner prints.
+	// ProvisionOutput is a line of a provisioner's output.
 	ProvisionOutput struct {
 		Object addr.Object
 		Type   string
 		Line   string
 	}
-	// ProvisionDone says that a provisioner has ended.
+	// ProvisionDone reports the end of a provisioner.
 	ProvisionDone struct {
 		Object addr.Object
 		Type   string
 		Failed bool
 	}
-	// Transfer says how much of a package is here. It is told when a download begins, some times a second, and when it
-	// has ended, well or not.
+	// Transfer reports the progress of a download: at its start, a few times per second, and at its end, also after an
+	// error.
 	Transfer struct {
-		Name  string // of what is downloaded
+		Name  string // of the downloaded package
 		Done  int64  // bytes
-		All   int64  // bytes; not above 0: not known
+		All   int64  // bytes; 0 or less if unknown
 		Ended bool
 	}
-	// Summary ends an apply.
+	// Summary reports the end of an apply.
 	Summary struct {
 		Operation                                      string // "apply" or "destroy"
 		Added, Changed, Destroyed, Imported, Forgotten int
-		Failed                                         bool          // errors or an interrupt kept it from its end
-		NotBegun                                       []addr.Object // and from these, in the order of their addresses
+		Failed                                         bool          // errors or an interrupt prevented its completion
+		NotStarted                                     []addr.Object // objects whose operation was not started then, in the order of their addresses
 	}
-	// Leases ends a walk in which leases were opened.
+	// Leases reports the end of a walk in which leases were opened.
 	Leases struct {
 		Opened, Renewed, Closed, Left int
 		Longest                       time.Duration
 	}
-	// Diagnosed passes a diagnostic on as soon as it is known.
+	// Diagnosed reports a diagnostic that views show at once.
 	Diagnosed struct{ Diagnostic diag.Diagnostic }
-	// Behind wraps what happens in the run of a test: views count it as under way, and print no line about it.
+	// Behind wraps an event in the run of a test. Views use it to track operations in progress, and print no line for
+	// it.
 	Behind struct {
 		Run   string
 		Event Event
 	}
-	// Interrupted says that the user asked to stop, for the n-th time.
+	// Interrupted reports the n-th interrupt of the user.
 	Interrupted struct{ Times int }
 	// Note is a line of progress without further structure ("Acquiring state lock...").
 	Note struct {
 		Text   string
-		Kind   string // the type of the line for programs, "" for a line of the log or of init
-		Code   string // what it is to programs that follow init; "" for a line of the log
-		Record string // what programs read in its place; "" for the text
+		Kind   string // the type of the line in JSON; "" for a line of the log or of init
+		Code   string // the code of the message in init's JSON; "" for a line of the log
+		Record string // the text in JSON if it differs; "" means Text
 	}
 )
 
 func (Started) event()          {}
 func (Done) event()             {}
 func (Failed) event()           {}
-func (Deferred) event()         {}
+func (Pending) event()          {}
 func (Stored) event()           {}
 func (Imported) event()         {}
 func (ProvisionStarted) event() {}
@@ -151,9 +152,9 @@ func (Behind) event()           {}
 func (Interrupted) event()      {}
 func (Note) event()             {}
 
-// Discard is a sink that forgets.
+// Discard is a sink that ignores events.
 var Discard Sink = discard{}
 
 type discard struct{}
 
-func (discard) Tell(Event) {}
+func (discard) Send(Event) {}

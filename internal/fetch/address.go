@@ -7,39 +7,40 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
-// moduleSource is where a module comes from, as read from its source address. One of registry, git, archive and
-// local is set.
+// moduleSource is the parsed source address of a module that is not local. Exactly one of registry, git, archive, image
+// and local is set.
 type moduleSource struct {
-	text     string // as it is recorded, without the subdirectory
+	text     string // as recorded, without the subdirectory
 	registry *registry.Module
 	git      *gitSource
 	archive  *url.URL
-	bucket   string // the cloud whose object archive is, "s3" or "gcs"; "": it is none
+	bucket   string // "s3" or "gcs" if archive is an object in such a cloud; otherwise ""
 	image    *imageSource
 	local    string // absolute path
-	sub      string // directory inside the package, with slashes; "": its root
+	sub      string // directory inside the package, with slashes; "" is its root
 }
 
 // gitSource is a revision of a repository.
 type gitSource struct {
 	url   string
-	ref   string // branch, tag or commit; "": the remote's HEAD
-	depth int    // 0: the whole history
+	ref   string // branch, tag or commit; "" is the HEAD of the remote
+	depth int    // 0 fetches the whole history
 }
 
 // imageSource is a package in an OCI registry.
 type imageSource struct {
 	repository string // host and path
-	reference  string // tag or digest; "": none is named
+	reference  string // tag or digest; "" if the address has neither
 }
 
-// pattern compiles an expression when it is used first: most commands install nothing.
+// pattern returns a function that compiles an expression at its first call, because most commands install nothing.
 func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
@@ -51,43 +52,44 @@ var (
 	forcedForm   = pattern(`^([A-Za-z0-9]+)::(.+)$`)
 )
 
-// parseSource reads the source address of a module that is not local, as Terraform and OpenTofu do: registry addresses,
-// addresses of git repositories and archives, and the short forms of some hosts. host is the registry of
-// addresses that name none.
+// parseSource parses the source address of a module that is not local, as Terraform and OpenTofu do: addresses of
+// registries, git repositories and archives, and the short forms of some hosts. host is the registry of addresses that
+// name no registry.
 func parseSource(text, host string) (*moduleSource, error) {
 	if m, sub, ok := registrySource(text, host); ok {
 		return &moduleSource{text: m.String(), registry: &m, sub: sub}, nil
 	}
-	bare, sub, err := splitSub(text)
+	base, sub, err := splitSub(text)
 	if err != nil {
 		return nil, err
 	}
-	s, err := packageSource(bare)
+	s, err := packageSource(base)
 	if err != nil {
 		return nil, err
 	}
-	s.sub = sub
+	s.sub = path.Join(s.sub, sub)
 	return s, nil
 }
 
-// IsSource reports whether a text is the source address of a module that is not local, also of a kind that cannot be
+// IsSource reports whether text is the source address of a module that is not local, even if such a source cannot be
 // installed.
 func IsSource(text string) bool {
 	_, err := parseSource(text, "registry")
 	return err == nil || forcedForm().MatchString(text) || strings.Contains(text, "://")
 }
 
-// registrySource reads "namespace/name/system" and "host/namespace/name/system", with a subdirectory.
+// registrySource parses "namespace/name/system" and "host/namespace/name/system", optionally with a subdirectory. It
+// returns false for other addresses.
 func registrySource(text, host string) (registry.Module, string, bool) {
-	bare, sub, _ := strings.Cut(text, "//")
-	parts := strings.Split(bare, "/")
+	base, sub, _ := strings.Cut(text, "//")
+	parts := strings.Split(base, "/")
 	if len(parts) == 4 {
 		host, parts = strings.ToLower(parts[0]), parts[1:]
-		if !strings.Contains(host, ".") && !strings.HasPrefix(host, "localhost:") || host == "github.com" || host == "bitbucket.org" {
+		if strings.Contains(host, "::") || !strings.Contains(host, ".") && !strings.HasPrefix(host, "localhost:") || host == "github.com" || host == "bitbucket.org" {
 			return registry.Module{}, "", false
 		}
 	} else if len(parts) == 3 && strings.Contains(parts[0], ".") {
-		return registry.Module{}, "", false // a host, of a short form
+		return registry.Module{}, "", false // the short form of a host
 	}
 	if len(parts) != 3 || strings.ContainsAny(sub, "?") || !clean(sub) {
 		return registry.Module{}, "", false
@@ -100,28 +102,28 @@ func registrySource(text, host string) (registry.Module, string, bool) {
 	return registry.Module{Host: host, Namespace: parts[0], Name: parts[1], System: parts[2]}, sub, true
 }
 
-// splitSub takes the subdirectory out of an address: what follows "//", but for that of the scheme, up to
-// the query.
-func splitSub(text string) (bare, sub string, err error) {
+// splitSub separates the subdirectory from an address: the part between "//" and the query. The "//" of the scheme does
+// not count. It returns an error if the subdirectory is outside the package.
+func splitSub(text string) (base, sub string, err error) {
 	from := 0
 	if i := strings.Index(text, "://"); i >= 0 {
 		from = i + 3
 	}
 	rest, query, _ := strings.Cut(text[from:], "?")
-	bare = text[:from] + rest
+	base = text[:from] + rest
 	if i := strings.Index(rest, "//"); i >= 0 {
-		bare, sub = text[:from]+rest[:i], strings.Trim(rest[i+2:], "/")
+		base, sub = text[:from]+rest[:i], strings.Trim(rest[i+2:], "/")
 	}
 	if query != "" {
-		bare += "?" + query
+		base += "?" + query
 	}
 	if !clean(sub) {
 		return "", "", fmt.Errorf("the subdirectory %q leads out of the package", sub)
 	}
-	return bare, sub, nil
+	return base, path.Join(sub), nil
 }
 
-// clean reports whether a subdirectory stays inside.
+// clean reports whether a subdirectory is inside the package.
 func clean(sub string) bool {
 	return sub == "" || filepath.IsLocal(filepath.FromSlash(path.Clean(sub)))
 }
@@ -136,7 +138,7 @@ func packageSource(text string) (*moduleSource, error) {
 		case "file":
 			return packageSource(m[2])
 		case "hg":
-			return nil, fmt.Errorf("modules in Mercurial repositories cannot be installed, because Lethe does not run the program hg: have the repository offer an archive over https, or keep the module in git")
+			return nil, fmt.Errorf("modules in Mercurial repositories are not supported. Use an archive over https, or a git repository")
 		case "s3", "gcs":
 			s, err := archived(m[2])
 			if err == nil {
@@ -148,15 +150,8 @@ func packageSource(text string) (*moduleSource, error) {
 	}
 	host, rest, _ := strings.Cut(text, "/")
 	switch {
-	case host == "github.com", host == "bitbucket.org":
-		repo, query, _ := strings.Cut(rest, "?")
-		if strings.Count(repo, "/") != 1 {
-			return nil, fmt.Errorf("an address on %s has the form %s/OWNER/REPOSITORY, with a subdirectory after //", host, host)
-		}
-		if query != "" {
-			query = "?" + query
-		}
-		return git("https://" + host + "/" + strings.TrimSuffix(repo, ".git") + ".git" + query)
+	case isHosted(text):
+		return hosted(text)
 	case bucketHost().MatchString(host) && rest != "":
 		return packageSource("s3::https://" + text)
 	case host == "www.googleapis.com" && strings.HasPrefix(rest, "storage/v1/"):
@@ -167,64 +162,105 @@ func packageSource(text string) (*moduleSource, error) {
 		return &moduleSource{text: text, local: filepath.FromSlash(strings.TrimPrefix(text, "file://"))}, nil
 	case scpForm().MatchString(text) && !strings.Contains(text, "://"):
 		return git(text)
-	case strings.HasPrefix(text, "https://"), strings.HasPrefix(text, "http://"):
+	case schemeIs(text, "https"), schemeIs(text, "http"):
 		return archived(text)
+	case schemeIs(text, "git"):
+		return git(text)
 	case strings.HasPrefix(text, "oci://"):
 		return image(text)
 	}
-	return nil, fmt.Errorf("it is not the address of a module: local paths begin with ./ or ../, those in registries are NAMESPACE/NAME/SYSTEM, and others have a scheme such as git::https:// or https://")
+	return nil, fmt.Errorf("it is not the address of a module. Use a path that begins with ./ or ../, a registry address NAMESPACE/NAME/SYSTEM, or an address with a scheme such as git::https:// or https://")
 }
 
-// git reads the address of a repository, whose query has the revision.
+// schemeIs reports whether an address has the scheme, in upper or lower case.
+func schemeIs(text, scheme string) bool {
+	before, _, ok := strings.Cut(text, "://")
+	return ok && strings.EqualFold(before, scheme)
+}
+
+// isHosted reports whether an address is a short form, which names a repository on a known host.
+func isHosted(text string) bool {
+	return strings.HasPrefix(text, "github.com/") || strings.HasPrefix(text, "bitbucket.org/")
+}
+
+// hosted parses a short form. On github.com, a subdirectory may follow the repository without "//".
+func hosted(text string) (*moduleSource, error) {
+	repo, query, hasQuery := strings.Cut(text, "?")
+	parts := strings.SplitN(strings.TrimRight(repo, "/"), "/", 4)
+	if len(parts) < 3 || parts[1] == "" || len(parts) == 4 && (parts[0] != "github.com" || !clean(parts[3])) {
+		return nil, fmt.Errorf("an address on %s has the form %s/OWNER/REPOSITORY, with a subdirectory after //", parts[0], parts[0])
+	}
+	address := "https://" + strings.TrimSuffix(strings.Join(parts[:3], "/"), ".git") + ".git"
+	if hasQuery {
+		address += "?" + query
+	}
+	s, err := git(address)
+	if err == nil && len(parts) == 4 {
+		s.sub = path.Join(parts[3])
+	}
+	return s, err
+}
+
+// git parses the address of a repository. The query contains the revision.
 func git(text string) (*moduleSource, error) {
-	bare, query, _ := strings.Cut(text, "?")
-	if m := scpForm().FindStringSubmatch(bare); m != nil && !strings.Contains(bare, "://") {
+	if isHosted(text) {
+		return hosted(text)
+	}
+	base, query, _ := strings.Cut(text, "?")
+	if filepath.IsAbs(base) {
+		base = "file://" + filepath.ToSlash(base)
+	}
+	if m := scpForm().FindStringSubmatch(base); m != nil && !strings.Contains(base, "://") {
 		user := m[1]
 		if user != "" {
 			user += "@"
 		}
-		bare = "ssh://" + user + m[2] + "/" + m[3]
+		base = "ssh://" + user + m[2] + "/" + m[3]
 	}
-	u, err := url.Parse(bare)
+	u, err := url.Parse(base)
 	if err != nil || u.Scheme == "" {
-		return nil, fmt.Errorf("it names no repository that git could fetch from")
+		return nil, fmt.Errorf("it names no git repository")
 	}
+	_, rest, _ := strings.Cut(base, "://")
+	fetched := u.Scheme + "://" + rest // git accepts schemes only in lower case
 	switch u.Scheme {
 	case "https", "http", "ssh", "git", "file":
 	default:
-		return nil, fmt.Errorf("git repositories are fetched over https, ssh, http, git and from files, not over %s", u.Scheme)
+		return nil, fmt.Errorf("git repositories need one of https, ssh, http, git and file, not %s", u.Scheme)
 	}
 	q, err := url.ParseQuery(query)
 	if err != nil {
 		return nil, fmt.Errorf("the part after the question mark cannot be read")
 	}
-	out := &gitSource{url: bare, ref: q.Get("ref")}
+	out := &gitSource{url: fetched, ref: q.Get("ref")}
 	if strings.HasPrefix(out.ref, "-") {
 		return nil, fmt.Errorf("%q is not the name of a revision", out.ref)
 	}
 	if text := q.Get("depth"); text != "" {
-		if _, err := fmt.Sscanf(text, "%d", &out.depth); err != nil || out.depth < 1 {
-			return nil, fmt.Errorf("the depth must be a number of commits, and not %q", text)
+		depth, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, fmt.Errorf("the depth must be a number of commits, not %q", text)
 		}
+		out.depth = max(depth, 0)
 	}
-	for _, name := range []string{"ref", "depth", "archive"} { // the last has no meaning for a repository
+	for _, name := range []string{"ref", "depth", "archive"} { // archive has no meaning for a repository
 		q.Del(name)
 	}
 	for name := range q {
-		return nil, fmt.Errorf("a git source takes only ref and depth after the question mark, and not %q", name)
+		return nil, fmt.Errorf("a git source takes only ref and depth after the question mark, not %q", name)
 	}
-	recorded := "git::" + bare
+	recorded := "git::" + base
 	if query != "" {
 		recorded += "?" + query
 	}
 	return &moduleSource{text: recorded, git: out}, nil
 }
 
-// image reads the address of a repository in an OCI registry, whose query has a tag or a digest.
+// image parses the address of a repository in an OCI registry. The query contains a tag or a digest.
 func image(text string) (*moduleSource, error) {
-	bare, query, _ := strings.Cut(strings.TrimPrefix(text, "oci://"), "?")
+	base, query, _ := strings.Cut(strings.TrimPrefix(text, "oci://"), "?")
 	q, err := url.ParseQuery(query)
-	if err != nil || strings.ContainsAny(bare, "@#") || strings.Count(bare, "/") == 0 {
+	if err != nil || strings.ContainsAny(base, "@#") || strings.Count(base, "/") == 0 {
 		return nil, fmt.Errorf("an OCI source has the form oci://HOST/REPOSITORY, with a tag or a digest after a question mark")
 	}
 	tag, digest := q.Get("tag"), q.Get("digest")
@@ -233,7 +269,7 @@ func image(text string) (*moduleSource, error) {
 	if len(q) > 0 || tag != "" && digest != "" {
 		return nil, fmt.Errorf("an OCI source takes only a tag or a digest after the question mark")
 	}
-	return &moduleSource{text: text, image: &imageSource{bare, cmp.Or(tag, digest)}}, nil
+	return &moduleSource{text: text, image: &imageSource{base, cmp.Or(tag, digest)}}, nil
 }
 
 func archived(text string) (*moduleSource, error) {
@@ -244,19 +280,19 @@ func archived(text string) (*moduleSource, error) {
 	return &moduleSource{text: text, archive: u}, nil
 }
 
-// recorded is the source as the list of installed modules has it.
+// recorded returns the source in the form of the list of installed modules.
 func (s *moduleSource) recorded() string {
 	if s.sub == "" {
 		return s.text
 	}
-	bare, query, ok := strings.Cut(s.text, "?")
+	base, query, ok := strings.Cut(s.text, "?")
 	if !ok {
-		return bare + "//" + s.sub
+		return base + "//" + s.sub
 	}
-	return bare + "//" + s.sub + "?" + query
+	return base + "//" + s.sub + "?" + query
 }
 
-// withoutPassword drops what lets a user in, but for the user name of SSH, which is part of the address.
+// withoutPassword removes the credentials from an address. It keeps a user name for SSH, which is part of the address.
 func withoutPassword(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.User == nil {
@@ -270,7 +306,7 @@ func withoutPassword(address string) string {
 	return u.String()
 }
 
-// secretNames are the parameters of addresses that let a user in, and do not say what is asked for.
+// secretNames are the parameters of addresses that contain credentials.
 const secretNames = `aws_access_key_id|aws_access_key_secret|aws_access_token|aws_profile|x-amz-[a-z-]*|x-goog-[a-z-]*|token|access_token|private_token|sig|signature|password|sshkey|se|st`
 
 var (
@@ -278,7 +314,7 @@ var (
 	secretValues     = pattern(`(?i)([?&](?:` + secretNames + `)=)[^&\s"]*`)
 )
 
-// SecretsIn lists what is secret in the source of a module: passwords, and parameters that let a user in.
+// SecretsIn returns the secrets in the source of a module: passwords, and parameters with credentials.
 func SecretsIn(source string) (out []string) {
 	for _, m := range passwords().FindAllStringSubmatch(source, -1) {
 		out = append(out, m[1]+m[2])
@@ -294,16 +330,29 @@ func SecretsIn(source string) (out []string) {
 	return out
 }
 
-// passwords finds the password in addresses, or what stands for it and the name.
-var passwords = pattern(`[a-z]+://[^/@:\s]*:([^/@\s]+)@|https?://([^/@:\s]+)@`)
+// passwords matches the password in an address, or the user name of an http address without a password, which may be a
+// token.
+var passwords = pattern(`(?i)[a-z]+://[^/@:\s]*:([^/@\s]+)@|https?://([^/@:\s]+)@`)
 
-// Display returns the source of a module as messages show it: without passwords and the like.
+// Display returns the source of a module without credentials, for messages.
 func Display(source string) string { return display(source) }
 
-// display is an address as users see it: without passwords and the like.
+// display returns an address without credentials.
 func display(text string) string {
-	return secretValues().ReplaceAllString(withoutUser().ReplaceAllString(text, "://"), "$1…")
+	return secretValues().ReplaceAllString(withoutUsers(text), "$1…")
 }
 
-// withoutUser finds the user name and password in addresses.
-var withoutUser = pattern(`://[^/@\s]*@`)
+// userInfo matches the user name and password in addresses.
+var userInfo = pattern(`([a-zA-Z]*)://[^/@\s]*@`)
+
+// withoutUsers removes user names and passwords from the addresses in a text. It keeps names without a password for
+// SSH, because they are part of the address. For other schemes such a name may be a token.
+func withoutUsers(text string) string {
+	return userInfo().ReplaceAllStringFunc(text, func(found string) string {
+		scheme, user, _ := strings.Cut(found, "://")
+		if strings.EqualFold(scheme, "ssh") && !strings.Contains(user, ":") {
+			return found
+		}
+		return scheme + "://"
+	})
+}

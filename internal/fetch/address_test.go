@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Source addresses are read as Terraform and OpenTofu read them, and recorded as they record them.
+// TestParseSource checks that source addresses are parsed and recorded as in Terraform and OpenTofu.
 func TestParseSource(t *testing.T) {
 	for text, want := range map[string]string{
 		"acme/net/aws":                         "registry registry.opentofu.org/acme/net/aws",
@@ -13,6 +13,18 @@ func TestParseSource(t *testing.T) {
 		"example.com/acme/net/aws":             "registry example.com/acme/net/aws",
 		"localhost:99/acme/net/aws":            "registry localhost:99/acme/net/aws",
 		"github.com/acme/net":                  "git https://github.com/acme/net.git",
+		"github.com/acme/net/":                 "git https://github.com/acme/net.git",
+		"github.com/acme/net/a/b?ref=v1":       "git https://github.com/acme/net.git ref v1 sub a/b",
+		"github.com/acme/net.git/a//b/":        "git https://github.com/acme/net.git sub a/b",
+		"github.com/acme/net//a/../b":          "git https://github.com/acme/net.git sub b",
+		"git::github.com/acme/net//a?ref=v1":   "git https://github.com/acme/net.git ref v1 sub a",
+		"git::github.com/acme/net/a":           "git https://github.com/acme/net.git sub a",
+		"git::bitbucket.org/acme/net":          "git https://bitbucket.org/acme/net.git",
+		"git::/srv/x//a?ref=v1":                "git file:///srv/x ref v1 sub a",
+		"git::HTTPS://example.com/net.git":     "git https://example.com/net.git",
+		"git://example.com/net.git//a":         "git git://example.com/net.git sub a",
+		"git::https://example.com/x?depth=0":   "git https://example.com/x",
+		"HTTPS://example.com/m.zip":            "archive https://example.com/m.zip",
 		"github.com/acme/net.git//a?ref=v1":    "git https://github.com/acme/net.git ref v1 sub a",
 		"bitbucket.org/acme/net":               "git https://bitbucket.org/acme/net.git",
 		"git@example.com:acme/net.git":         "git ssh://git@example.com/acme/net.git",
@@ -37,13 +49,17 @@ func TestParseSource(t *testing.T) {
 		"oci://example.com":                     "error tag or a digest",
 		"svn::https://example.com/x":            "error not a known kind of source",
 		"git::ext::sh -c true":                  "error ",
-		"git::ext://x":                          "error not over ext",
+		"git::ext://x":                          "error not ext",
 		"git::https://example.com/x?ref=--help": "error not the name of a revision",
-		"git::https://example.com/x?depth=0":    "error number of commits",
+		"git::https://example.com/x?depth=x":    "error number of commits",
+		"github.com/acme/net/../x":              "error github.com/OWNER/REPOSITORY",
+		"github.com/acme":                       "error github.com/OWNER/REPOSITORY",
+		"github.com//acme/net":                  "error not the address of a module",
+		"bitbucket.org/acme/net/a":              "error bitbucket.org/OWNER/REPOSITORY",
+		"git::gitlab.com/acme/net":              "error no git repository",
 		"git::https://example.com/x?sshkey=abc": "error not \"sshkey\"",
 		"acme/net/aws//../up":                   "error ",
 		"https://example.com/m.zip//../..":      "error leads out",
-		"github.com/acme":                       "error github.com/OWNER/REPOSITORY",
 		"acme/net":                              "error not the address of a module",
 		"":                                      "error not the address of a module",
 	} {
@@ -99,10 +115,30 @@ func TestRecorded(t *testing.T) {
 		"git@example.com:acme/net.git":     "git::ssh://git@example.com/acme/net.git",
 		"https://example.com/m.zip//a?x=1": "https://example.com/m.zip//a?x=1",
 		"/srv/modules/x":                   "file:///srv/modules/x",
+		"github.com/acme/net/a?ref=v1":     "git::https://github.com/acme/net.git//a?ref=v1",
+		"git::/srv/x":                      "git::file:///srv/x",
 	} {
 		if s, err := parseSource(text, "registry.opentofu.org"); err != nil || s.recorded() != want {
 			t.Errorf("%s: %v, %s", text, err, s.recorded())
 		}
+	}
+}
+
+// TestDisplay checks that credentials are not shown. User names of SSH are shown.
+func TestDisplay(t *testing.T) {
+	for text, want := range map[string]string{
+		"git::ssh://git@example.com/net.git":     "git::ssh://git@example.com/net.git",
+		"git::ssh://me:canary@example.com/x":     "git::ssh://example.com/x",
+		"git::https://canary@example.com/x":      "git::https://example.com/x",
+		"HTTPS://me:canary@example.com/x":        "HTTPS://example.com/x",
+		"https://example.com/x?token=canary&a=b": "https://example.com/x?token=…&a=b",
+	} {
+		if got := Display(text); got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	if got := SecretsIn("git::HTTPS://canary@example.com/x"); len(got) != 1 || got[0] != "canary" {
+		t.Error(got)
 	}
 }
 
@@ -117,7 +153,8 @@ func FuzzParseSource(f *testing.F) {
 	})
 }
 
-// The lock file calls a package by what is asked for, not by who asks, or how.
+// TestPackageName checks that the name of a package in the lock file does not depend on credentials or on the way to
+// fetch it.
 func TestPackageName(t *testing.T) {
 	for text, want := range map[string]string{
 		"acme/net/aws//sub":                                        "registry.opentofu.org/acme/net/aws",

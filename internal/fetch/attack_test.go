@@ -14,12 +14,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
 
-// bomb is an archive that holds far more than its size.
+// bomb returns an archive whose content is much larger than the archive.
 var bomb = sync.OnceValue(func() []byte {
 	return registrytest.Zip(map[string]string{"terraform-provider-toy": strings.Repeat("\x00", 48<<20)})
 })
 
-// crowd is an archive of very many files.
+// crowd returns an archive with very many files.
 var crowd = sync.OnceValue(func() []byte {
 	n := 21_000
 	if os.Getenv("LETHE_LONG") != "" {
@@ -32,8 +32,8 @@ var crowd = sync.OnceValue(func() []byte {
 	return registrytest.Zip(all)
 })
 
-// What others hand out is installed whole and as promised, or not at all, with one message, and nothing is written
-// anywhere else.
+// TestAttacks checks that content of servers is installed completely and verified, or not at all. A refusal has one
+// message, and no file is written elsewhere.
 func TestAttacks(t *testing.T) {
 	zip := "/files/acme/toy/1.0.0/terraform-provider-toy_1.0.0_" + Platform() + ".zip"
 	evil := func(t *testing.T, r *registrytest.Server, content []byte) {
@@ -46,8 +46,8 @@ func TestAttacks(t *testing.T) {
 	}{
 		{"another package", func(t *testing.T, r *registrytest.Server) {
 			r.Put(zip, registrytest.Zip(map[string]string{"terraform-provider-toy_v1.0.0": "another"}))
-		}, "and should have"},
-		{"no archive", func(t *testing.T, r *registrytest.Server) { evil(t, r, []byte("<html>not found</html>")) }, "is not an archive"},
+		}, "but should have"},
+		{"no archive", func(t *testing.T, r *registrytest.Server) { evil(t, r, []byte("<html>not found</html>")) }, "not a valid archive"},
 		{"names that lead out", func(t *testing.T, r *registrytest.Server) {
 			evil(t, r, registrytest.Zip(map[string]string{"../../../../x": "", "terraform-provider-toy": ""}))
 		}, "leads out"},
@@ -62,13 +62,13 @@ func TestAttacks(t *testing.T) {
 		}, "in the archive: "},
 		{"a name of two lines", func(t *testing.T, r *registrytest.Server) {
 			evil(t, r, registrytest.Zip(map[string]string{"a\nb": "", "terraform-provider-toy": ""}))
-		}, "newlines|more than one"},
+		}, "newlines|line break"},
 		{"an absolute name", func(t *testing.T, r *registrytest.Server) {
 			evil(t, r, registrytest.Zip(map[string]string{"/etc/x": "", "terraform-provider-toy": ""}))
 		}, "leads out"},
 		{"a bomb", func(t *testing.T, r *registrytest.Server) {
 			evil(t, r, bomb())
-		}, "more than 100 times its size"},
+		}, "more than 100 times larger"},
 		{"very many entries", func(t *testing.T, r *registrytest.Server) {
 			evil(t, r, crowd())
 		}, "more than 20000"},
@@ -77,17 +77,17 @@ func TestAttacks(t *testing.T) {
 				w.Header().Set("Content-Length", "1000")
 				w.Write([]byte("PK\x03\x04"))
 			})
-		}, "the connection was cut"},
+		}, "the connection was interrupted"},
 		{"shorter than promised", func(t *testing.T, r *registrytest.Server) {
 			r.Fault(zip, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("PK\x03\x04")) })
-		}, "and should have"},
+		}, "but should have"},
 		{"a cut", func(t *testing.T, r *registrytest.Server) {
 			r.Fault(zip, func(w http.ResponseWriter, _ *http.Request) {
 				w.Write([]byte("PK\x03\x04"))
 				w.(http.Flusher).Flush()
 				panic(http.ErrAbortHandler)
 			})
-		}, "the connection was cut"},
+		}, "the connection was interrupted"},
 		{"silence in the middle", func(t *testing.T, r *registrytest.Server) {
 			r.Fault(zip, func(w http.ResponseWriter, q *http.Request) {
 				w.Write([]byte("PK\x03\x04"))
@@ -121,11 +121,11 @@ func TestAttacks(t *testing.T) {
 		{"another checksum than the signed one", func(t *testing.T, r *registrytest.Server) {
 			text := fmt.Sprintf(`{"filename": "terraform-provider-toy_1.0.0_%s.zip", "download_url": %q, "shasum": %q, "shasums_url": "/files/acme/toy/1.0.0/SHA256SUMS", "shasums_signature_url": "/files/acme/toy/1.0.0/SHA256SUMS.sig", "signing_keys": {}}`, Platform(), zip, strings.Repeat("a", 64))
 			r.Put("/v1/providers/acme/toy/1.0.0/download/"+strings.Replace(Platform(), "_", "/", 1), []byte(text))
-		}, "its own list of checksums says"},
+		}, "its own list of checksums has"},
 		{"a checksum that is a path", func(t *testing.T, r *registrytest.Server) {
 			text := fmt.Sprintf(`{"filename": "../x", "download_url": %q, "shasum": "../../x", "shasums_url": "/files/acme/toy/1.0.0/SHA256SUMS", "shasums_signature_url": "/files/acme/toy/1.0.0/SHA256SUMS.sig", "signing_keys": {}}`, zip)
 			r.Put("/v1/providers/acme/toy/1.0.0/download/"+strings.Replace(Platform(), "_", "/", 1), []byte(text))
-		}, "its own list of checksums says"},
+		}, "its own list of checksums has"},
 		{"no package", func(t *testing.T, r *registrytest.Server) {
 			r.Fault(zip, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) })
 		}, "404"},
@@ -134,19 +134,19 @@ func TestAttacks(t *testing.T) {
 		}, "sent nothing for"},
 		{"longer than promised", func(t *testing.T, r *registrytest.Server) {
 			r.Fault(zip, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 1<<20)) })
-		}, "and should have"},
+		}, "but should have"},
 		{"other platforms alone", func(t *testing.T, r *registrytest.Server) {
 			r.Put("/v1/providers/acme/toy/versions", []byte(`{"versions":[{"version":"1.0.0","platforms":[{"os":"plan9","arch":"386"}]}]}`))
 		}, "Incompatible provider version: Provider "},
 		{"an older protocol", func(t *testing.T, r *registrytest.Server) {
 			r.Put("/v1/providers/acme/toy/versions", []byte(`{"versions":[{"version":"1.0.0","protocols":["4.0"]}]}`))
-		}, "speaks version 4.0 of the plugin protocol"},
+		}, "uses version 4.0 of the plugin protocol"},
 		{"a version that is a path", func(t *testing.T, r *registrytest.Server) {
 			r.Put("/v1/providers/acme/toy/versions", []byte(`{"versions":[{"version":"../../1.0.0"}]}`))
 		}, "was not found"},
 		{"a signature of another", func(t *testing.T, r *registrytest.Server) {
 			r.Put("/files/acme/toy/1.0.0/SHA256SUMS", []byte(strings.Repeat("a", 64)+"  x.zip\n"))
-		}, "does not hold"},
+		}, "list of checksums is not valid"},
 	} {
 		for _, place := range []string{"store", "cache", "neither"} {
 			t.Run(x.name+"/"+place, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// nothing finds files that an installation left although it failed; locks are none.
+// nothing fails if a failed installation has left files, except for lock files.
 func nothing(t *testing.T, dir string) {
 	t.Helper()
 	filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
@@ -184,21 +184,21 @@ func nothing(t *testing.T, dir string) {
 	})
 }
 
-// A link that an attacker laid where packages belong is not followed: nothing is written behind it.
+// TestLinksInTheWay checks that a link of an attacker in the place of a package directory is not followed.
 func TestLinksInTheWay(t *testing.T) {
 	for _, x := range []struct {
 		name string
-		at   func(s *stage, host string) string // where the link is
-		want string                             // "": it is replaced
+		at   func(s *stage, host string) string // the path of the link
+		want string                             // "" if it is replaced
 	}{
-		{"the namespace", func(s *stage, host string) string { return filepath.Join(s.p.base(), host, "acme") }, "nothing is installed through it"},
+		{"the namespace", func(s *stage, host string) string { return filepath.Join(s.p.base(), host, "acme") }, "not a directory. Remove it"},
 		{"the package", func(s *stage, host string) string {
 			return filepath.Join(s.p.base(), host, "acme/toy/1.0.0", Platform())
 		}, ""},
 		{"the namespace in the plugin cache", func(s *stage, host string) string {
 			s.p.CacheDir = s.TempDir()
 			return filepath.Join(s.p.CacheDir, host, "acme")
-		}, "nothing is installed through it"},
+		}, "not a directory. Remove it"},
 		{"the package in the plugin cache", func(s *stage, host string) string {
 			s.p.CacheDir = s.TempDir()
 			return filepath.Join(s.p.CacheDir, host, "acme/toy/1.0.0", Platform())
@@ -225,8 +225,8 @@ func TestLinksInTheWay(t *testing.T) {
 	}
 }
 
-// What stands in the store in the place of a package is that package, or is not used: a link, other contents under a
-// record that says they are right, and a record of another machine.
+// TestPoisonedStore checks that a changed package in the store is not used: a link, other content with a record that
+// confirms it, and a record of another machine.
 func TestPoisonedStore(t *testing.T) {
 	for name, poison := range map[string]func(t *testing.T, dir string) error{
 		"other contents": func(t *testing.T, dir string) error {
@@ -277,7 +277,7 @@ func TestPoisonedStore(t *testing.T) {
 	}
 }
 
-// Bits that let a program run as another user are not kept.
+// TestSetuid checks that setuid and setgid bits are removed.
 func TestSetuid(t *testing.T) {
 	r, s, p := asks(t)
 	r.Provider(t, "acme/toy", "1.0.0", map[string][]byte{Platform(): []byte(zipped(t, entry{"terraform-provider-toy_v1.0.0", "the program", os.ModeSetuid | os.ModeSetgid | 0o777}))})
@@ -291,7 +291,7 @@ func TestSetuid(t *testing.T) {
 	}
 }
 
-// What is run is what was verified, also where that was long ago.
+// TestProgramIsVerified checks that a program is run only if it is the verified file, even long after the verification.
 func TestProgramIsVerified(t *testing.T) {
 	_, s, p := asks(t)
 	s.fine(s.from(p))

@@ -6,28 +6,31 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
-
-	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
-// A package is read, all of its hundreds of megabytes, when it is installed and when its files are
-// not those that were read last. Which those were is in a file beside the packages: a file is the
-// same if device, inode, size, mode and both times are. No user can write to a file without a change
-// of its ctime, short of turning back the clock of the machine; and a user who can write to this record
-// can as well write the lock file that the hashes are compared with.
+// An installed package can have hundreds of megabytes. It is read when it is installed, and again if its files have
+// changed since then. A record beside the packages holds the identity of the files: a file is unchanged if its device,
+// inode, size, mode, mtime and ctime are equal. A user cannot write to a file without a change of its ctime, except by
+// setting back the system clock. A user who can write to the record can also write to the lock file with the hashes.
 
-// record is where it is known which packages were read.
-func (p *Providers) record() string { return filepath.Join(p.DataDir, "lethe-packages.json") }
+// packageRecord is the record of the packages of a working directory that were read. Several goroutines and processes may
+// use it. Processes may lose entries of each other, so that packages are read once more.
+type packageRecord struct {
+	path     string
+	disabled bool        // read packages each time
+	mu       *sync.Mutex // held while the record is changed
+}
 
-// checked is a package that was read.
+// checked is the entry of a package that was read.
 type checked struct {
 	Hash    string
 	Files   []identity
-	Archive string `json:",omitempty"` // the "zh:" hash of the archive that it was unpacked from, if that was verified
+	Archive string `json:",omitempty"` // the "zh:" hash of the archive that it was unpacked from, if the hash was verified
 }
 
-// identity is what tells that a file is still the same.
+// identity holds the attributes that change if a file changes.
 type identity struct {
 	Name            string
 	Dev, Ino        uint64
@@ -36,52 +39,53 @@ type identity struct {
 	Changed, Status int64 // mtime and ctime, in nanoseconds
 }
 
-// settling is how old a file's times must be to say something: a file that is written twice within
-// a tick of the clock has the same times.
+// settling is the minimum age of the times of a file. Younger times are not recorded, because a file that is written
+// twice within one tick of the clock has the same times.
 const settling = 2 * time.Second
 
-// hash is hashDir, without reading what was read before.
-func (p *Providers) hash(dir string) (string, error) {
-	if p.Closed.Has(shortcut.Packages) {
+// hash returns hashDir(dir). It does not read the package if its files have not changed since they were read.
+func (r *packageRecord) hash(dir string) (string, error) {
+	if r.disabled {
 		return hashDir(dir)
 	}
 	files := identify(dir)
 	if files == nil {
 		return hashDir(dir)
 	}
-	if was, ok := p.recorded()[dir]; ok && slices.Equal(was.Files, files) {
+	if was, ok := r.read()[dir]; ok && slices.Equal(was.Files, files) {
 		return was.Hash, nil
 	}
 	h, err := hashDir(dir)
 	if err != nil || !settled(files) || !slices.Equal(files, identify(dir)) {
 		return h, err
 	}
-	p.checking.Lock()
-	defer p.checking.Unlock()
-	known := p.recorded()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.read()
 	now := checked{Hash: h, Files: files}
 	if was := known[dir]; was.Hash == h {
 		now.Archive = was.Archive
 	}
 	known[dir] = now
-	p.remember(known)
+	r.write(known)
 	return h, nil
 }
 
-// unpackedFrom records that a package was unpacked from an archive that the lock file has, for a lock file that does
-// not have the hash of the package.
-func (p *Providers) unpackedFrom(dir, hash, archive string) {
-	p.checking.Lock()
-	defer p.checking.Unlock()
-	known := p.recorded()
+// setArchive records that a package was unpacked from an archive whose hash is in the lock file. It is needed if the
+// lock file does not contain the hash of the package.
+func (r *packageRecord) setArchive(dir, hash, archive string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.read()
 	known[dir] = checked{Hash: hash, Archive: archive}
-	p.remember(known)
+	r.write(known)
 }
 
-// recorded are the packages that were read, by directory. A broken record is none.
-func (p *Providers) recorded() map[string]checked {
+// read returns the packages that were read, by directory. It returns an empty map if the record is missing or
+// broken.
+func (r *packageRecord) read() map[string]checked {
 	known := map[string]checked{}
-	if text, err := os.ReadFile(p.record()); err == nil {
+	if text, err := os.ReadFile(r.path); err == nil {
 		_ = json.Unmarshal(text, &known)
 	}
 	if known == nil {
@@ -90,14 +94,14 @@ func (p *Providers) recorded() map[string]checked {
 	return known
 }
 
-// remember writes the record. If it cannot be written, packages are read again.
-func (p *Providers) remember(known map[string]checked) {
+// write saves the record. If that fails, later commands read the packages again.
+func (r *packageRecord) write(known map[string]checked) {
 	if text, err := json.Marshal(known); err == nil {
-		_ = replace(p.record(), text)
+		_ = replace(r.path, text)
 	}
 }
 
-// identify lists the files of a package; nil where that cannot be done, or says too little.
+// identify returns the identities of the files of a package. It returns nil if they cannot be determined.
 func identify(dir string) []identity {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -108,7 +112,7 @@ func identify(dir string) []identity {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		info, err := os.Stat(path) // what the name leads to is what is read
+		info, err := os.Stat(path) // follows links, because the target is read
 		if err != nil {
 			return err
 		}
@@ -127,7 +131,7 @@ func identify(dir string) []identity {
 	return out
 }
 
-// stamp tells whether a file is still the same, but for what other hard links of it change.
+// stamp returns the identity of a file without its name and ctime, because new hard links to the file change the ctime.
 func stamp(path string) identity {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -138,7 +142,7 @@ func stamp(path string) identity {
 	return id
 }
 
-// settled reports whether all files are old enough for their times to be their own.
+// settled reports whether the times of all files are older than settling.
 func settled(files []identity) bool {
 	return older(files, time.Now().Add(-settling).UnixNano())
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
-// old makes a file whose times say something. Its ctime cannot be set, and is waited for.
+// old creates a file whose times are old enough to be compared. Its ctime cannot be set, so the test must wait.
 func old(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
@@ -19,7 +19,7 @@ func old(t *testing.T, path, text string) {
 	}
 }
 
-// A package is read again when anything about its files is not as it was, and only then.
+// TestHashOfCheckedPackage checks that a package is read again if and only if an attribute of its files has changed.
 func TestHashOfCheckedPackage(t *testing.T) {
 	data, pkg := t.TempDir(), t.TempDir()
 	link := filepath.Join(data, "package")
@@ -38,7 +38,7 @@ func TestHashOfCheckedPackage(t *testing.T) {
 		return h
 	}
 	first := hash()
-	if _, err := os.Stat(p.record()); err == nil {
+	if _, err := os.Stat(p.record().path); err == nil {
 		t.Fatal("files that have just been written are taken for known")
 	}
 	for !settled(identify(link)) {
@@ -47,21 +47,21 @@ func TestHashOfCheckedPackage(t *testing.T) {
 	if hash() != first {
 		t.Fatal("the hash changed by itself")
 	}
-	if _, err := os.Stat(p.record()); err != nil {
+	if _, err := os.Stat(p.record().path); err != nil {
 		t.Fatal(err)
 	}
 
-	// That a package is not read shows when the record lies.
-	lie := func() { p.remember(map[string]checked{link: {Hash: "h1:lie", Files: identify(link)}}) }
+	// A wrong hash in the record shows that a package is not read.
+	lie := func() { p.record().write(map[string]checked{link: {Hash: "h1:lie", Files: identify(link)}}) }
 	lie()
 	if got := hash(); got != "h1:lie" {
 		t.Errorf("the package is read though its files are the same: %s", got)
 	}
-	p.Closed = shortcut.Packages
+	p.Disabled = shortcut.Packages
 	if got := hash(); got != first {
 		t.Errorf("the shortcut is taken though it is closed: %s", got)
 	}
-	p.Closed = 0
+	p.Disabled = 0
 
 	stamp := time.Now().Add(-time.Hour)
 	for what, change := range map[string]func() error{
@@ -77,7 +77,7 @@ func TestHashOfCheckedPackage(t *testing.T) {
 		"a file less":        func() error { return os.Remove(filepath.Join(pkg, "README")) },
 		"another mode":       func() error { return os.Chmod(program, 0o700) },
 		"another package":    func() error { return later(os.Remove(link), os.Symlink(t.TempDir(), link)) },
-		"a record in pieces": func() error { return os.Truncate(p.record(), 10) },
+		"a record in pieces": func() error { return os.Truncate(p.record().path, 10) },
 	} {
 		if what == "a file less" {
 			old(t, filepath.Join(pkg, "README"), "")

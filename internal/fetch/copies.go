@@ -14,25 +14,25 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// This file is about packages for other platforms than this one: their checksums, and directories of them.
+// This file handles packages for other platforms: their checksums, and directories with copies of them.
 
-// Copies is what is wanted of packages that are not to be installed.
+// Copies selects packages to hash or copy without installing them.
 type Copies struct {
 	Needs     []Need
 	Platforms []string // such as "linux_amd64"
 }
 
-// Sum adds to the lock file (in memory) what the packages of the providers hash to.
+// Sum adds the hashes of the packages of the providers to the lock file in memory.
 func (p *Providers) Sum(ctx context.Context, c Copies, l *Lockfile, bag *diag.Bag) bool {
 	return p.eachFound(ctx, c, l, bag, func(w *wanted) error {
 		before := slices.Clone(w.lock.Hashes)
 		for _, platform := range w.platforms {
-			p.note("- Fetching %s %s for %s...", w.Provider.ForDisplay(), w.lock.Version, platform)
+			p.Progress.notef("- Fetching %s %s for %s...", w.Provider.ForDisplay(), w.lock.Version, platform)
 			d, err := p.sum(ctx, w, platform)
 			if err != nil {
 				return fmt.Errorf("for %s: %w", platform, err)
 			}
-			p.note("- Retrieved %s %s for %s (%s)", w.Provider.ForDisplay(), w.lock.Version, platform, d.how)
+			p.Progress.notef("- Retrieved %s %s for %s (%s)", w.Provider.ForDisplay(), w.lock.Version, platform, d.how)
 			state := "All checksums for this platform were already tracked in the lock file"
 			switch {
 			case !w.locked:
@@ -41,13 +41,14 @@ func (p *Providers) Sum(ctx context.Context, c Copies, l *Lockfile, bag *diag.Ba
 				state = "Additional checksums for this platform are now tracked in the lock file"
 			}
 			w.done.hashes, w.done.whole = append(w.done.hashes, d.hashes...), d.whole
-			p.note("- Obtained %s checksums for %s; %s", w.Provider.ForDisplay(), platform, state)
+			p.Progress.notef("- Obtained %s checksums for %s; %s", w.Provider.ForDisplay(), platform, state)
 		}
 		return nil
 	}, func(w *wanted) { p.enter(w, l) })
 }
 
-// eachFound does something for a version of each provider, of several at the same time; then something in their order.
+// eachFound chooses a version of each provider and calls at for them, for several at the same time. Then it calls then
+// for the successful ones, one after the other, in their order.
 func (p *Providers) eachFound(ctx context.Context, c Copies, l *Lockfile, bag *diag.Bag, at func(*wanted) error, then func(*wanted)) bool {
 	ok := true
 	var todo []*wanted
@@ -67,7 +68,7 @@ func (p *Providers) eachFound(ctx context.Context, c Copies, l *Lockfile, bag *d
 	}, then) && ok
 }
 
-// sum finds out the hashes of a package.
+// sum returns the hashes of a package.
 func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delivered, error) {
 	pkg, err := w.best.get(ctx, platform)
 	if err != nil {
@@ -82,7 +83,7 @@ func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delive
 	}
 	switch {
 	case pkg.remote != nil:
-		err = p.download(ctx, pkg, "", func(zip string) error { return add(hashArchive, zip) })
+		err = p.downloader().temporary(ctx, pkg, "", func(zip string) error { return add(hashArchive, zip) })
 	case pkg.zip != "":
 		err = errors.Join(add(hashZip, pkg.zip), add(hashArchive, pkg.zip))
 	default:
@@ -91,18 +92,18 @@ func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delive
 	return d, err
 }
 
-// Copy writes the packages of the providers into a directory, with what makes it a network mirror where a server of
-// static files offers it. What is in the directory already stays.
+// Copy writes the packages of the providers into a directory, together with the documents of a network mirror. A server
+// for static files can then offer the directory as a mirror. Files that are in the directory already are kept.
 func (p *Providers) Copy(ctx context.Context, c Copies, dir string, l *Lockfile, bag *diag.Bag) bool {
 	return p.eachFound(ctx, c, l, bag, func(w *wanted) error { return p.mirror(ctx, w, dir) }, func(*wanted) {})
 }
 
-// Vendor does what Copy does, and adds to the lock file (in memory) what the packages hash to.
+// Vendor is like Copy, and also adds the hashes of the packages to the lock file in memory.
 func (p *Providers) Vendor(ctx context.Context, c Copies, dir string, l *Lockfile, bag *diag.Bag) bool {
 	return p.eachFound(ctx, c, l, bag, func(w *wanted) error { return p.mirror(ctx, w, dir) }, func(w *wanted) { p.enter(w, l) })
 }
 
-// mirror writes the packages of a provider into a directory of many, and notes what they hash to.
+// mirror writes the packages of a provider into a mirror directory, and records their hashes in w.
 func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) (err error) {
 	choice := "with no constraints"
 	switch {
@@ -111,10 +112,10 @@ func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) (err erro
 	case w.text != "":
 		choice = "to meet constraints " + w.text
 	}
-	said := fmt.Sprintf("- Mirroring %s...\n  - Selected v%s %s", w.Provider.ForDisplay(), w.lock.Version, choice)
-	defer func() { p.note("%s", said) }() // at once: several providers are under way
+	output := fmt.Sprintf("- Mirroring %s...\n  - Selected v%s %s", w.Provider.ForDisplay(), w.lock.Version, choice)
+	defer func() { p.Progress.notef("%s", output) }() // one note for the provider, because several providers are mirrored at the same time
 	at := filepath.Join(dir, w.Provider.Host, w.Provider.Namespace, w.Provider.Type)
-	var made []string // the innermost first
+	var made []string // innermost first
 	for d := at; ; d = filepath.Dir(d) {
 		if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -124,25 +125,25 @@ func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) (err erro
 	defer func() {
 		for _, d := range made {
 			if err != nil {
-				_ = os.Remove(d) // unless there is something in it
+				_ = os.Remove(d) // fails if the directory is not empty
 			}
 		}
 	}()
 	if err := os.MkdirAll(at, 0o755); err != nil {
-		return fmt.Errorf("since there is no place for them: %w", err)
+		return fmt.Errorf("because their directory cannot be created: %w", err)
 	}
 	for _, platform := range w.platforms {
-		said += fmt.Sprintf("\n  - Downloading package for %s...", platform)
+		output += fmt.Sprintf("\n  - Downloading package for %s...", platform)
 		d, err := p.copy(ctx, w, platform, at)
 		if err != nil {
 			return fmt.Errorf("for %s: %w", platform, err)
 		}
 		w.done.hashes, w.done.whole = append(w.done.hashes, d.hashes...), d.whole
-		said += "\n  - Package authenticated: " + d.how
+		output += "\n  - Package authenticated: " + d.how
 	}
 	all, err := index(mirror(dir), w.Provider, at)
 	if err != nil {
-		return fmt.Errorf("since what a network mirror says of them could not be written: %w", err)
+		return fmt.Errorf("because the index of the network mirror could not be written: %w", err)
 	}
 	for _, platform := range w.platforms {
 		w.done.hashes = append(w.done.hashes, all[w.lock.Version][platform].Hashes...)
@@ -150,7 +151,7 @@ func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) (err erro
 	return nil
 }
 
-// copy downloads a package into a directory, unless it is there, and gives what is known of it.
+// copy downloads a package into a directory unless it is there already, and returns its hashes.
 func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (delivered, error) {
 	pkg, err := w.best.get(ctx, platform)
 	if err != nil {
@@ -162,10 +163,10 @@ func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (
 	if zh, err := hashZip(name); err == nil && zh == "zh:"+pkg.remote.Sum {
 		return d, nil
 	}
-	return d, p.download(ctx, pkg, dir, func(zip string) error {
+	return d, p.downloader().temporary(ctx, pkg, dir, func(zip string) error {
 		if platform == Platform() {
 			h1, err := hashArchive(zip)
-			if err = errors.Join(err, held(w.Provider, w.lock, h1, "zh:"+pkg.remote.Sum)); err != nil {
+			if err = errors.Join(err, checkLocked(w.Provider, w.lock, h1, "zh:"+pkg.remote.Sum)); err != nil {
 				return err
 			}
 		}
@@ -173,21 +174,21 @@ func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (
 	})
 }
 
-// mirrored is what a network mirror says of a package.
+// mirrored is the description of a package in a network mirror.
 type mirrored struct {
 	Hashes []string `json:"hashes"`
 	URL    string   `json:"url"`
 }
 
-// index writes the documents of a network mirror for what a directory has of a provider, and gives what is in them, by
-// version and platform.
+// index writes the documents of a network mirror for the packages of a provider in a directory. It returns their
+// content, by version and platform.
 func index(m mirror, a addr.Provider, dir string) (map[string]map[string]mirrored, error) {
 	all, _, err := m.list(context.Background(), a)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]map[string]mirrored{}
-	there := map[string]struct{}{}
+	existing := map[string]struct{}{}
 	write := func(name string, doc any) error {
 		text, err := json.MarshalIndent(doc, "", "  ")
 		if err != nil {
@@ -212,11 +213,11 @@ func index(m mirror, a addr.Provider, dir string) (map[string]map[string]mirrore
 		if len(archives) == 0 {
 			continue
 		}
-		there[f.version.String()] = struct{}{}
+		existing[f.version.String()] = struct{}{}
 		out[f.version.String()] = archives
 		if err := write(f.version.String(), map[string]any{"archives": archives}); err != nil {
 			return nil, err
 		}
 	}
-	return out, write("index", map[string]any{"versions": there})
+	return out, write("index", map[string]any{"versions": existing})
 }

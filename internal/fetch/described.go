@@ -15,28 +15,28 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// Described is the file in which is kept how a provider describes itself, schemas and all: making
-// and sending that takes large providers seconds, in every command. It belongs to the package that
-// Verify read, by its hash. Some providers have another schema where a variable of the environment
-// switches something on, so it belongs to all variables whose values say yes or no, too. Nothing
-// else of the environment goes into the name: the digest of a secret would tell something of it.
+// Described is a cache file with a provider's description of itself, including its schemas. Large providers need
+// seconds in every command to generate and send it. The file name contains the hash of the package that Verify read.
+// Some providers have another schema if an environment variable switches a feature on, so the name also depends on all
+// variables with boolean values. No other variables influence the name, because a digest of a secret would reveal
+// information about it.
 type Described struct{ path string }
 
-// Described is where the description of a provider is kept; nil if it must not be: the package was
-// not verified against a hash of its contents (development overrides are not), or the shortcut is
-// closed.
+// Described returns the cache file for the description of a provider. It returns nil if the description must not be
+// cached: the package was not verified by a hash of its content, as with development overrides, or the shortcut is
+// disabled.
 func (p *Providers) Described(a addr.Provider, env []string) *Described {
 	a = a.Canon()
 	found, _ := p.verified.Load(a)
 	v, _ := found.(verdict)
-	if v.hash == "" || p.Closed.Has(shortcut.Schemas) {
+	if v.hash == "" || p.Disabled.Has(shortcut.Schemas) {
 		return nil
 	}
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{v.hash}, switches(env)...), "\n")))
 	return &Described{filepath.Join(p.DataDir, "lethe-schemas", a.Host, a.Namespace, a.Type, hex.EncodeToString(sum[:16]))}
 }
 
-// switches are the variables of an environment that say yes or no.
+// switches returns the variables of an environment that have boolean values.
 func switches(env []string) []string {
 	words := []string{"", "0", "1", "f", "false", "n", "no", "off", "on", "t", "true", "y", "yes", "disabled", "enabled"}
 	env = subprocess.Environ(env, func(name string) bool { return name == "SHLVL" || name == "_" })
@@ -48,10 +48,10 @@ func switches(env []string) []string {
 	return env
 }
 
-// castagnoli makes its table when it is used first, as most commands do not.
+// castagnoli returns the CRC-32 table. It is computed at its first use, because most commands do not need it.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// Load gives what was stored; nil if that is nothing, or broken.
+// Load returns the stored description, nil if the file is missing or broken.
 func (d *Described) Load() []byte {
 	b, err := os.ReadFile(d.path)
 	if err != nil || len(b) < 4 || binary.LittleEndian.Uint32(b) != crc32.Checksum(b[4:], castagnoli()) {
@@ -60,7 +60,7 @@ func (d *Described) Load() []byte {
 	return b[4:]
 }
 
-// Store replaces what is kept of the provider. If that is not possible it will be asked again.
+// Store replaces the cached description of the provider. If that fails, later commands ask the provider again.
 func (d *Described) Store(description []byte) {
 	dir := filepath.Dir(d.path)
 	if os.MkdirAll(dir, 0o755) != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
-// What is kept of a provider is given back for the same package and the same switches only, and
-// nothing of it names a value of the environment.
+// TestDescribed checks that a description is returned only for the same package and the same switches, and that file
+// names do not depend on other values of the environment.
 func TestDescribed(t *testing.T) {
 	a := addr.Provider{Host: "registry.opentofu.org", Namespace: "acme", Type: "kv"}
 	p := &Providers{DataDir: t.TempDir()}
@@ -45,11 +45,11 @@ func TestDescribed(t *testing.T) {
 	if p.Described(host, env) == nil {
 		t.Error("the same provider under its other host is not known")
 	}
-	p.Closed = shortcut.Schemas
+	p.Disabled = shortcut.Schemas
 	if p.Described(a, env) != nil {
 		t.Error("the shortcut is taken though it is closed")
 	}
-	p.Closed = 0
+	p.Disabled = 0
 
 	kept := p.Described(a, env).path
 	for what, change := range map[string]func() error{

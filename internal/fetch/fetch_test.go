@@ -4,12 +4,14 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
+	"github.com/lethe-iac/lethe/internal/limits"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
@@ -20,7 +22,7 @@ import (
 
 var acme = addr.Provider{Host: addr.DefaultHost, Namespace: "acme", Type: "toy"}
 
-// stage is a working directory with a mirror and what installs from it.
+// stage is a working directory with a mirror, and the Providers that install from it.
 type stage struct {
 	*testing.T
 	dir, mirror string
@@ -33,22 +35,25 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{T: t, dir: t.TempDir(), mirror: t.TempDir(), env: map[string]string{"HOME": t.TempDir(), "XDG_DATA_DIRS": t.TempDir()}}
 	s.p = &Providers{
-		Settings: &cliconfig.Settings{Installs: true, Sources: []cliconfig.Installation{{Method: "filesystem_mirror", Path: s.mirror}}},
-		WorkDir:  s.dir, DataDir: filepath.Join(s.dir, ".terraform"),
-		Getenv: func(name string) string { return s.env[name] },
-		Note:   func(n event.Note) { s.notes = append(s.notes, n.Text) },
+		Sources: Sources{
+			Settings: &cliconfig.Settings{Installs: true, Sources: []cliconfig.Installation{{Method: "filesystem_mirror", Path: s.mirror}}},
+			WorkDir:  s.dir,
+			Getenv:   func(name string) string { return s.env[name] },
+		},
+		DataDir:  filepath.Join(s.dir, ".terraform"),
+		Progress: Progress{Note: func(n event.Note) { s.notes = append(s.notes, n.Text) }},
 	}
 	return s
 }
 
-// unpacked puts a version into a mirror as a directory.
+// unpacked adds a version to a mirror as a directory.
 func (s *stage) unpacked(mirror, host, version, content string) {
 	s.Helper()
 	s.write(filepath.Join(mirror, host, "acme/toy", version, Platform(), "terraform-provider-toy_v"+version), content)
 }
 
-// packed puts a version into a mirror as an archive.
-func (s *stage) packed(mirror, host, version, content string) {
+// addPackage adds a version to a mirror as an archive.
+func (s *stage) addPackage(mirror, host, version, content string) {
 	s.Helper()
 	s.write(filepath.Join(mirror, host, "acme/toy", "terraform-provider-toy_"+version+"_"+Platform()+".zip"), zipped(s.T, entry{"terraform-provider-toy_v" + version, content, 0o755}))
 }
@@ -89,7 +94,7 @@ func zipped(t *testing.T, entries ...entry) string {
 	return b.String()
 }
 
-// lockfile is that of the working directory, as it is on the disk.
+// lockfile reads the lock file of the working directory.
 func (s *stage) lockfile() *Lockfile {
 	s.Helper()
 	var bag diag.Bag
@@ -100,7 +105,7 @@ func (s *stage) lockfile() *Lockfile {
 	return l
 }
 
-// install installs, writes the lock file and gives what was wrong.
+// install installs the provider, writes the lock file and returns the messages.
 func (s *stage) install(upgrade bool, constraints ...string) string {
 	s.Helper()
 	var bag diag.Bag
@@ -122,7 +127,7 @@ func (s *stage) install(upgrade bool, constraints ...string) string {
 	return strings.Join(text, "\n")
 }
 
-// installed is the content of the program that the lock file chooses.
+// installed returns the selected version and the content of its program.
 func (s *stage) installed() (version, content string) {
 	s.Helper()
 	path, version, err := s.p.Find(acme, s.lockfile())
@@ -163,15 +168,15 @@ func TestNewestAllowed(t *testing.T) {
 		want        string
 	}{
 		{nil, "1.10.0"}, {[]string{"~> 1.2.0"}, "1.2.3"}, {[]string{">= 1.0.0", "< 1.2.3"}, "1.2.0"}, {[]string{"!= 1.10.0"}, "1.2.3"},
-		{[]string{"2.0.0-beta1"}, "2.0.0-beta1"},                                                                              // a prerelease only if it is named
-		{[]string{"2.0.0-beta1", ">= 1.0.0"}, "2.0.0-beta1"}, {[]string{">= 1.0.0", "2.0.0-beta1", "< 3.0.0"}, "2.0.0-beta1"}, // by any of them
+		{[]string{"2.0.0-beta1"}, "2.0.0-beta1"},                                                                              // a prerelease only if a constraint names it
+		{[]string{"2.0.0-beta1", ">= 1.0.0"}, "2.0.0-beta1"}, {[]string{">= 1.0.0", "2.0.0-beta1", "< 3.0.0"}, "2.0.0-beta1"}, // any of the constraints
 	} {
 		s := newStage(t)
 		for i, v := range []string{"1.2.0", "1.10.0", "1.2.3", "2.0.0-beta1"} {
 			if i%2 == 0 {
 				s.unpacked(s.mirror, acme.Host, v, v)
 			} else {
-				s.packed(s.mirror, acme.Host, v, v)
+				s.addPackage(s.mirror, acme.Host, v, v)
 			}
 		}
 		s.write(filepath.Join(s.mirror, acme.Host, "acme/toy/3.0.0/plan9_mips/terraform-provider-toy"), "elsewhere")
@@ -190,11 +195,11 @@ func TestNewestAllowed(t *testing.T) {
 	empty.fails(empty.install(false), empty.mirror)
 }
 
-// TestHashes: both forms of a package have one h1, an archive its zh beside it, and what the lock
-// file has must be met.
+// TestHashes checks that both forms of a package have the same h1, that an archive also has its zh, and that a package
+// must match a hash in the lock file.
 func TestHashes(t *testing.T) {
 	s := newStage(t)
-	s.packed(s.mirror, acme.Host, "1.0.0", "the program")
+	s.addPackage(s.mirror, acme.Host, "1.0.0", "the program")
 	s.fine(s.install(false, "1.0.0"))
 	lock, _ := s.lockfile().Get(acme)
 	if len(lock.Hashes) != 2 || !strings.HasPrefix(lock.Hashes[0], "h1:") || !strings.HasPrefix(lock.Hashes[1], "zh:") || lock.Constraints != "1.0.0" {
@@ -207,14 +212,13 @@ func TestHashes(t *testing.T) {
 	if !slices.Equal(other.Hashes, lock.Hashes[:1]) {
 		t.Errorf("unpacked %v, packed %v", other.Hashes, lock.Hashes)
 	}
-	// Another package under the locked version is refused and leaves nothing; one that is met by
-	// one of the hashes is taken.
+	// A package that does not match the lock is refused and leaves no files. One matching hash is enough.
 	for _, c := range []struct {
 		hashes []string
 		ok     bool
 	}{{lock.Hashes[1:], true}, {lock.Hashes[:1], true}, {[]string{"h1:" + strings.Repeat("A", 43) + "="}, false}, {[]string{"zh:" + strings.Repeat("0", 64)}, false}} {
 		s := newStage(t)
-		s.packed(s.mirror, acme.Host, "1.0.0", "the program")
+		s.addPackage(s.mirror, acme.Host, "1.0.0", "the program")
 		s.write(filepath.Join(s.dir, LockName), fmt.Sprintf("provider %q {\n  version = \"1.0.0\"\n  hashes = [%q]\n}\n", acme, c.hashes[0]))
 		got := s.install(false)
 		if c.ok {
@@ -252,7 +256,7 @@ func TestLocked(t *testing.T) {
 	if lock, _ := s.lockfile().Get(acme); len(lock.Hashes) != 1 {
 		t.Errorf("hashes of another version stay: %v", lock.Hashes)
 	}
-	// What is installed is held against the lock file before it is used.
+	// An installed package is compared with the lock file before it is used.
 	if err := s.p.Verify(acme, s.lockfile()); err != nil {
 		t.Error(err)
 	}
@@ -263,10 +267,10 @@ func TestLocked(t *testing.T) {
 	s.fails(s.install(false), "does not match any of the checksums")
 }
 
-// TestImplied looks into the directories that need not be named.
+// TestImplied installs from directories that are searched without a setting.
 func TestImplied(t *testing.T) {
 	s := newStage(t)
-	s.p.Settings = &cliconfig.Settings{}
+	s.p.Sources.Settings = &cliconfig.Settings{}
 	for i, dir := range []string{
 		filepath.Join(s.dir, "terraform.d/plugins"), filepath.Join(s.env["HOME"], ".terraform.d/plugins"),
 		filepath.Join(s.env["HOME"], ".local/share/terraform/plugins"), filepath.Join(s.env["XDG_DATA_DIRS"], "opentofu/plugins"),
@@ -277,13 +281,13 @@ func TestImplied(t *testing.T) {
 		s.wants(version, dir)
 	}
 	s.env["XDG_DATA_HOME"] = t.TempDir()
-	s.packed(filepath.Join(s.env["XDG_DATA_HOME"], "terraform/plugins"), acme.Host, "2.0.0", "data home")
+	s.addPackage(filepath.Join(s.env["XDG_DATA_HOME"], "terraform/plugins"), acme.Host, "2.0.0", "data home")
 	s.fine(s.install(true))
 	s.wants("2.0.0", "data home")
-	s.p.Settings.Installs = true // a provider_installation block: only what it says
-	s.fails(s.install(true), "the provider_installation block of the CLI configuration has no method that includes it")
+	s.p.Sources.Settings.Installs = true // a provider_installation block, so no implied directories
+	s.fails(s.install(true), "no method in the provider_installation block of the CLI configuration includes it")
 	only := filepath.Join(s.dir, "terraform.d/plugins")
-	s.p.OnlyDir(only)
+	s.p.Sources.OnlyDir(only)
 	s.fine(s.install(true))
 	s.wants("1.0.0", only)
 }
@@ -299,15 +303,14 @@ func TestIncludeAndExclude(t *testing.T) {
 	} {
 		s := newStage(t)
 		s.unpacked(s.mirror, acme.Host, "1.0.0", "x")
-		s.p.Settings.Sources[0].Include, s.p.Settings.Sources[0].Exclude = c.include, c.exclude
+		s.p.Sources.Settings.Sources[0].Include, s.p.Sources.Settings.Sources[0].Exclude = c.include, c.exclude
 		if got := s.install(false); (got == "") != c.ok {
 			t.Errorf("include %v, exclude %v: %s", c.include, c.exclude, got)
 		}
 	}
 }
 
-// TestOtherHost: the registries' host names stand for one another, in mirrors, lock files and
-// overrides.
+// TestOtherHost checks that the host names of the registries are equivalent in mirrors, lock files and overrides.
 func TestOtherHost(t *testing.T) {
 	s := newStage(t)
 	s.unpacked(s.mirror, addr.TerraformHost, "1.0.0", "theirs")
@@ -325,7 +328,7 @@ func TestOtherHost(t *testing.T) {
 	if all := s.lockfile().Providers(); len(all) != 1 || all[0].Provider != theirs {
 		t.Errorf("the entry has another host now: %v", all)
 	}
-	s.p.Settings.Overrides = map[addr.Provider]string{theirs: s.dir}
+	s.p.Sources.Settings.Overrides = map[addr.Provider]string{theirs: s.dir}
 	s.write(filepath.Join(s.dir, "terraform-provider-toy"), "mine")
 	if path, version, err := s.p.Find(acme, s.lockfile()); err != nil || version != "" || filepath.Base(path) != "terraform-provider-toy" {
 		t.Errorf("the override is not taken: %s %s %v", path, version, err)
@@ -340,10 +343,10 @@ func TestOtherHost(t *testing.T) {
 
 func TestCache(t *testing.T) {
 	cache := t.TempDir()
-	for range 2 { // a second working directory takes what the first brought
+	for range 2 { // the second working directory uses the package of the first
 		s := newStage(t)
 		s.p.CacheDir = cache
-		s.packed(s.mirror, acme.Host, "1.0.0", "the program")
+		s.addPackage(s.mirror, acme.Host, "1.0.0", "the program")
 		s.fine(s.install(false))
 		s.wants("1.0.0", "the program")
 		target, err := os.Readlink(packageDir(s.p.base(), acme, "1.0.0"))
@@ -351,10 +354,10 @@ func TestCache(t *testing.T) {
 			t.Errorf("not a link into the cache: %s %v", target, err)
 		}
 	}
-	// What is spoilt there is brought anew.
+	// A damaged package in the cache is replaced.
 	s := newStage(t)
 	s.p.CacheDir = cache
-	s.packed(s.mirror, acme.Host, "1.0.0", "the program")
+	s.addPackage(s.mirror, acme.Host, "1.0.0", "the program")
 	s.fine(s.install(false))
 	lock := s.lockfile().Bytes()
 	s.write(filepath.Join(packageDir(cache, acme, "1.0.0"), "terraform-provider-toy_v1.0.0"), "spoilt")
@@ -368,7 +371,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestArchives: nothing gets out of the directory it is for, and a bad archive leaves nothing.
+// TestArchives checks that no file is written outside its directory, and that a bad archive leaves no files.
 func TestArchives(t *testing.T) {
 	for name, text := range map[string]string{
 		"not a zip": "PK nonsense",
@@ -405,8 +408,8 @@ func TestLockfile(t *testing.T) {
 	if !ok || !l.IsNew() || l.Changed() {
 		t.Error("a missing file is not empty")
 	}
-	l.Set(config.Lock{Provider: acme, Version: "1.0.0", Hashes: []string{"zh:b", "h1:a"}})
-	l.Set(config.Lock{Provider: addr.Provider{Host: "example.com", Namespace: "a", Type: "b"}, Version: "2.0.0"})
+	l.Set(lockfile.Provider{Provider: acme, Version: "1.0.0", Hashes: []string{"zh:b", "h1:a"}})
+	l.Set(lockfile.Provider{Provider: addr.Provider{Host: "example.com", Namespace: "a", Type: "b"}, Version: "2.0.0"})
 	if err := l.Write(); err != nil {
 		t.Fatal(err)
 	}

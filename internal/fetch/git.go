@@ -15,38 +15,38 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/archive"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// repositories are bare copies of git repositories, below a directory that is kept from one command to the next.
+// repositories holds bare copies of git repositories, below a directory that persists between commands.
 type repositories struct {
 	dir     string
 	environ []string
-	offline bool                   // only what is there already
-	asked   map[string]bool        // copies that this command has brought up to date
-	found   map[gitSource]revision // what this command has looked up
-	waiting func(address string)   // is called when another process works on a repository for more than a moment
+	offline bool                   // use only commits that are in the copies already
+	asked   map[string]bool        // copies that this command has updated
+	found   map[gitSource]revision // revisions that this command has looked up
+	waiting func(address string)   // called if another process uses a repository for longer than patience
+	note    func(text string)      // called with messages about a package for the user
 }
 
 func newRepositories(dir string, environ []string, offline bool) *repositories {
-	return &repositories{dir: dir, environ: environ, offline: offline, asked: map[string]bool{}, found: map[gitSource]revision{}, waiting: func(string) {}}
+	return &repositories{dir: dir, environ: environ, offline: offline, asked: map[string]bool{}, found: map[gitSource]revision{}, waiting: func(string) {}, note: func(string) {}}
 }
 
-// repository is one of them.
+// repository is the copy of one repository.
 type repository struct {
 	*repositories
 	dir string
 }
 
-// revision is what a name in a repository stands for.
+// revision is the commit that a name in a repository refers to.
 type revision struct {
 	commit string
-	fixed  bool // the name is one that is not to move: a tag, or the commit itself
+	fixed  bool // the name should not move: it is a tag, or the hash of the commit
 }
 
-// of returns the copy of the repository of a source, and makes an empty one if there is none. The name of the directory
-// says which repository it is, and a copy without history is another one.
+// of returns the copy of the repository of a source. It does not create the copy. The name of its directory depends on
+// the address; a copy without history has another directory.
 func (r *repositories) of(g gitSource) *repository {
 	kind := ".git"
 	if g.depth > 0 {
@@ -55,8 +55,8 @@ func (r *repositories) of(g gitSource) *repository {
 	return &repository{r, filepath.Join(r.dir, fmt.Sprintf("%x%s", sha256.Sum256([]byte(g.url)), kind))}
 }
 
-// ready makes an empty copy if there is none, and removes what processes left in it that were killed. The caller holds
-// the lock of the copy, and git itself works in it only while a caller does.
+// ready creates an empty copy if none exists, and removes files that killed processes left in it. The caller holds the
+// lock of the copy. Git uses the copy only while a caller holds the lock.
 func (r *repository) ready(ctx context.Context) error {
 	if _, err := os.Stat(r.attributes()); err == nil {
 		return r.sweep()
@@ -64,10 +64,10 @@ func (r *repository) ready(ctx context.Context) error {
 	return r.make(ctx, "sha1")
 }
 
-// attributes is the file that is written last when a copy is made.
+// attributes returns the path of the file that is written last when a copy is created.
 func (r *repository) attributes() string { return filepath.Join(r.dir, "info", "attributes") }
 
-// make makes an empty copy for commits of one hash function.
+// make creates an empty copy for commits with one hash function, and removes a previous copy.
 func (r *repository) make(ctx context.Context, format string) error {
 	if err := os.RemoveAll(r.dir); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (r *repository) make(ctx context.Context, format string) error {
 	if _, err := r.run(ctx, noTransport, "init", "--quiet", "--bare", "--object-format="+format, r.dir); err != nil {
 		return err
 	}
-	// An archive has all files of a commit, as they are: a module is not a release.
+	// Archives contain all files of a commit unchanged: the attributes for release archives do not apply to modules.
 	return errors.Join(os.MkdirAll(filepath.Dir(r.attributes()), 0o700), os.WriteFile(r.attributes(), []byte("* -export-ignore -export-subst\n"), 0o600))
 }
 
@@ -94,19 +94,19 @@ func (r *repository) sweep() error {
 	})
 }
 
-// abandoned reports whether a file is an archive that nobody reads any more.
+// abandoned reports whether a file is an archive that no process reads any more.
 func abandoned(path string, d fs.DirEntry) bool {
 	is, _ := filepath.Match("archive-*.tar", d.Name())
 	info, err := d.Info()
 	return is && err == nil && time.Since(info.ModTime()) > 24*time.Hour
 }
 
-// maxNested is how deep submodules may stand in one another.
+// maxNested is the maximum nesting depth of submodules.
 const maxNested = 8
 
-// checkout puts a revision into dir, with its submodules, and gives its commit: the one that is locked, unless that
-// is "". The program git does the work, so that its credentials, proxies and ssh settings count; what it delivers
-// is unpacked as an archive is.
+// checkout extracts a revision with its submodules into dir, and returns its commit. If locked is not "", it must be
+// the locked commit. The program git fetches the files, so that its credentials, proxies and ssh settings apply. Its
+// output is unpacked like an archive.
 func (r *repositories) checkout(ctx context.Context, g gitSource, locked, dir string, nested int) (string, error) {
 	if nested > maxNested {
 		return "", fmt.Errorf("its submodules are nested deeper than %d", maxNested)
@@ -117,7 +117,7 @@ func (r *repositories) checkout(ctx context.Context, g gitSource, locked, dir st
 		return "", err
 	}
 	defer os.Remove(got.path)
-	if err := archive.Unpack(got.path, dir, moduleLimits); err != nil {
+	if err := unpackModule(got.path, dir, r.note); err != nil {
 		return "", err
 	}
 	for path, sub := range got.submodules {
@@ -132,16 +132,16 @@ func (r *repositories) checkout(ctx context.Context, g gitSource, locked, dir st
 	return got.commit, nil
 }
 
-// packed is a revision as git delivers it.
-type packed struct {
+// revisionPack is a revision in the form that git delivers.
+type revisionPack struct {
 	commit     string
 	path       string               // an archive of its files, which the caller removes
 	submodules map[string]gitSource // by their directory
 }
 
-// pack fetches a revision if it is not there, and makes an archive of it. Other processes may work with other copies
-// meanwhile, and with this one as soon as it is made.
-func (r *repository) pack(ctx context.Context, g gitSource, locked string) (got packed, err error) {
+// pack fetches a revision if the copy does not have it, and creates an archive of it. It holds the lock of this copy
+// until the archive exists, so that other processes can use other copies at the same time.
+func (r *repository) pack(ctx context.Context, g gitSource, locked string) (got revisionPack, err error) {
 	err = lockedAfter(ctx, r.repositories.dir, filepath.Base(r.dir)+".lock", func() { r.waiting(g.url) }, func() error {
 		if err := r.ready(ctx); err != nil {
 			return err
@@ -157,11 +157,11 @@ func (r *repository) pack(ctx context.Context, g gitSource, locked string) (got 
 	return got, err
 }
 
-// isSHA256 is part of git's message about a repository with another hash function than the copy has.
+// isSHA256 is part of git's message about a repository whose hash function differs from the copy.
 const isSHA256 = "server sha256"
 
 // revision does the work of pack under the lock.
-func (r *repository) revision(ctx context.Context, g gitSource, locked string) (got packed, err error) {
+func (r *repository) revision(ctx context.Context, g gitSource, locked string) (got revisionPack, err error) {
 	if got.commit, err = r.commit(ctx, g, locked); err != nil {
 		return got, err
 	}
@@ -172,7 +172,7 @@ func (r *repository) revision(ctx context.Context, g gitSource, locked string) (
 	return got, err
 }
 
-// tar makes an archive of a commit.
+// tar creates an archive of a commit.
 func (r *repository) tar(ctx context.Context, commit string) (string, error) {
 	tmp, err := os.CreateTemp(r.dir, "archive-*.tar")
 	if err != nil {
@@ -185,8 +185,8 @@ func (r *repository) tar(ctx context.Context, commit string) (string, error) {
 	return tmp.Name(), nil
 }
 
-// commit gives the commit of a source, and makes sure that it is there. A branch may have moved since it was locked; a
-// tag may not.
+// commit returns the commit of a source, and makes sure that the copy has it. A branch may have moved since it was
+// locked; a tag may not, and a moved tag is a *ChangedError.
 func (r *repository) commit(ctx context.Context, g gitSource, locked string) (string, error) {
 	if locked != "" && r.offline && r.has(ctx, locked) {
 		return locked, nil
@@ -206,17 +206,17 @@ func (r *repository) commit(ctx context.Context, g gitSource, locked string) (st
 		return "", &ChangedError{
 			Was: "commit " + locked, Is: "commit " + now.commit,
 			What: fmt.Sprintf("the revision %q of %s was moved to another commit", g.ref, display(g.url)),
-			Keep: fmt.Sprintf(" To stay with what was locked, name it: ?ref=%s.", locked),
+			Keep: fmt.Sprintf(" To keep the locked revision, add ?ref=%s to the source.", locked),
 		}
 	case !r.has(ctx, locked) && !r.offline:
 		var options []string
 		if g.depth > 0 {
 			options = []string{"--depth=1"}
 		}
-		_ = r.fetch(ctx, g, options, locked) // which the server may not hand out by name
+		_ = r.fetch(ctx, g, options, locked) // the server may refuse to send a commit by its hash
 	}
 	if !r.has(ctx, locked) {
-		return "", fmt.Errorf("the commit %s, which is locked, is not in %s any more, where %q is the commit %s now. Run \"lethe init -upgrade\" to take that", locked, display(g.url), cmp.Or(g.ref, "HEAD"), now.commit)
+		return "", fmt.Errorf("the locked commit %s is no longer in %s, where %q is now the commit %s. To use that commit, run \"lethe init -upgrade\"", locked, display(g.url), cmp.Or(g.ref, "HEAD"), now.commit)
 	}
 	return locked, r.keep(ctx, locked)
 }
@@ -226,13 +226,13 @@ func (r *repository) has(ctx context.Context, commit string) bool {
 	return err == nil
 }
 
-// keep lets a commit stay in the copy also when its branch leaves it.
+// keep adds a reference to a commit, so that it remains in the copy even if its branch moves.
 func (r *repository) keep(ctx context.Context, commit string) error {
 	_, err := r.git(ctx, "update-ref", "refs/lethe/commits/"+commit, commit)
 	return err
 }
 
-// submodules are the repositories that a commit has in it, by their directory.
+// submodules returns the submodules of a commit, by their directory.
 func (r *repository) submodules(ctx context.Context, address, commit string) (map[string]gitSource, error) {
 	list, err := r.git(ctx, "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil || !bytes.Contains(list, []byte("\x00160000 ")) && !bytes.HasPrefix(list, []byte("160000 ")) {
@@ -240,9 +240,9 @@ func (r *repository) submodules(ctx context.Context, address, commit string) (ma
 	}
 	settings, err := r.git(ctx, "config", "-z", "--blob", commit+":.gitmodules", "--get-regexp", `^submodule\..*\.(path|url)$`)
 	if err != nil {
-		return nil, nil // a directory that is a repository, and nothing says which
+		return nil, nil // the directory is a submodule, but no file contains its address
 	}
-	addresses, paths := map[string]string{}, map[string]string{} // by name, and the name by path
+	addresses, paths := map[string]string{}, map[string]string{} // addresses by name, names by path
 	for entry := range strings.SplitSeq(string(settings), "\x00") {
 		key, value, _ := strings.Cut(entry, "\n")
 		if name, ok := strings.CutSuffix(key, ".url"); ok {
@@ -260,15 +260,15 @@ func (r *repository) submodules(ctx context.Context, address, commit string) (ma
 		}
 		sub := gitSource{url: beside(address, addresses[paths[path]]), ref: fields[2]}
 		if strings.HasPrefix(sub.url, "-") || isLocal(sub.url) && !(isLocal(address) && r.permitsLocalSubmodules(ctx)) {
-			return nil, fmt.Errorf("the submodule %q is at %q, and a repository must not name others on this machine. If both are yours, let git allow it: git config --global protocol.file.allow always", path, display(sub.url))
+			return nil, fmt.Errorf("the submodule %q is at %q on this machine, which git does not allow by default. If you trust both repositories, run: git config --global protocol.file.allow always", path, display(sub.url))
 		}
 		out[path] = sub
 	}
 	return out, nil
 }
 
-// isLocal reports whether git looks for a repository on this machine. It has the rule of git: an address without a
-// scheme is the path of a directory unless a colon stands before the first slash, which makes it a host and a path.
+// isLocal reports whether git looks for a repository on this machine. It follows the rule of git: an address without a
+// scheme is the path of a directory. If a colon precedes the first slash, it is a host and a path instead.
 func isLocal(address string) bool {
 	scheme, _, ok := strings.Cut(address, "://")
 	if ok && !strings.ContainsAny(scheme, "/:") {
@@ -278,24 +278,24 @@ func isLocal(address string) bool {
 	return !ok || strings.Contains(host, "/") || strings.EqualFold(host, "file") || filepath.VolumeName(address) != ""
 }
 
-// permitsLocalSubmodules reports whether the user's own settings of git allow a repository on this machine to name
-// others on it. git does not without such a setting.
+// permitsLocalSubmodules reports whether the user's settings of git allow a repository on this machine to have
+// submodules on this machine. By default git does not allow that.
 func (r *repository) permitsLocalSubmodules(ctx context.Context) bool {
 	out, err := r.git(ctx, "config", "--get", "protocol.file.allow")
 	return err == nil && strings.TrimSpace(string(out)) == "always"
 }
 
-// The transports that git may use. A repository on this machine must be named by the user: in the configuration, or in
-// git's own settings, where url.….insteadOf may have it stand for another one.
+// The constants are the transports that git may use. The user must name a repository on this machine explicitly: in the
+// configuration, or in git's settings, where url.….insteadOf may replace a remote repository by a local one.
 const (
 	noTransport = "none"
 	byNetwork   = "https:ssh:http:git"
 	locally     = byNetwork + ":file"
 )
 
-// transports returns those that a source may be fetched by.
+// transports returns the transports that git may use for a source.
 func (r *repository) transports(ctx context.Context, g gitSource) string {
-	if isLocal(g.url) { // it is the user who named it: those of servers and submodules are refused before
+	if isLocal(g.url) { // named by the user, because local addresses from servers and submodules have been refused before
 		return locally
 	}
 	out, err := r.run(ctx, noTransport, "ls-remote", "--get-url", "--", g.url)
@@ -312,7 +312,7 @@ func (r *repository) fetch(ctx context.Context, g gitSource, options []string, r
 	return err
 }
 
-// beside is the address of a submodule, seen from that of the repository that it is in.
+// beside returns the address of a submodule. A relative address is relative to base, the address of its repository.
 func beside(base, address string) string {
 	if !strings.HasPrefix(address, "./") && !strings.HasPrefix(address, "../") {
 		return address
@@ -336,7 +336,8 @@ var (
 	someCommit = pattern(`^[0-9a-f]{7,64}$`)
 )
 
-// look finds out what the revision of a source is now. One that is named by its whole hash, and is there, is not asked for.
+// look returns the current commit of the revision of a source. It does not contact the server if the revision is a full
+// commit hash and the copy has that commit.
 func (r *repository) look(ctx context.Context, g gitSource) (revision, error) {
 	if fullCommit().MatchString(g.ref) && r.has(ctx, g.ref) {
 		return revision{g.ref, true}, nil
@@ -351,12 +352,12 @@ func (r *repository) look(ctx context.Context, g gitSource) (revision, error) {
 	case ok:
 		return found, nil
 	case r.offline:
-		return revision{}, fmt.Errorf("the revision %q is not on this machine, and -offline forbids asking for it", cmp.Or(g.ref, "HEAD"))
+		return revision{}, fmt.Errorf("the revision %q is not on this machine, and -offline forbids fetching it", cmp.Or(g.ref, "HEAD"))
 	}
 	if g.ref == "" {
 		return revision{}, errors.New("the repository has no HEAD: name a revision with ?ref=")
 	}
-	// What is neither a branch nor a tag, such as a change that was proposed, or a commit of none.
+	// The revision is neither a branch nor a tag, such as a proposed change or a commit without a branch.
 	err := r.fetch(ctx, g, nil, "+"+g.ref+":"+keptRef(g.ref))
 	if err == nil {
 		found, _ = r.named(ctx, g.ref)
@@ -364,10 +365,10 @@ func (r *repository) look(ctx context.Context, g gitSource) (revision, error) {
 	return found, err
 }
 
-// keptRef is the name under which a copy has what is neither a branch nor a tag.
+// keptRef returns the reference in the copy for a revision that is neither a branch nor a tag.
 func keptRef(ref string) string { return fmt.Sprintf("refs/lethe/%x", ref) }
 
-// named looks a revision up in the copy.
+// named finds a revision in the copy.
 func (r *repository) named(ctx context.Context, ref string) (revision, bool) {
 	names := []string{"refs/tags/" + ref, "refs/heads/" + ref, keptRef(ref)}
 	if ref == "" {
@@ -376,11 +377,11 @@ func (r *repository) named(ctx context.Context, ref string) (revision, bool) {
 	if someCommit().MatchString(ref) {
 		names = append(names, ref)
 	}
-	if branch, ok := strings.CutPrefix(ref, "origin/"); ok { // as a clone calls it
+	if branch, ok := strings.CutPrefix(ref, "origin/"); ok { // the name of a branch in a clone
 		names = append(names, "refs/heads/"+branch)
 	}
 	if ref != "" && r.isDefault(ctx, ref) {
-		names = names[1:] // as git finds it in a clone
+		names = names[1:] // git prefers the branch in a clone
 	}
 	for _, name := range names {
 		if commit, ok := r.parse(ctx, name); ok {
@@ -390,13 +391,14 @@ func (r *repository) named(ctx context.Context, ref string) (revision, bool) {
 	return revision{}, false
 }
 
-// parse returns the commit of a reference.
+// parse returns the commit of a reference, and false if the copy does not have it.
 func (r *repository) parse(ctx context.Context, name string) (string, bool) {
 	out, err := r.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	return strings.TrimSpace(string(out)), err == nil
 }
 
-// isDefault reports whether a name is that of a tag, and of a branch that is where HEAD is: a clone has that branch only.
+// isDefault reports whether a name is both a tag and a branch at the same commit as HEAD. A clone contains only that
+// branch.
 func (r *repository) isDefault(ctx context.Context, ref string) bool {
 	if _, tagged := r.parse(ctx, "refs/tags/"+ref); !tagged {
 		return false
@@ -406,11 +408,11 @@ func (r *repository) isDefault(ctx context.Context, ref string) bool {
 	return ok && is && branch == head
 }
 
-// noRef is what git says where a repository has no revision of a name.
+// noRef is git's message if a repository has no revision of a name.
 const noRef = "couldn't find remote ref"
 
-// ask brings a copy up to date, once in a command: all branches and tags at once, since the next module is often of
-// the same repository. Without history it is asked for one revision.
+// ask updates a copy, once in a command. It fetches all branches and tags at once, because the next module is often in
+// the same repository. For a copy without history it fetches one revision.
 func (r *repository) ask(ctx context.Context, g gitSource) error {
 	if g.depth > 0 {
 		names := []string{"refs/tags/" + g.ref, "refs/heads/" + g.ref}
@@ -428,42 +430,42 @@ func (r *repository) ask(ctx context.Context, g gitSource) error {
 		if err == nil || !someCommit().MatchString(g.ref) {
 			return err
 		}
-		return r.fetch(ctx, g, nil, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*") // a commit that it does not hand out by name
+		return r.fetch(ctx, g, nil, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*") // the server does not send this commit by its hash
 	}
 	if r.asked[r.dir] {
 		return nil
 	}
 	prune, all := []string{"--prune"}, []string{"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+HEAD:" + keptRef("HEAD")}
 	err := r.fetch(ctx, g, prune, all...)
-	if err != nil && strings.Contains(err.Error(), noRef+" HEAD") { // which points to a branch that there is not
+	if err != nil && strings.Contains(err.Error(), noRef+" HEAD") { // HEAD names a branch that does not exist
 		err = r.fetch(ctx, g, prune, all[:len(all)-1]...)
 	}
 	r.asked[r.dir] = err == nil
 	return err
 }
 
-// git runs git in the copy. It has no way to a repository.
+// git runs git in the copy. It permits no transport to another repository.
 func (r *repository) git(ctx context.Context, args ...string) ([]byte, error) {
 	return r.run(ctx, noTransport, append([]string{"--git-dir=" + r.dir}, args...)...)
 }
 
-// run runs git, which may use some transports, and asks nothing of the user that its own helpers do not. When the
-// context ends, git gets the time to remove its lock files.
+// run runs git with the permitted transports, and returns its output. Only git's own credential helpers may ask the
+// user. When the context ends, git has time to remove its lock files.
 func (r *repositories) run(ctx context.Context, transports string, args ...string) ([]byte, error) {
 	program, err := exec.LookPath("git")
 	if err != nil {
-		return nil, errors.New("the program git, which fetches such modules, is not installed")
+		return nil, errors.New("the program git is not installed")
 	}
 	cmd := exec.CommandContext(ctx, program, append([]string{
 		"-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never",
-		"-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=false", // git works in a copy only under our lock
-		"-c", "core.autocrlf=false", "-c", "core.eol=lf", // a package is the same on every system
+		"-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=false", // git uses a copy only under our lock
+		"-c", "core.autocrlf=false", "-c", "core.eol=lf", // the same package on every system
 	}, args...)...)
 	cmd.Env = append(withoutGit(r.environ), "GIT_ALLOW_PROTOCOL="+transports, "LC_ALL=C")
 	cmd.SysProcAttr, cmd.WaitDelay = subprocess.OnTerminal(syscall.SIGTERM), 5*time.Second
 	cmd.Cancel = func() error { return subprocess.Ask(cmd.Process) }
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err = subprocess.Start(cmd); err == nil {
 		err = cmd.Wait()
 	}
@@ -471,13 +473,13 @@ func (r *repositories) run(ctx context.Context, transports string, args ...strin
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		text := strings.TrimSpace(withoutUser().ReplaceAllString(said.String(), "://"))
+		text := strings.TrimSpace(withoutUsers(stderr.String()))
 		return nil, fmt.Errorf("git could not fetch it: %s", strings.TrimPrefix(text, "fatal: "))
 	}
 	return out.Bytes(), nil
 }
 
-// withoutGit is an environment without what points git to another repository.
+// withoutGit returns an environment without the variables that select another repository for git.
 func withoutGit(environ []string) []string {
 	var out []string
 	for _, v := range environ {

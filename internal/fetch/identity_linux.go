@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// boot names this start of the machine.
+// boot returns an identifier of the current boot of the machine.
 var boot = sync.OnceValue(func() string {
-	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // "" is a name as well
+	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // "" is a valid identifier, too
 	return string(text)
 })
 
-// inode is what only the system knows of a file: its device, its number there, and its ctime in nanoseconds.
+// inode returns the device, the inode number and the ctime in nanoseconds of a file.
 func inode(info fs.FileInfo) (dev, ino uint64, status int64, ok bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -4,8 +4,8 @@ package fetch
 
 import "io/fs"
 
-// inode is what only the system knows of a file. Here it is not asked, and packages are always read.
+// inode returns false: it is not implemented on this system, so packages are read every time.
 func inode(fs.FileInfo) (dev, ino uint64, status int64, ok bool) { return 0, 0, 0, false }
 
-// boot names this start of the machine, where files are told apart.
+// boot returns "", because files have no identity on this system.
 func boot() string { return "" }

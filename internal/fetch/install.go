@@ -7,21 +7,22 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
+
 	"github.com/apparentlymart/go-versions/versions"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// atOnce is how many providers are asked for, or downloaded, at a time.
+// atOnce is the maximum number of providers that are requested or downloaded at the same time.
 const atOnce = 32
 
-// Install makes sure that every needed provider is there in a version that fits, and writes the
-// choice into the lock file (in memory). With upgrade, locked versions do not bind.
+// Install makes sure that an allowed version of every needed provider is installed, and writes the selections into the
+// lock file in memory. If upgrade is true, it may select versions other than the locked ones.
 func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgrade bool, bag *diag.Bag) bool {
 	ok := true
 	var todo []*wanted
 	for _, n := range needs {
-		if _, over := p.override(n.Provider); over || n.Provider.IsBuiltin() {
+		if _, overridden := p.Sources.Override(n.Provider); overridden || n.Provider.IsBuiltin() {
 			continue
 		}
 		w, good := p.want(n, l, upgrade, bag)
@@ -32,22 +33,22 @@ func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgr
 	return p.settle(ctx, todo, bag, func(w *wanted) bool { return p.fetch(ctx, w) }, func(w *wanted) { p.enter(w, l) }) && ok
 }
 
-// settle chooses a version of each provider, and does something for it, of several at the same time; then
-// something in their order.
+// settle chooses a version of each provider and calls at for them, for several at the same time. Then it calls then for
+// the successful ones in their order.
 func (p *Providers) settle(ctx context.Context, todo []*wanted, bag *diag.Bag, at func(*wanted) bool, then func(*wanted)) bool {
 	if len(todo) == 0 {
 		return true
 	}
-	methods, err := p.methods()
+	methods, err := p.Sources.methods()
 	if err != nil {
 		bag.Add(diag.Errorf("Invalid provider installation method", "%s.", err))
 		return false
 	}
-	each(todo, func(w *wanted) { w.ok = p.choose(ctx, w, methods) })
+	each(todo, func(w *wanted) { w.ok = w.choose(ctx, methods) })
 	each(todo, func(w *wanted) { w.ok = w.ok && at(w) })
 	ok := true
 	for _, w := range todo {
-		if ok || ctx.Err() == nil { // an interrupt, all of them would tell of
+		if ok || ctx.Err() == nil { // after an interrupt, all providers have the same error
 			bag.Add(w.bag.List()...)
 		}
 		if ok = ok && w.ok; w.ok {
@@ -57,21 +58,21 @@ func (p *Providers) settle(ctx context.Context, todo []*wanted, bag *diag.Bag, a
 	return ok
 }
 
-// each calls f for all, some at a time.
+// each calls f for all elements, for up to atOnce at a time.
 func each(todo []*wanted, f func(*wanted)) {
 	var all sync.WaitGroup
-	room := make(chan bool, atOnce)
+	slot := make(chan bool, atOnce)
 	for _, w := range todo {
-		room <- true
+		slot <- true
 		all.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-slot }()
 			f(w)
 		})
 	}
 	all.Wait()
 }
 
-// want finds out what is to be installed of a provider; nil where it is there.
+// want returns the provider to install, nil if it is installed already.
 func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wanted, bool) {
 	w, ok := p.bind(n, l, upgrade, bag)
 	if !ok {
@@ -79,29 +80,29 @@ func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wan
 	}
 	switch name := w.Provider.ForDisplay(); {
 	case w.only:
-		p.say("- Reusing previous version of "+name+" from the dependency lock file", name+": Reusing previous version from the dependency lock file")
+		p.Progress.note("- Reusing previous version of "+name+" from the dependency lock file", name+": Reusing previous version from the dependency lock file")
 		if p.present(w.Provider, w.lock) {
 			p.complete(w.lock, l)
 			return nil, true
 		}
 		if len(w.lock.Hashes) > 0 && p.first(p.cached(w.lock), w.lock) {
 			name += " v" + w.lock.Version
-			p.say("- Using "+name+" from the shared cache directory", name+": Using from the shared cache directory")
+			p.Progress.note("- Using "+name+" from the shared cache directory", name+": Using from the shared cache directory")
 			p.complete(w.lock, l)
 			return nil, true
 		}
 	case w.text != "":
-		p.say(fmt.Sprintf("- Finding %s versions matching %q...", name, w.text), fmt.Sprintf("Finding matching versions for provider: %s, version_constraint: %q", name, w.text))
+		p.Progress.note(fmt.Sprintf("- Finding %s versions matching %q...", name, w.text), fmt.Sprintf("Finding matching versions for provider: %s, version_constraint: %q", name, w.text))
 	default:
-		p.say("- Finding latest version of "+name+"...", name+": Finding latest version...")
+		p.Progress.note("- Finding latest version of "+name+"...", name+": Finding latest version...")
 	}
 	w.platforms = []string{Platform()}
 	return w, true
 }
 
-// complete enters the hash of an installed package into the lock file (in memory), which may have only the checksum of
-// its archive.
-func (p *Providers) complete(lock config.Lock, l *Lockfile) {
+// complete adds the hash of an installed package to the lock file in memory, which may contain only the checksum of its
+// archive.
+func (p *Providers) complete(lock lockfile.Provider, l *Lockfile) {
 	hash, err := p.verify(packageDir(p.base(), lock.Provider, lock.Version), lock)
 	if err != nil || hash == "" || slices.Contains(lock.Hashes, hash) {
 		return
@@ -111,9 +112,10 @@ func (p *Providers) complete(lock config.Lock, l *Lockfile) {
 	l.Set(lock)
 }
 
-// bind finds out which versions of a provider the configuration and, but for an upgrade, the lock file allow.
+// bind determines the versions of a provider that the configuration allows. Without upgrade, only the locked version is
+// allowed.
 func (p *Providers) bind(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wanted, bool) {
-	allowed, text, ok := p.allowed(n, bag)
+	allowed, text, ok := allowed(n, bag)
 	if !ok {
 		return nil, false
 	}
@@ -134,7 +136,7 @@ func (p *Providers) bind(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wan
 	return w, true
 }
 
-// newest is the newest of those that fit; of equals the first.
+// newest returns the newest version that fits. Of equal versions it returns the first.
 func newest(all []found, fits func(found) bool) (best found, ok bool) {
 	for _, f := range all {
 		if fits(f) && (!ok || best.version.LessThan(f.version)) {
@@ -144,8 +146,8 @@ func newest(all []found, fits func(found) bool) (best found, ok bool) {
 	return best, ok
 }
 
-// choose takes the newest allowed version that some source has; of two sources that of the first.
-func (p *Providers) choose(ctx context.Context, w *wanted, methods []method) bool {
+// choose selects the newest allowed version in the sources. If two sources have it, it selects the first source.
+func (w *wanted) choose(ctx context.Context, methods []method) bool {
 	fits := func(f found) bool { return w.unfit(f) == "" && w.allowed.Has(f.version) }
 	var all []found
 	var asked []string
@@ -164,22 +166,22 @@ func (p *Providers) choose(ctx context.Context, w *wanted, methods []method) boo
 		}
 		all = append(all, list...)
 		if w.only && slices.ContainsFunc(list, fits) {
-			break // no other can have a newer one
+			break // other sources cannot have a newer version
 		}
 	}
-	var there bool
-	if w.best, there = newest(all, fits); !there {
+	var exists bool
+	if w.best, exists = newest(all, fits); !exists {
 		w.explain(all, asked)
 		return false
 	}
 	if !w.locked || w.lock.Version != w.best.version.String() {
-		w.lock = config.Lock{Constraints: w.text} // those of a version that stays are left as they are, as Terraform and OpenTofu do
+		w.lock = lockfile.Provider{Constraints: w.text} // the constraints of an unchanged version are kept, as in Terraform and OpenTofu
 	}
 	w.lock.Provider, w.lock.Version = w.Provider, w.best.version.String()
 	return true
 }
 
-// explain says why there is no version to install, and which are nearest.
+// explain reports why no version can be installed, and lists usable versions.
 func (w *wanted) explain(all []found, asked []string) {
 	usable := slices.DeleteFunc(slices.Clone(all), func(f found) bool { return w.unfit(f) != "" })
 	unfit, is := newest(all, func(f found) bool { return w.unfit(f) != "" && w.allowed.Has(f.version) })
@@ -189,13 +191,13 @@ func (w *wanted) explain(all []found, asked []string) {
 	case len(all) > 0:
 		w.fail("no available releases match the given constraints %s. Available are: %s", w.text, listed(usable))
 	case len(asked) == 0:
-		w.fail("the provider_installation block of the CLI configuration has no method that includes it")
+		w.fail("no method in the provider_installation block of the CLI configuration includes it")
 	default:
 		w.fail("provider %s was not found in any of the search locations.\n\nThese were searched:\n  - %s", w.Provider, strings.Join(asked, "\n  - "))
 	}
 }
 
-// listed are the newest of some versions.
+// listed returns the newest versions as text.
 func listed(all []found) string {
 	var vs versions.List
 	for _, f := range all {
@@ -216,10 +218,10 @@ func listed(all []found) string {
 	return strings.Join(out, ", ")
 }
 
-// enter writes what was installed into the lock file.
+// enter writes an installed provider into the lock file.
 func (p *Providers) enter(w *wanted, l *Lockfile) {
 	if len(w.lock.Hashes) == 0 && !w.done.whole {
-		p.Unheld = append(p.Unheld, w.Provider)
+		p.Unverified = append(p.Unverified, w.Provider)
 	}
 	w.lock.Hashes = append(slices.Clone(w.lock.Hashes), w.done.hashes...)
 	slices.Sort(w.lock.Hashes)

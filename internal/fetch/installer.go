@@ -13,14 +13,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
+
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
-// Install makes sure that the module of a call is there, as it is locked, and gives its directory, its source as it
-// is recorded, and its version, "" where it has none. key is the name of the call in the tree, and constraint what its
-// version argument says. The error is a *ChangedError where there is something else now than what was locked.
+// Install makes sure that the module of a call is installed, with the locked version and hash. It returns its
+// directory, its source in the recorded form, and its version, "" for a module without a version. key is the name of
+// the call in the tree, and constraint its version argument. The error is a *ChangedError if the source now has other
+// content than the lock file.
 func (m *Installer) Install(ctx context.Context, key, source, constraint string) (dir, from, version string, err error) {
 	s, problem := parseSource(source, m.Host)
 	c := &moduleCall{key: key, constraint: constraint, source: s}
@@ -28,7 +31,7 @@ func (m *Installer) Install(ctx context.Context, key, source, constraint string)
 		m.name(c)
 	}
 	if !m.Upgrade {
-		if dir, from, version, ok := m.there(c, source); ok {
+		if dir, from, version, ok := m.lookup(c, source); ok {
 			return dir, from, version, nil
 		}
 	}
@@ -36,7 +39,7 @@ func (m *Installer) Install(ctx context.Context, key, source, constraint string)
 		return "", "", "", fmt.Errorf("the source %q: %w", display(source), problem)
 	}
 	if s.registry == nil && constraint != "" {
-		return "", "", "", errors.New("only modules of a registry have versions: remove the version argument, or name the registry")
+		return "", "", "", errors.New("only registry modules have versions. Remove the version argument, or use a registry address")
 	}
 	if err := m.settle(ctx, c); err != nil {
 		return "", "", "", err
@@ -51,13 +54,14 @@ func (m *Installer) Install(ctx context.Context, key, source, constraint string)
 	return dir, s.recorded(), c.lock.Version, nil
 }
 
-// settle chooses the version of a registry module: the one that is locked for this call, else one that is locked for
-// another that calls the same module, else what is newest. Without servers, what is vendored is all there is.
+// settle chooses the version of a registry module: the version that is locked for this call, otherwise an allowed
+// version that is locked for another call of the same module, otherwise the newest. If modules are vendored, the list
+// of vendored packages counts like the lock file.
 func (m *Installer) settle(ctx context.Context, c *moduleCall) error {
 	s := c.source.registry
 	if c.locked {
 		if err := versionFits(c.lock.Version, c.constraint); s != nil && c.constraint != "" && err != nil {
-			return fmt.Errorf("%w, by %s. Run \"lethe init -upgrade\" to choose a version that fits", err, LockName)
+			return fmt.Errorf("%w, by %s. Run \"lethe init -upgrade\" to select a matching version", err, LockName)
 		}
 		return nil
 	}
@@ -77,8 +81,8 @@ func (m *Installer) settle(ctx context.Context, c *moduleCall) error {
 	return err
 }
 
-// adopt takes the newest of those packages that are known, if there is one, and reports whether there is.
-func (m *Installer) adopt(c *moduleCall, known []config.ModuleLock, allowed versions.Set) bool {
+// adopt selects the newest allowed package of the module in known, and reports whether it found one.
+func (m *Installer) adopt(c *moduleCall, known []lockfile.Module, allowed versions.Set) bool {
 	best := versions.Unspecified
 	for _, other := range known {
 		if sameHost(other.Source) != sameHost(c.lock.Source) {
@@ -96,7 +100,7 @@ func (m *Installer) adopt(c *moduleCall, known []config.ModuleLock, allowed vers
 	return c.locked
 }
 
-// bring puts the package of a call into dir.
+// bring installs the package of a call in dir.
 func (m *Installer) bring(ctx context.Context, c *moduleCall, dir string) error {
 	if err := straight(m.DataDir, dir); err != nil {
 		return err
@@ -110,7 +114,7 @@ func (m *Installer) bring(ctx context.Context, c *moduleCall, dir string) error 
 		return m.fromStore(c, dir)
 	}
 	if m.Store.Vendor != "" && c.source.local == "" {
-		return fmt.Errorf("it is not in %s, the directory that everything is installed from here. Run \"lethe vendor\" on a machine that can reach the servers", m.Store.Vendor)
+		return fmt.Errorf("it is not in %s, the vendor directory, which is the only source here. Run \"lethe vendor\" on a machine with network access", m.Store.Vendor)
 	}
 	if s := c.source.registry; s != nil {
 		v, err := versions.ParseVersion(c.lock.Version)
@@ -128,13 +132,13 @@ func (m *Installer) bring(ctx context.Context, c *moduleCall, dir string) error 
 	return m.install(ctx, c, pack, at, dir)
 }
 
-// Populate copies the files of a module from anywhere into a directory, in which there is nothing but perhaps DataDir.
+// Populate copies the files of a module into a directory. The directory must be empty, except for DataDir.
 func (m *Installer) Populate(ctx context.Context, source, dir string) error {
 	s, err := parseSource(source, m.Host)
 	if err != nil {
 		return err
 	}
-	c := &moduleCall{key: "the working directory", source: s, lock: config.ModuleLock{Source: s.name()}}
+	c := &moduleCall{key: "the working directory", source: s, lock: lockfile.Module{Source: s.name()}}
 	if err := m.settle(ctx, c); err != nil {
 		return err
 	}
@@ -155,8 +159,8 @@ func (m *Installer) Populate(ctx context.Context, source, dir string) error {
 	return CopyModule(base, dir)
 }
 
-// Remember adds what was installed to the list of installed modules, for the case that the command ends before
-// it writes that: what is there is not downloaded again.
+// Remember adds the installed modules to the list of installed modules. If the command ends before it writes the
+// complete list, the next command does not download them again.
 func (m *Installer) Remember() error {
 	if len(m.done) == 0 {
 		return nil
@@ -173,7 +177,7 @@ func (m *Installer) Remember() error {
 	return doc.write(path)
 }
 
-// wantedVersions are those that a version argument allows.
+// wantedVersions returns the versions that a version argument allows.
 func wantedVersions(constraint string) (versions.Set, error) {
 	if constraint == "" {
 		return versions.Released, nil
@@ -185,7 +189,7 @@ func wantedVersions(constraint string) (versions.Set, error) {
 	return released(versions.MeetingConstraints(spec)), nil
 }
 
-// choose finds the newest version of those allowed.
+// choose returns the newest allowed version of a module in its registry.
 func (m *Installer) choose(ctx context.Context, mod registry.Module, constraint string, allowed versions.Set) (versions.Version, error) {
 	all, ok := m.asked[mod]
 	if !ok {
@@ -202,18 +206,18 @@ func (m *Installer) choose(ctx context.Context, mod registry.Module, constraint 
 		}
 		m.asked[mod] = all
 	}
-	var there []found
+	var existing []found
 	for _, v := range all {
-		there = append(there, found{version: v.Version})
+		existing = append(existing, found{version: v.Version})
 	}
-	best, ok := newest(there, func(f found) bool { return allowed.Has(f.version) })
+	best, ok := newest(existing, func(f found) bool { return allowed.Has(f.version) })
 	if !ok {
-		return versions.Unspecified, fmt.Errorf("the registry has no version of %s that fits the constraint %q. It has: %s", mod, constraint, listed(there))
+		return versions.Unspecified, fmt.Errorf("the registry has no version of %s that matches the constraint %q. It has: %s", mod, constraint, listed(existing))
 	}
 	return best.version, nil
 }
 
-// locate finds where the registry says that the package of a version is.
+// locate returns the source of the package of a version, which the registry names.
 func (m *Installer) locate(ctx context.Context, mod registry.Module, v versions.Version) (*moduleSource, error) {
 	text, err := m.Registry.Module(ctx, mod, v)
 	if err != nil {
@@ -222,9 +226,9 @@ func (m *Installer) locate(ctx context.Context, mod registry.Module, v versions.
 	return named("the registry", text, true)
 }
 
-// there finds a module that is installed. One that is locked is as it is locked; another one, which Terraform or
-// OpenTofu may have installed, is locked as it is.
-func (m *Installer) there(c *moduleCall, source string) (dir, from, version string, ok bool) {
+// lookup finds an installed module. A locked module must have the locked version and hash. A module that is not locked,
+// for example because Terraform or OpenTofu installed it, is locked in its present state.
+func (m *Installer) lookup(c *moduleCall, source string) (dir, from, version string, ok bool) {
 	dir, from, version, err := m.installed().Find(m.WorkDir, c.key, source, c.constraint)
 	switch {
 	case err != nil || dir == "":
@@ -257,9 +261,10 @@ func (m *Installer) there(c *moduleCall, source string) (dir, from, version stri
 	return dir, from, version, true
 }
 
-// Find finds an installed module for a command that does not install, of a call as Install has it. One that is locked
-// and on this machine is put into place if it is not, or not as it is locked. The directory is "" where nothing of
-// that name was installed, and the error says what is wrong with what was.
+// Find finds an installed module for a command that does not install. The arguments and results are like those of
+// Install. A locked module that this machine has is installed if it is missing or differs from the lock file. dir is ""
+// if no module with that name was installed. The error describes the difference between the installed module and the
+// configuration or the lock file.
 func (m *Installer) Find(key, source, constraint string) (dir, from, version string, err error) {
 	dir, from, version, err = m.installed().Find(m.WorkDir, key, source, constraint)
 	s, problem := parseSource(source, m.Host)
@@ -274,9 +279,9 @@ func (m *Installer) Find(key, source, constraint string) (dir, from, version str
 	switch {
 	case err != nil || dir == "":
 	case version != c.lock.Version:
-		err = fmt.Errorf("the version %q was installed, and %s has %q", version, LockName, c.lock.Version)
+		err = fmt.Errorf("the version %q was installed, but %s has %q", version, LockName, c.lock.Version)
 	case e.Hash != "" && e.Hash != c.lock.Hash:
-		err = fmt.Errorf("another package was installed than %s has", LockName)
+		err = fmt.Errorf("the installed package is not the package in %s", LockName)
 	default:
 		return dir, from, version, nil
 	}
@@ -292,8 +297,8 @@ func (m *Installer) Find(key, source, constraint string) (dir, from, version str
 	return at, s.recorded(), c.lock.Version, nil
 }
 
-// Vendor copies the packages of the modules that Install made sure of into the directory, where Store finds them, with
-// a list of them. What is there already stays.
+// Vendor copies the packages of the modules that Install has handled into the directory, and writes a list of them.
+// Store finds them there. Packages that are in the directory already are kept.
 func (m *Installer) Vendor(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -314,7 +319,7 @@ func (m *Installer) Vendor(dir string) error {
 			return fmt.Errorf("%s: %w", lock.Source, err)
 		}
 	}
-	slices.SortFunc(all, func(a, b config.ModuleLock) int {
+	slices.SortFunc(all, func(a, b lockfile.Module) int {
 		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Constraints, b.Constraints))
 	})
 	text, err := json.MarshalIndent(all, "", "  ")
@@ -340,8 +345,8 @@ func (m *Installer) fromStore(c *moduleCall, dir string) error {
 	})
 }
 
-// WriteManifest records which module was found where, below the data directory, and tells fresh of
-// those that were not there, or elsewhere, when that was last recorded.
+// WriteManifest records the directories of all modules below the data directory. It calls fresh for each module that is
+// not in the previous record in the same form.
 func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) error {
 	m := manifest{}
 	path := manifestPath(i.DataDir)
@@ -361,7 +366,7 @@ func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) e
 		return dir
 	}
 	root.Walk(func(n *config.Node) {
-		e := manifestEntry{Key: strings.Join(n.Path.Path(), "."), Source: tidy(n.Source), Version: n.Version, Dir: n.Way(base)}
+		e := manifestEntry{Key: strings.Join(n.Path.Path(), "."), Source: tidy(n.Source), Version: n.Version, Dir: n.SourceDir(base)}
 		if n.Parent != nil && !known[e] {
 			fresh(n)
 		}
@@ -374,7 +379,7 @@ func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) e
 	return m.write(path)
 }
 
-// tidy writes the source of a local module as Terraform records it.
+// tidy returns the source of a local module as Terraform records it.
 func tidy(source string) string {
 	if !config.IsLocal(source) {
 		return source
@@ -385,7 +390,7 @@ func tidy(source string) string {
 	return "./" + source
 }
 
-// copyListed copies the files that a summary lists.
+// copyListed copies the files in a summary.
 func copyListed(list, from, to string) error {
 	for line := range strings.Lines(list) {
 		_, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
 
-// modules is a working directory that modules are installed in, with a registry.
+// modules returns an installer with an empty working directory, and its registry.
 func modules(t *testing.T) (*registrytest.Server, *Installer) {
 	t.Helper()
 	s := registrytest.New(t)
@@ -33,7 +34,7 @@ func modules(t *testing.T) (*registrytest.Server, *Installer) {
 	}
 }
 
-// holds is what main.tf of an installed module says.
+// holds returns the text of main.tf of an installed module.
 func holds(t *testing.T, dir string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "main.tf"))
@@ -61,7 +62,7 @@ func TestRegistryModule(t *testing.T) {
 			t.Errorf("%v: %s", x, got)
 		}
 	}
-	for constraint, want := range map[string]string{"> 3.0": "fits the constraint", "x": "cannot be read"} {
+	for constraint, want := range map[string]string{"> 3.0": "matches the constraint", "x": "cannot be read"} {
 		if _, _, _, err := m.Install(t.Context(), "k", "acme/net/aws", constraint); err == nil || !strings.Contains(err.Error(), want) {
 			t.Error(err)
 		}
@@ -69,7 +70,7 @@ func TestRegistryModule(t *testing.T) {
 	for _, at := range []string{"http://example.com/x.zip", "git::http://example.com/x.git", "file:///srv/x", "git::file:///srv/x.git", "git::FILE:///srv/x.git", "acme/net/aws"} {
 		s.Module("acme/away/aws", "1.0.0", at)
 		m.asked = nil
-		if _, _, _, err := m.Install(t.Context(), "k", "acme/away/aws", ""); err == nil || !strings.Contains(err.Error(), "the module is at") {
+		if _, _, _, err := m.Install(t.Context(), "k", "acme/away/aws", ""); err == nil || !strings.Contains(err.Error(), "as the source of the module") {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
@@ -93,8 +94,8 @@ func TestArchiveModule(t *testing.T) {
 	host := "https://" + s.Host
 	for source, want := range map[string]string{
 		u: "# root", u + "//net-*": "# below", host + "/noname?archive=zip": "# root", host + "/page": "# below",
-		host + "/wild.zip//a-*": "error several that fit", u + "//none": "error no subdirectory", host + "/evil.zip": "error leads out",
-		host + "/nothing": "error not an archive", host + "/http": "error not protected", host + "/gone.zip": "error 404",
+		host + "/wild.zip//a-*": "error several that match", u + "//none": "error no subdirectory", host + "/evil.zip": "error leads out",
+		host + "/nothing": "error neither an archive", host + "/http": "error not protected", host + "/gone.zip": "error 404",
 		u + "?checksum=sha256:00": "error not a SHA-256", u + "?checksum=" + strings.Repeat("0", 64): "error should have",
 	} {
 		dir, _, _, err := m.Install(t.Context(), "k", source, "")
@@ -108,7 +109,7 @@ func TestArchiveModule(t *testing.T) {
 			t.Errorf("%s: %s", source, got)
 		}
 	}
-	if _, _, _, err := m.Install(t.Context(), "k", u, "1.0"); err == nil || !strings.Contains(err.Error(), "remove the version") {
+	if _, _, _, err := m.Install(t.Context(), "k", u, "1.0"); err == nil || !strings.Contains(err.Error(), "Remove the version") {
 		t.Error(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(m.DataDir, ".*")); len(left) > 0 {
@@ -196,8 +197,16 @@ func TestGitModule(t *testing.T) {
 	}
 	commit("# link")
 	m.packages, m.named = nil, nil
-	if _, _, _, err := m.Install(t.Context(), "k", base, ""); err == nil || !strings.Contains(err.Error(), "leads out") {
-		t.Errorf("a link out of the repository: %v", err)
+	var notes []string
+	m.Note = func(text string) { notes = append(notes, text) }
+	dir, _, _, err := m.Install(t.Context(), "k", base, "")
+	if err != nil || holds(t, dir) != "# link" || !slices.ContainsFunc(notes, func(s string) bool {
+		return strings.Contains(s, `Left out symbolic links that lead out of the package or in a circle: "out"`)
+	}) {
+		t.Errorf("a link out of the repository: %v, %q", err, notes)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "out")); err == nil {
+		t.Error("a link out of the repository is there")
 	}
 	if _, _, _, err := m.Install(t.Context(), "k", "git::https://user:canary-password@localhost:1/x.git", ""); err == nil || strings.Contains(err.Error(), "canary") {
 		t.Error(err)
@@ -250,7 +259,8 @@ func TestSubmodules(t *testing.T) {
 	}
 }
 
-// Fifty modules of one repository, at ten tags and in five directories, are one fetch, also where they are locked.
+// TestOneFetch checks that fifty modules of one repository, at ten tags and in five directories, need one fetch, even
+// if they are locked.
 func TestOneFetch(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -302,7 +312,7 @@ func TestOneFetch(t *testing.T) {
 	}
 }
 
-// A list of installed modules that is damaged is none, and is written anew.
+// TestDamagedManifest checks that a damaged list of installed modules is ignored and replaced.
 func TestDamagedManifest(t *testing.T) {
 	s, m := modules(t)
 	u := s.Put("/m.zip", registrytest.Zip(map[string]string{"main.tf": "# it"}))
@@ -321,8 +331,8 @@ func TestDamagedManifest(t *testing.T) {
 	}
 }
 
-// A package is what was committed: all files, also those that are no part of releases, and as they are, however git is
-// configured.
+// TestPackagesAreTheSameEverywhere checks that a package contains all committed files unchanged, including files that
+// are not part of releases, with any configuration of git.
 func TestPackagesAreTheSameEverywhere(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -355,7 +365,7 @@ func TestPackagesAreTheSameEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		hashes = append(hashes, m.Locks()[0].Hash)
-		// What git itself makes of it, as Terraform and OpenTofu have it, is the same package.
+		// A clone by git, as Terraform and OpenTofu create it, is the same package.
 		clone := filepath.Join(t.TempDir(), "clone")
 		if out, err := exec.Command("git", "clone", "-q", repo, clone).CombinedOutput(); err != nil {
 			t.Fatalf("%s", out)
@@ -370,7 +380,8 @@ func TestPackagesAreTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// The hash of a package without links is that of the program that defined "h1:".
+// TestHashIsTheOneOfProviders checks that the hash of a package without links is equal to the hash of dirhash, which
+// defined "h1:".
 func TestHashIsTheOneOfProviders(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"main.tf", "main.tf.json", "a/b", "a.b", "a b", ".x", "ü"} {
@@ -408,7 +419,7 @@ func TestHashIsTheOneOfProviders(t *testing.T) {
 	}
 }
 
-// A tag of an OCI registry is not to move, and what has no tag does.
+// TestImageModule checks that a tag of an OCI registry may not move, and that a source without a tag may.
 func TestImageModule(t *testing.T) {
 	s, m := modules(t)
 	m.OCI = &oci.Client{Transport: s.HTTP.Transport}
@@ -452,7 +463,8 @@ func TestImageModule(t *testing.T) {
 	}
 }
 
-// Of two calls of one module each has the version that it asks for, and a new one takes what is locked.
+// TestLockedVersions checks that each of two calls of one module has its requested version, and that a new call uses a
+// locked version.
 func TestLockedVersions(t *testing.T) {
 	s, m := modules(t)
 	put := func(v string) {

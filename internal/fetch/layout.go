@@ -3,9 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,23 +11,22 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/download"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
-// Platform is the operating system and architecture that providers are built for, such as
-// "linux_amd64".
+// Platform returns the operating system and architecture that providers must be built for, such as "linux_amd64".
 func Platform() string { return runtime.GOOS + "_" + runtime.GOARCH }
 
 // LockName is the name of the dependency lock file.
 const LockName = ".terraform.lock.hcl"
 
-// packageDir is where a provider version lives below a providers directory.
+// packageDir returns the directory of a provider version below a directory of providers.
 func packageDir(base string, p addr.Provider, version string) string {
 	return filepath.Join(base, p.Host, p.Namespace, p.Type, version, Platform())
 }
 
-// executable finds the provider's program in its package directory.
+// executable finds the program of a provider in its package directory. It prefers the name without a version.
 func executable(dir string, p addr.Provider) (string, bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -49,47 +46,24 @@ func executable(dir string, p addr.Provider) (string, bool) {
 	return filepath.Join(dir, best), best != ""
 }
 
-// replace writes a file, whole or not at all.
-func replace(path string, text []byte) error {
-	tmp, err := createBeside(path)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
-}
+// replace writes a file atomically. Other users may read it.
+func replace(path string, text []byte) error { return disk.ReplaceShared(disk.OS, path, text) }
 
-// createBeside makes a new file beside another one, with the mode that the user's umask leaves: what is in the file may
-// be of no concern to others.
-func createBeside(path string) (f *os.File, err error) {
-	for range 100 {
-		f, err = os.OpenFile(fmt.Sprintf("%s.%08x", path, rand.Uint32()), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o644)
-		if !errors.Is(err, fs.ErrExist) {
-			break
-		}
-	}
-	return f, err
-}
-
-// locked runs f while no other process works on the packages of a directory, the plugin cache or that of
-// a configuration.
+// locked runs f while no other process changes the packages in dir, which is a plugin cache or a data directory.
 func locked(dir, name string, f func() error) error {
 	return lockedIn(context.Background(), dir, name, f)
 }
 
-// lockedIn is locked, without waiting longer than the context lasts: another process may be downloading.
+// lockedIn is like locked, but stops waiting when the context ends, because another process may hold the lock during a
+// download.
 func lockedIn(ctx context.Context, dir, name string, f func() error) error {
 	return lockedAfter(ctx, dir, name, func() {}, f)
 }
 
-// patience is how long a command waits for another process before it tells the user that it waits.
+// patience is the time that a command waits for another process before it informs the user.
 const patience = 2 * time.Second
 
-// lockedAfter is lockedIn, and calls waiting if another process holds the lock for more than a moment.
+// lockedAfter is like lockedIn, and calls waiting if another process holds the lock for longer than patience.
 func lockedAfter(ctx context.Context, dir, name string, waiting func(), f func() error) error {
 	lock, err := openLock(filepath.Join(dir, name))
 	if err != nil {
@@ -97,13 +71,13 @@ func lockedAfter(ctx context.Context, dir, name string, waiting func(), f func()
 	}
 	got := make(chan error, 1)
 	go func() { got <- disk.Lock(lock) }()
-	tell := time.NewTimer(patience)
-	defer tell.Stop()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
 	for done := false; !done; {
 		select {
 		case err = <-got:
 			done = true
-		case <-tell.C:
+		case <-timer.C:
 			waiting()
 		case <-ctx.Done():
 			go func() {
@@ -120,8 +94,8 @@ func lockedAfter(ctx context.Context, dir, name string, waiting func(), f func()
 	return f()
 }
 
-// openLock opens a lock file. Another user may have made it in a directory that several users share; reading is enough
-// to lock it then.
+// openLock opens a lock file. In a directory that several users share, another user may have created it. Read access is
+// then enough to lock it.
 func openLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if errors.Is(err, fs.ErrPermission) {

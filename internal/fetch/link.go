@@ -7,18 +7,19 @@ import (
 	"os"
 	"slices"
 
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
+
 	"github.com/apparentlymart/go-versions/versions"
-	"github.com/lethe-iac/lethe/internal/config"
 )
 
-// Link installs providers that are not, of those that the lock file selects with checksums, from what this machine has:
-// the user's store, the plugin cache, and the directories that are mirrors. It asks no server, and changes no lock
-// file. It gives those that it installed; what it could not install is init's to do.
-func (p *Providers) Link(needs []Need, l *Lockfile) []config.Lock {
-	var done []config.Lock
+// Link installs missing providers that the lock file selects with checksums, from packages on this machine: from the
+// user's store, the plugin cache and mirror directories. It contacts no server, and does not change the lock file. It
+// returns the providers that it installed. Init must install the others.
+func (p *Providers) Link(needs []Need, l *Lockfile) []lockfile.Provider {
+	var done []lockfile.Provider
 	for _, n := range needs {
 		lock, ok := l.Get(n.Provider)
-		if _, over := p.override(n.Provider); over || !ok || len(lock.Hashes) == 0 || p.Fits(n, l) != nil {
+		if _, overridden := p.Sources.Override(n.Provider); overridden || !ok || len(lock.Hashes) == 0 || p.Fits(n, l) != nil {
 			continue
 		}
 		if _, _, err := p.Find(n.Provider, l); err == nil {
@@ -31,13 +32,13 @@ func (p *Providers) Link(needs []Need, l *Lockfile) []config.Lock {
 	return done
 }
 
-// first installs the first of some packages of this machine that is the locked one, and reports whether any is.
-func (p *Providers) first(all []parcel, lock config.Lock) bool {
+// first installs the first package that matches the lock, and reports whether any did.
+func (p *Providers) first(all []parcel, lock lockfile.Provider) bool {
 	return slices.ContainsFunc(all, func(pkg parcel) bool { return p.fromMachine(pkg, lock) == nil })
 }
 
-// cached lists the packages of the store and of the plugin cache that may be the locked one.
-func (p *Providers) cached(lock config.Lock) []parcel {
+// cached returns the packages of the store and of the plugin cache that may match the lock.
+func (p *Providers) cached(lock lockfile.Provider) []parcel {
 	var out []parcel
 	if s := p.store(); s.dir != "" {
 		for _, sum := range sums(lock) {
@@ -52,11 +53,11 @@ func (p *Providers) cached(lock config.Lock) []parcel {
 	return out
 }
 
-// mirrored lists the packages that directories, which are mirrors, have of the locked version.
-func (p *Providers) mirrored(lock config.Lock) []parcel {
+// mirrored returns the packages of the locked version in mirror directories.
+func (p *Providers) mirrored(lock lockfile.Provider) []parcel {
 	var out []parcel
 	v, err := versions.ParseVersion(lock.Version)
-	methods, err1 := p.methods()
+	methods, err1 := p.Sources.methods()
 	if err != nil || err1 != nil {
 		return out
 	}
@@ -68,7 +69,7 @@ func (p *Providers) mirrored(lock config.Lock) []parcel {
 		all, _, _ := dir.list(context.Background(), lock.Provider)
 		for _, f := range all {
 			if f.version.Same(v) && f.unfitOn(Platform()) == "" {
-				pkg, _ := f.get(context.Background(), Platform()) // of a directory: without error
+				pkg, _ := f.get(context.Background(), Platform()) // mirror directories return no error
 				out = append(out, pkg)
 			}
 		}
@@ -76,20 +77,20 @@ func (p *Providers) mirrored(lock config.Lock) []parcel {
 	return out
 }
 
-// fromMachine puts a package into place if it is the locked one. What is in the store is there by the checksum that the
-// lock file has.
-func (p *Providers) fromMachine(pkg parcel, lock config.Lock) error {
+// fromMachine installs a package if it matches the lock. A package of the store needs no check, because its directory
+// is named after a checksum in the lock file.
+func (p *Providers) fromMachine(pkg parcel, lock lockfile.Provider) error {
 	if pkg.h1 == "" {
 		hash, path := hashDir, pkg.dir
 		if pkg.zip != "" {
 			hash, path = hashArchive, pkg.zip
 		}
 		h1, err := hash(path)
-		if err = errors.Join(err, held(lock.Provider, lock, h1)); err != nil {
+		if err = errors.Join(err, checkLocked(lock.Provider, lock, h1)); err != nil {
 			return err
 		}
 	} else if _, ok := executable(pkg.dir, lock.Provider); !ok {
-		return fs.ErrNotExist // of another platform
+		return fs.ErrNotExist // for another platform
 	}
 	if err := os.MkdirAll(p.DataDir, 0o755); err != nil {
 		return err

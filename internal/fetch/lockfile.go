@@ -5,9 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -18,23 +19,23 @@ import (
 // Lockfile is the dependency lock file of a working directory.
 type Lockfile struct {
 	path    string
-	isNew   bool   // there was no file
-	was     []byte // the file as Bytes would have written what was found
-	ofWas   int    // how much of that is about providers
-	locks   map[addr.Provider]config.Lock
-	found   map[addr.Provider]string // the versions that the file selects
-	modules map[moduleName]config.ModuleLock
+	isNew   bool   // the file did not exist
+	was     []byte // the content that was read, in the form that Bytes writes
+	ofWas   int    // length of the part of was about providers
+	locks   map[addr.Provider]lockfile.Provider
+	found   map[addr.Provider]string // the versions that the file on the disk selects
+	modules map[moduleName]lockfile.Module
 }
 
-// moduleName is what tells the entries of modules apart. The public registries of Terraform and OpenTofu count as one.
+// moduleName identifies the entry of a module. The public registries of Terraform and OpenTofu count as one.
 type moduleName struct{ source, constraints string }
 
-func nameOf(l config.ModuleLock) moduleName { return moduleName{sameHost(l.Source), l.Constraints} }
+func nameOf(l lockfile.Module) moduleName { return moduleName{sameHost(l.Source), l.Constraints} }
 
-// ReadLockfile reads the lock file in dir; a missing one is empty. Messages about what is in it find
-// its text in the sources.
+// ReadLockfile reads the lock file in dir. A missing file is empty. It adds the text to sources, so that messages can
+// quote it. The boolean is false if an error was reported.
 func ReadLockfile(dir string, limits limits.Limits, sources *diag.Sources, bag *diag.Bag) (*Lockfile, bool) {
-	l := &Lockfile{path: filepath.Join(dir, LockName), locks: map[addr.Provider]config.Lock{}, modules: map[moduleName]config.ModuleLock{}}
+	l := &Lockfile{path: filepath.Join(dir, LockName), locks: map[addr.Provider]lockfile.Provider{}, modules: map[moduleName]lockfile.Module{}}
 	defer func() { l.was, l.ofWas, l.found = l.Bytes(), len(l.providers()), l.selections() }()
 	src, err := config.ReadOne(l.path, limits)
 	switch {
@@ -46,20 +47,19 @@ func ReadLockfile(dir string, limits limits.Limits, sources *diag.Sources, bag *
 		return l, false
 	}
 	sources.Set(LockName, src)
-	locks, ok := config.ParseLocks(src, LockName, limits, bag)
+	locks, ok := lockfile.ParseProviders(src, LockName, limits, bag)
 	for _, one := range locks {
 		l.locks[one.Provider] = one
 	}
-	modules, good := config.ParseModuleLocks(src, LockName, limits, bag)
+	modules, good := lockfile.ParseModules(src, LockName, limits, bag)
 	for _, one := range modules {
 		l.modules[nameOf(one)] = one
 	}
 	return l, ok && good
 }
 
-// Get gives a provider's lock. An entry of the other registry host stands for the same provider,
-// by its version alone.
-func (l *Lockfile) Get(p addr.Provider) (config.Lock, bool) {
+// Get returns the lock of a provider. An entry for the host of the other public registry counts as the same provider.
+func (l *Lockfile) Get(p addr.Provider) (lockfile.Provider, bool) {
 	if lock, ok := l.locks[p]; ok {
 		return lock, true
 	}
@@ -68,11 +68,11 @@ func (l *Lockfile) Get(p addr.Provider) (config.Lock, bool) {
 			return lock, true
 		}
 	}
-	return config.Lock{}, false
+	return lockfile.Provider{}, false
 }
 
-// Set replaces a provider's lock.
-func (l *Lockfile) Set(lock config.Lock) {
+// Set replaces the lock of a provider.
+func (l *Lockfile) Set(lock lockfile.Provider) {
 	for other := range l.locks {
 		if other.Canon() == lock.Provider.Canon() {
 			delete(l.locks, other)
@@ -81,7 +81,7 @@ func (l *Lockfile) Set(lock config.Lock) {
 	l.locks[lock.Provider] = lock
 }
 
-// Keep drops the locks of providers that nothing needs.
+// Keep removes the locks of providers for which needed returns false.
 func (l *Lockfile) Keep(needed func(addr.Provider) bool) {
 	for p := range l.locks {
 		if !needed(p) {
@@ -90,39 +90,39 @@ func (l *Lockfile) Keep(needed func(addr.Provider) bool) {
 	}
 }
 
-// Module gives the lock of a module package.
-func (l *Lockfile) Module(source, constraints string) (config.ModuleLock, bool) {
+// Module returns the lock of a module package.
+func (l *Lockfile) Module(source, constraints string) (lockfile.Module, bool) {
 	lock, ok := l.modules[moduleName{sameHost(source), constraints}]
 	return lock, ok
 }
 
-// Modules lists the module packages that are locked, in no order.
-func (l *Lockfile) Modules() []config.ModuleLock { return slices.Collect(maps.Values(l.modules)) }
+// Modules returns the locks of module packages, in no order.
+func (l *Lockfile) Modules() []lockfile.Module { return slices.Collect(maps.Values(l.modules)) }
 
 // SetModules replaces the locks of all module packages.
-func (l *Lockfile) SetModules(all []config.ModuleLock) {
+func (l *Lockfile) SetModules(all []lockfile.Module) {
 	clear(l.modules)
 	for _, one := range all {
 		l.modules[nameOf(one)] = one
 	}
 }
 
-// Bytes is the file as it would be written.
+// Bytes returns the content of the file that Write would write.
 func (l *Lockfile) Bytes() []byte {
-	return append(l.providers(), config.FormatModuleLocks(l.Modules())...)
+	return append(l.providers(), lockfile.FormatModules(l.Modules())...)
 }
 
-// providers is the part of the file that Terraform and OpenTofu read.
-func (l *Lockfile) providers() []byte { return config.FormatLocks(l.Providers()) }
+// providers returns the part of the file that Terraform and OpenTofu read.
+func (l *Lockfile) providers() []byte { return lockfile.FormatProviders(l.Providers()) }
 
-// Changed reports whether what is locked is not what the file says. How it says that is of no account.
+// Changed reports whether the locks differ from the file. Differences in formatting do not count.
 func (l *Lockfile) Changed() bool { return !bytes.Equal(l.was, l.Bytes()) }
 
-// ProvidersChanged reports whether that is so for providers.
+// ProvidersChanged reports whether the locks of providers differ from the file.
 func (l *Lockfile) ProvidersChanged() bool { return !bytes.Equal(l.was[:l.ofWas], l.providers()) }
 
-// SelectionsChanged reports whether other providers, or other versions of them, are locked than the file says. More
-// checksums of the same versions do not count.
+// SelectionsChanged reports whether the locked providers or their versions differ from the file. Additional checksums
+// of the same versions do not count.
 func (l *Lockfile) SelectionsChanged() bool { return !maps.Equal(l.found, l.selections()) }
 
 // selections returns the locked version of each provider.
@@ -134,32 +134,23 @@ func (l *Lockfile) selections() map[addr.Provider]string {
 	return out
 }
 
-// IsNew reports whether there was no file.
+// IsNew reports whether the file did not exist.
 func (l *Lockfile) IsNew() bool { return l.isNew }
 
-// Write saves the file, atomically, if anything changed.
+// Write saves the file atomically if anything changed.
 func (l *Lockfile) Write() error {
 	if !l.Changed() {
 		return nil
 	}
-	tmp, err := createBeside(l.path)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(l.Bytes())
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), l.path)
+	return replace(l.path, l.Bytes())
 }
 
-// Providers lists what is locked, sorted.
-func (l *Lockfile) Providers() []config.Lock {
-	var out []config.Lock
+// Providers returns the locks of providers, sorted.
+func (l *Lockfile) Providers() []lockfile.Provider {
+	var out []lockfile.Provider
 	for _, one := range l.locks {
 		out = append(out, one)
 	}
-	slices.SortFunc(out, func(a, b config.Lock) int { return a.Provider.Compare(b.Provider) })
+	slices.SortFunc(out, func(a, b lockfile.Provider) int { return a.Provider.Compare(b.Provider) })
 	return out
 }

@@ -6,16 +6,32 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/oci"
+
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
-// methods are the sources to ask: the configured ones, or those implied where nothing is configured, which are
-// directories that are there, and the registry of a provider that none of them has.
-func (p *Providers) methods() ([]method, error) {
-	all, err := p.configured()
-	if p.Registry != nil && p.Registry.Client.Offline {
+// Sources determines where packages of providers come from: development overrides, mirrors and registries. Its fields must
+// not change while a method of Providers runs.
+type Sources struct {
+	Settings *cliconfig.Settings
+	WorkDir  string // directory of the root module
+	Getenv   func(string) string
+	Registry *registry.Registry
+	OCI      *oci.Client
+	Retries  int // retries of a download, unless its source has a setting
+
+	only []source // sources that replace the sources of Settings
+}
+
+// methods returns the sources to use: the configured sources, or the implied sources if none are configured. If the
+// client is offline, it returns only mirror directories.
+func (s *Sources) methods() ([]method, error) {
+	all, err := s.configured()
+	if s.Registry != nil && s.Registry.Client.Offline {
 		all = slices.DeleteFunc(all, func(m method) bool {
 			_, onDisk := m.source.(mirror)
 			return !onDisk
@@ -24,25 +40,26 @@ func (p *Providers) methods() ([]method, error) {
 	return all, err
 }
 
-// configured are the sources that the user's settings, or their absence, name.
-func (p *Providers) configured() ([]method, error) {
+// configured returns the configured sources. If none are configured, it returns the implied sources: existing mirror
+// directories, and the registry for the providers that none of these directories has.
+func (s *Sources) configured() ([]method, error) {
 	var out []method
 	switch {
-	case len(p.only) > 0:
-		for _, s := range p.only {
-			out = append(out, method{source: s})
+	case len(s.only) > 0:
+		for _, src := range s.only {
+			out = append(out, method{source: src})
 		}
-	case p.Settings.Installs:
-		for _, in := range p.Settings.Sources {
-			s, err := p.source(in)
+	case s.Settings.Installs:
+		for _, in := range s.Settings.Sources {
+			src, err := s.source(in)
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, method{s, in.Include, in.Exclude})
+			out = append(out, method{src, in.Include, in.Exclude})
 		}
 	default:
-		direct := method{source: direct{Registry: p.Registry}}
-		for _, dir := range implied(p.WorkDir, p.Getenv) {
+		direct := method{source: direct{Registry: s.Registry}}
+		for _, dir := range implied(s.WorkDir, s.Getenv) {
 			if info, err := os.Stat(dir); err == nil && info.IsDir() {
 				out = append(out, method{source: mirror(dir)})
 				direct.exclude = append(direct.exclude, mirror(dir).providers()...)
@@ -53,52 +70,78 @@ func (p *Providers) configured() ([]method, error) {
 	return out, nil
 }
 
-// OnlyDir lets the providers come from a directory, another one besides those named so far, and from no place that the
-// CLI configuration names.
-func (p *Providers) OnlyDir(dir string) { p.only = append(p.only, mirror(dir)) }
+// OnlyDir adds a directory as a source of providers. The sources of the CLI configuration are no longer used.
+func (s *Sources) OnlyDir(dir string) { s.only = append(s.only, mirror(dir)) }
 
-// OnlyMirror lets the providers come from a network mirror alone.
-func (p *Providers) OnlyMirror(text string) error {
-	s, err := p.source(cliconfig.Installation{Method: "network_mirror", Path: text})
-	p.only = []source{s}
+// OnlyMirror makes a network mirror the only source of providers.
+func (s *Sources) OnlyMirror(text string) error {
+	src, err := s.source(cliconfig.Installation{Method: "network_mirror", Path: text})
+	s.only = []source{src}
 	return err
 }
 
-// OnlyImages lets the providers come from OCI registries alone, each from the repository that a template says, as that
-// of an oci_mirror block.
-func (p *Providers) OnlyImages(template string) error {
+// OnlyImages makes OCI registries the only source of providers. The template determines the repository of each
+// provider, as in an oci_mirror block.
+func (s *Sources) OnlyImages(template string) error {
 	of, err := cliconfig.RepositoryTemplate(template)
 	if err != nil {
 		return err
 	}
-	p.only = []source{images{p.OCI, of}}
+	s.only = []source{images{s.OCI, of}}
 	return nil
 }
 
-// OnlyRegistries lets each provider come from the registry that its address names.
-func (p *Providers) OnlyRegistries() { p.only = []source{direct{Registry: p.Registry}} }
+// OnlyRegistries makes the registry in the address of each provider its only source.
+func (s *Sources) OnlyRegistries() { s.only = []source{direct{Registry: s.Registry}} }
 
-// source makes a source of what the CLI configuration says.
-func (p *Providers) source(in cliconfig.Installation) (source, error) {
-	switch in.Method {
-	case "filesystem_mirror":
-		return mirror(paths.In(p.WorkDir, in.Path)), nil
-	case "network_mirror":
-		u, err := registry.MirrorURL(in.Path)
-		return network{registry.Mirror{Registry: p.Registry, URL: u, Trusted: in.Trusted}, in.Retries}, err
-	case "oci_mirror":
-		return images{p.OCI, in.Repository}, nil
+// Override returns the directory of a development override for the provider. An override under the host of the other
+// public registry also applies if the exact address has none.
+func (s *Sources) Override(a addr.Provider) (string, bool) {
+	if s.Settings == nil {
+		return "", false
 	}
-	return direct{p.Registry, in.Retries}, nil
+	if dir, ok := s.Settings.Overrides[a]; ok {
+		return paths.In(s.WorkDir, dir), true
+	}
+	for o, dir := range s.Settings.Overrides {
+		if o.Canon() == a.Canon() {
+			return paths.In(s.WorkDir, dir), true
+		}
+	}
+	return "", false
 }
 
-// providers lists what a mirror has, as "host/namespace/type".
+// Overridden returns the providers that have development overrides, sorted.
+func (s *Sources) Overridden() []addr.Provider {
+	var out []addr.Provider
+	for a := range s.Settings.Overrides {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, addr.Provider.Compare)
+	return out
+}
+
+// source returns the source that an installation method of the CLI configuration describes.
+func (s *Sources) source(in cliconfig.Installation) (source, error) {
+	switch in.Method {
+	case "filesystem_mirror":
+		return mirror(paths.In(s.WorkDir, in.Path)), nil
+	case "network_mirror":
+		u, err := registry.MirrorURL(in.Path)
+		return network{registry.Mirror{Registry: s.Registry, URL: u, Trusted: in.Trusted}, in.Retries}, err
+	case "oci_mirror":
+		return images{s.OCI, in.Repository}, nil
+	}
+	return direct{s.Registry, in.Retries}, nil
+}
+
+// providers returns the providers in a mirror directory, as "host/namespace/type".
 func (m mirror) providers() []string {
 	dirs, _ := fs.Glob(os.DirFS(string(m)), "*/*/*")
 	return dirs
 }
 
-// implied are the directories that Terraform and OpenTofu look into without a setting.
+// implied returns the directories that Terraform and OpenTofu search without a setting.
 func implied(workDir string, env func(string) string) []string {
 	home, data := env("HOME"), env("XDG_DATA_HOME")
 	dirs := []string{filepath.Join(workDir, "terraform.d", "plugins")}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
+
 	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/limits"
@@ -18,7 +20,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
-// changed says that a package hashes to something else.
+// changed returns the error for a package whose hash differs from the lock file.
 func (c *moduleCall) changed(got delivery) error {
 	with := func(hash, revision string) string {
 		if revision != "" {
@@ -27,13 +29,13 @@ func (c *moduleCall) changed(got delivery) error {
 		return hash
 	}
 	return &ChangedError{
-		What: fmt.Sprintf("the package of %s is another one than was locked", strings.TrimSpace(c.lock.Source+" "+c.lock.Version)),
+		What: fmt.Sprintf("the package of %s differs from the locked package", strings.TrimSpace(c.lock.Source+" "+c.lock.Version)),
 		Was:  with(c.lock.Hash, c.lock.Revision), Is: with(got.hash, got.revision),
 	}
 }
 
-// name is what the lock file calls a package: its address without a subdirectory, and without what may be secret or
-// says only how it is fetched. It is "" for a directory of this machine, which is not locked.
+// name returns the address of a package in the lock file: without a subdirectory, credentials, and parameters that only
+// determine how it is fetched. It returns "" for a directory of this machine, which is not locked.
 func (s *moduleSource) name() string {
 	switch {
 	case s.registry != nil:
@@ -60,11 +62,11 @@ func (s *moduleSource) name() string {
 	return u.String()
 }
 
-// name finds out what is recorded of the package of a call, by this command or, but for an upgrade, in the lock file.
+// name sets the lock of a call: from a package that this command has installed or, without Upgrade, from the lock file.
 func (m *Installer) name(c *moduleCall) {
 	c.lock.Source = c.source.name()
 	if c.constraint != "" {
-		c.lock.Constraints = cmp.Or(config.Constraint([]config.VersionConstraint{{Text: c.constraint}}), c.constraint)
+		c.lock.Constraints = cmp.Or(lockfile.Constraint([]config.VersionConstraint{{Text: c.constraint}}), c.constraint)
 	}
 	lock, ok := m.named[nameOf(c.lock)]
 	if !ok && !m.Upgrade {
@@ -75,7 +77,7 @@ func (m *Installer) name(c *moduleCall) {
 	}
 }
 
-// enter notes what a call is to be locked to, and gives the directory of its module in the package that is at base.
+// enter records the lock of a call, and returns the directory of its module in the package at base.
 func (m *Installer) enter(c *moduleCall, base string) (dir string, err error) {
 	dir = base
 	for _, sub := range []string{c.lock.Directory, c.source.sub} {
@@ -87,7 +89,7 @@ func (m *Installer) enter(c *moduleCall, base string) (dir string, err error) {
 	return dir, nil
 }
 
-// record notes where the package and the module of a call are, and what it is to be locked to.
+// record records the directories of the package and of the module of a call, and its lock.
 func (m *Installer) record(c *moduleCall, from, base, dir string) {
 	rel, err := filepath.Rel(m.WorkDir, dir)
 	if err != nil {
@@ -97,7 +99,7 @@ func (m *Installer) record(c *moduleCall, from, base, dir string) {
 	if c.lock.Source != "" {
 		e.Hash = c.lock.Hash
 		if m.named == nil {
-			m.named, m.bases = map[moduleName]config.ModuleLock{}, map[string]string{}
+			m.named, m.bases = map[moduleName]lockfile.Module{}, map[string]string{}
 		}
 		m.bases[c.lock.Hash] = base
 		m.named[nameOf(c.lock)] = c.lock
@@ -105,10 +107,10 @@ func (m *Installer) record(c *moduleCall, from, base, dir string) {
 	m.done = append(m.done, e)
 }
 
-// Locks are the module packages that were found to be needed.
-func (m *Installer) Locks() []config.ModuleLock { return slices.Collect(maps.Values(m.named)) }
+// Locks returns the locks of the module packages that the configuration needs.
+func (m *Installer) Locks() []lockfile.Module { return slices.Collect(maps.Values(m.named)) }
 
-// installed are the modules that were installed before.
+// installed returns the modules that were installed before.
 func (m *Installer) installed() Modules {
 	if m.known == nil {
 		m.known = ReadModules(m.DataDir)
@@ -116,11 +118,12 @@ func (m *Installer) installed() Modules {
 	return m.known
 }
 
-// Linked are the calls whose modules Find put into place.
+// Linked returns the calls whose modules Find has installed.
 func (m *Installer) Linked() []string { return m.linked }
 
-// commitIn returns the commit that a peer has checked out in a directory, or "" if the directory is no git repository.
-// It reads the files itself: an archive may contain a directory called .git, and git would read the settings in it.
+// commitIn returns the commit that a peer has checked out in a directory, or "" if the directory is not a git
+// repository. It reads the files itself, because an archive may contain a directory called .git, and git would apply
+// the settings in it.
 func commitIn(dir string) string {
 	repo := filepath.Join(dir, ".git")
 	text := firstLine(filepath.Join(repo, "HEAD"))
@@ -142,7 +145,7 @@ func firstLine(path string) string {
 	return line
 }
 
-// packedRef looks a reference up in git's list of them.
+// packedRef returns the commit of a reference in git's packed-refs file, or "" if the file does not contain it.
 func packedRef(path, ref string) string {
 	text, _ := config.ReadOne(path, limits.Limits{})
 	for line := range strings.Lines(string(text)) {
@@ -153,13 +156,15 @@ func packedRef(path, ref string) string {
 	return ""
 }
 
-// aboutPath is where it is kept what a package is that was installed in the working directory: the line
-// "revision REVISION" where it has one, and its summary, which says what files are not the package's.
+// aboutPath returns the path of a file about a package that was installed in the working directory. The file contains
+// the line "revision REVISION" if the package has a revision, and then the summary. With the summary, files of the
+// package can be distinguished from files that were written later.
 func (m *Installer) aboutPath(hash string) string {
 	return filepath.Join(m.DataDir, "lethe-modules", fileName(hash))
 }
 
-// remember keeps that. Without it, a package is installed again if files were written beside its own.
+// remember writes the file at aboutPath. Without the file, a package is installed again if other files were written into
+// its directory.
 func (m *Installer) remember(hash, revision, list string) {
 	path := m.aboutPath(hash)
 	if revision != "" {
@@ -170,7 +175,8 @@ func (m *Installer) remember(hash, revision, list string) {
 	}
 }
 
-// recall gives what is kept, "" where nothing is, or what is not of this package.
+// recall returns the revision and the summary in the file at aboutPath. It returns "" for both if the file is missing or
+// belongs to another package.
 func (m *Installer) recall(hash string) (revision, list string) {
 	text, _ := os.ReadFile(m.aboutPath(hash))
 	list = string(text)
@@ -183,8 +189,8 @@ func (m *Installer) recall(hash string) (revision, list string) {
 	return revision, list
 }
 
-// unchanged returns the hash of an installed package. It returns an error if a hash is wanted and the package has
-// another one. Files that a run has written beside the files of the package do not count, unless they are configuration.
+// unchanged returns the hash of an installed package. It returns an error if want is not "" and the hash differs. Files
+// that a run has written beside the files of the package do not count, unless they are configuration.
 func (m *Installer) unchanged(dir, want string) (string, error) {
 	list, err := summary(dir)
 	if err != nil {
@@ -227,29 +233,29 @@ func (m *Installer) unchanged(dir, want string) (string, error) {
 
 var errChanged = errors.New("it was changed since it was installed")
 
-// Installer installs modules that come from elsewhere, for one init or get. It is used by one goroutine.
+// Installer installs modules that are not local, for one init or get. Only one goroutine may use it.
 type Installer struct {
 	Registry *registry.Registry
 	OCI      *oci.Client
 	Buckets  *bucket.Access
-	Host     string // registry of addresses that name none
+	Host     string // registry of addresses without a host
 	WorkDir  string
 	DataDir  string
-	CacheDir string // for copies of git repositories; "": below DataDir, for the time of the command
+	CacheDir string // for copies of git repositories; "" uses a temporary directory in DataDir
 	Environ  []string
 	Lock     *Lockfile
-	Store    *Store // packages that this machine has
-	Upgrade  bool   // and what may be newer
+	Store    *Store // packages on this machine
+	Upgrade  bool   // ignore the locked versions and revisions
 	Note     func(string)
 
-	known    Modules             // what is installed; nil: not read yet
-	packages map[string]delivery // what this command installed, by its address
+	known    Modules             // installed modules; nil before they are read
+	packages map[string]delivery // packages that this command installed, by address
 	asked    map[registry.Module][]registry.Version
 	copies   *repositories
 	done     []manifestEntry
-	linked   []string                         // calls whose modules Find installed
-	named    map[moduleName]config.ModuleLock // what was found to be needed
-	bases    map[string]string                // the directory of a package in the working directory, by its hash
+	linked   []string                       // calls whose modules Find installed
+	named    map[moduleName]lockfile.Module // locks of the packages that the configuration needs
+	bases    map[string]string              // directory of a package in the working directory, by its hash
 }
 
 // delivery is a package that this command installed.
@@ -257,13 +263,13 @@ type delivery struct {
 	dir, revision, hash string
 }
 
-// moduleCall is a call whose module is to be installed.
+// moduleCall is a call whose module must be installed.
 type moduleCall struct {
 	key        string // the name of the call in the tree
 	constraint string
 	source     *moduleSource
-	lock       config.ModuleLock // with the name of the package, "" if it is not one that is locked
-	locked     bool              // and what is recorded of it
+	lock       lockfile.Module // Source is "" for a package that is not locked
+	locked     bool            // lock is an entry of the lock file, or of a call that this command has handled
 }
 
 func (m *Installer) note(format string, args ...any) {

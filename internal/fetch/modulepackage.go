@@ -10,12 +10,11 @@ import (
 	"os"
 	"strings"
 
-	"github.com/lethe-iac/lethe/internal/archive"
 	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/download"
 )
 
-// isArchive finds addresses that are of an archive by their name.
+// isArchive matches paths with the suffix of an archive.
 var isArchive = pattern(`\.(zip|tar|tgz|tar\.gz|tbz2|tar\.bz2|tar\.xz|txz)$`)
 
 var (
@@ -23,7 +22,7 @@ var (
 	metaAttribute = pattern(`(?i)\s(name|content)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
 )
 
-// metaGet finds the address in a page that is in a meta element called terraform-get; "" if there is none.
+// metaGet returns the address in the meta element called terraform-get of a page, "" if the page has none.
 func metaGet(page []byte) string {
 	for _, tag := range metaTag().FindAllString(string(page), -1) {
 		has := map[string]string{}
@@ -37,25 +36,25 @@ func metaGet(page []byte) string {
 	return ""
 }
 
-// named reads the source that a server names for a module: a repository or an archive, and protected on the way
-// where the server is.
+// named parses the source that a server returns for a module. It must be a repository, an image or an archive. If
+// protected is true, the source must use TLS, too.
 func named(who, text string, protected bool) (*moduleSource, error) {
 	s, err := parseSource(text, "")
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s says that the module is at %q: %w", who, display(text), err)
+		return nil, fmt.Errorf("%s names %q as the source of the module: %w", who, display(text), err)
 	case s.registry != nil || s.local != "" || s.git != nil && isLocal(s.git.url):
-		return nil, fmt.Errorf("%s says that the module is at %q, which cannot be installed from", who, display(text))
+		return nil, fmt.Errorf("%s names %q as the source of the module, which is not a supported address", who, display(text))
 	case s.bucket == "s3" && !bucket.IsAmazon(s.archive):
-		return nil, fmt.Errorf("%s says that the module is at %q, and your credentials for S3 are only sent to Amazon and to addresses in your own configuration", who, display(text))
-	case protected && (s.archive != nil && s.archive.Scheme != "https" || s.git != nil && strings.HasPrefix(s.git.url, "http:")):
-		return nil, fmt.Errorf("%s says that the module is at %q, which is not protected by TLS as that answer was", who, display(text))
+		return nil, fmt.Errorf("%s names %q as the source of the module, but Lethe sends S3 credentials only to Amazon and to addresses in your configuration", who, display(text))
+	case protected && (s.archive != nil && s.archive.Scheme != "https" || s.git != nil && (schemeIs(s.git.url, "http") || schemeIs(s.git.url, "git"))):
+		return nil, fmt.Errorf("%s names %q as the source of the module, which is not protected by TLS like the registry", who, display(text))
 	}
 	return s, nil
 }
 
-// install puts a package into dir, anew, if it is what was locked. One that this command has installed elsewhere is
-// copied from there.
+// install installs a package in dir and replaces the previous content. It returns an error if the package differs from
+// the lock. If this command has installed the package elsewhere, install copies it from there.
 func (m *Installer) install(ctx context.Context, c *moduleCall, s *moduleSource, at, dir string) error {
 	if have, ok := m.packages[at]; ok && have.dir != dir {
 		c.lock.Revision, c.lock.Hash = have.revision, have.hash
@@ -88,7 +87,8 @@ func (m *Installer) install(ctx context.Context, c *moduleCall, s *moduleSource,
 	return nil
 }
 
-// fetch gets a package, and gives its revision, where it has one: the locked one, unless that is "".
+// fetch downloads a package into dir, and returns its revision, "" if it has none. If locked is not "", the revision
+// must match it.
 func (m *Installer) fetch(ctx context.Context, locked string, s *moduleSource, dir string) (revision string, err error) {
 	switch {
 	case s.git != nil:
@@ -119,14 +119,15 @@ func (m *Installer) git(ctx context.Context, g *gitSource, want, dir string) (co
 	if err := os.MkdirAll(copies.dir, 0o700); err != nil {
 		return "", err
 	}
+	copies.note = func(text string) { m.note("%s", text) }
 	copies.waiting = func(address string) {
 		m.note("Waiting for another process that fetches %s...", display(address))
 	}
 	return copies.checkout(ctx, *g, want, dir, 0)
 }
 
-// image installs a package of an OCI registry, and gives the digest of its manifest. A tag is not to move; what has
-// none is the latest, which does.
+// image installs a package of an OCI registry, and returns the digest of its manifest. A tag must still have the locked
+// digest. Without a tag, image uses the locked digest, otherwise the tag "latest".
 func (m *Installer) image(ctx context.Context, s *imageSource, locked, dir string) (digest string, err error) {
 	if m.Registry.Client.Offline {
 		return "", fmt.Errorf("%s was not requested, because of -offline", s.repository)
@@ -143,12 +144,17 @@ func (m *Installer) image(ctx context.Context, s *imageSource, locked, dir strin
 		return "", &ChangedError{
 			Was: locked, Is: blob.Manifest,
 			What: fmt.Sprintf("the tag %q of %s was moved to another package", reference, s.repository),
-			Keep: fmt.Sprintf(" To stay with what was locked, name it: ?digest=%s.", locked),
+			Keep: fmt.Sprintf(" To keep the locked package, add ?digest=%s to the source.", locked),
 		}
 	}
 	return blob.Manifest, temporary(m.DataDir, blob.Sum, func(f *os.File) (string, error) {
 		return hashed(ctx, blob.Save, f, moduleLimits.Bytes)
-	}, func(zip string) error { return archive.Unpack(zip, dir, moduleLimits) })
+	}, func(zip string) error { return m.unpack(zip, dir) })
+}
+
+// unpack extracts the archive of a package.
+func (m *Installer) unpack(path, dir string) error {
+	return unpackModule(path, dir, func(text string) { m.note("%s", text) })
 }
 
 // object installs an archive that is an object in a cloud.
@@ -165,16 +171,16 @@ func (m *Installer) object(ctx context.Context, s *moduleSource, dir string) err
 	client.Authorize = at.Authorize
 	return temporary(m.DataDir, s.archive.Query().Get("checksum"), func(f *os.File) (string, error) {
 		return byURL(ctx, &client, at.URL, f, moduleLimits.Bytes)
-	}, func(path string) error { return archive.Unpack(path, dir, moduleLimits) })
+	}, func(path string) error { return m.unpack(path, dir) })
 }
 
-// archive installs an archive, or what the page at an address says is the module's.
+// archive installs an archive. An address that is not an archive is a page that names the source of the module.
 func (m *Installer) archive(ctx context.Context, u *url.URL, locked, dir string, hops int) (revision string, err error) {
 	q := u.Query()
 	sum := q.Get("checksum")
 	if q.Get("archive") == "" && !isArchive().MatchString(u.Path) {
 		if sum != "" {
-			return "", fmt.Errorf("a checksum is that of an archive, and nothing in the address %s says that it is one, so that it is asked where the module is. Add archive=zip (or tar.gz, tar.bz2, tar.xz) to the address if it is an archive, and remove the checksum otherwise", download.Show(u))
+			return "", fmt.Errorf("the address %s has a checksum but is not known to be an archive. If it is an archive, add archive=zip (or tar.gz, tar.bz2, tar.xz). Otherwise remove the checksum", download.Show(u))
 		}
 		return m.page(ctx, u, locked, dir, hops)
 	}
@@ -184,13 +190,13 @@ func (m *Installer) archive(ctx context.Context, u *url.URL, locked, dir string,
 	plain.RawQuery = q.Encode()
 	return "", temporary(m.DataDir, sum, func(f *os.File) (string, error) {
 		return byURL(ctx, m.Registry.Client, &plain, f, moduleLimits.Bytes)
-	}, func(path string) error { return archive.Unpack(path, dir, moduleLimits) })
+	}, func(path string) error { return m.unpack(path, dir) })
 }
 
-// page asks an address where the module is.
+// page requests the source of the module from an address, and installs it.
 func (m *Installer) page(ctx context.Context, u *url.URL, locked, dir string, hops int) (revision string, err error) {
 	if hops > 5 {
-		return "", fmt.Errorf("%s refers to one page after another, and never to a module", download.Show(u))
+		return "", fmt.Errorf("%s refers to a chain of pages without a module", download.Show(u))
 	}
 	ask := *u
 	q := ask.Query()
@@ -205,7 +211,7 @@ func (m *Installer) page(ctx context.Context, u *url.URL, locked, dir string, ho
 		text = metaGet(a.Body)
 	}
 	if text == "" {
-		return "", fmt.Errorf("%s is not an archive (zip, tar, tar.gz, tar.bz2), and does not say where the module is", download.Show(u))
+		return "", fmt.Errorf("%s is neither an archive (zip, tar, tar.gz, tar.bz2) nor a page that names the source of a module", download.Show(u))
 	}
 	if text[0] == '/' || text[0] == '.' {
 		next, err := a.URL.Parse(text)

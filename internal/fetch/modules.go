@@ -19,8 +19,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/paths"
 )
 
-// LocalDir is the directory that a local module source names, seen from its caller's: where it really is, if the way
-// there has symbolic links. What it calls itself is relative to that.
+// LocalDir returns the directory of a local module source relative to the directory of its caller. It resolves symbolic
+// links, because the sources in the module are relative to the real directory.
 func LocalDir(source, parent string) (string, error) {
 	dir := paths.Text(parent, filepath.FromSlash(source))
 	info, err := os.Stat(dir)
@@ -38,15 +38,17 @@ func LocalDir(source, parent string) (string, error) {
 	return dir, nil
 }
 
-// CopyModule copies the files of a module, and all below, but for names that begin with a dot. Symbolic links are followed.
+// CopyModule copies the files of a module and of all directories below it. It omits names that begin with a dot. It
+// follows symbolic links, and omits broken ones.
 func CopyModule(from, to string) error {
 	if real, err := filepath.EvalSymlinks(from); err == nil {
-		from = real // WalkDir does not follow it
+		from = real // WalkDir does not follow a link
 	}
 	return copyModule(from, to, nil)
 }
 
-// copyModule is CopyModule below directories that were followed to.
+// copyModule is CopyModule for a directory that links may have led to. above holds the directories on the path to it,
+// so that it can detect circles.
 func copyModule(from, to string, above []fs.FileInfo) error {
 	here, err := os.Stat(from)
 	if err != nil {
@@ -81,7 +83,9 @@ func copyModule(from, to string, above []fs.FileInfo) error {
 		}
 		info, err := os.Stat(path)
 		switch {
-		case err == nil && info.IsDir(): // behind a link
+		case err != nil && d.Type()&fs.ModeSymlink != 0: // a broken or circular link
+			return nil
+		case err == nil && info.IsDir(): // a link to a directory
 			if path, err = filepath.EvalSymlinks(path); err != nil {
 				return err
 			}
@@ -108,11 +112,11 @@ type manifestEntry struct {
 	Version string `json:",omitempty"`
 	Dir     string
 
-	// Hash is that of the package, "h1:…". Terraform and OpenTofu leave it out when they write the file.
+	// Hash is the hash of the package, "h1:…". Terraform and OpenTofu omit it when they write the file.
 	Hash string `json:",omitempty"`
 }
 
-// manifestPath is the list of installed modules below the data directory.
+// manifestPath returns the path of the list of installed modules below the data directory.
 func manifestPath(dataDir string) string { return filepath.Join(dataDir, "modules", "modules.json") }
 
 func (m manifest) write(path string) error {
@@ -121,7 +125,7 @@ func (m manifest) write(path string) error {
 		return err
 	}
 	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, text) {
-		return nil // the directory may be one that is only read
+		return nil // the directory may be read-only
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -129,10 +133,10 @@ func (m manifest) write(path string) error {
 	return replace(path, text)
 }
 
-// Modules are those that were installed in a working directory, by the names of their calls in the tree.
+// Modules holds the installed modules of a working directory, by the names of their calls in the tree.
 type Modules map[string]manifestEntry
 
-// ReadModules reads which modules were installed.
+// ReadModules reads the list of installed modules.
 func ReadModules(dataDir string) Modules {
 	out := Modules{}
 	for _, e := range readManifest(manifestPath(dataDir)) {
@@ -141,16 +145,16 @@ func ReadModules(dataDir string) Modules {
 	return out
 }
 
-// Find finds a module that comes from elsewhere among those that a peer's init has installed, and gives its
-// directory, its source as recorded, and its version. The error says what is wrong where there is one of
-// that name, and is nil where there is none.
+// Find finds a module that is not local among the modules that init of Lethe or a peer has installed. It returns its
+// directory, its recorded source, and its version. If no module with that name was installed, dir is "" and the error
+// is nil. The error describes the difference between the installed module and the call.
 func (m Modules) Find(workDir, key, source, version string) (dir, from, is string, err error) {
 	e := m[key]
 	switch {
 	case e.Dir == "":
 		return "", "", "", nil
 	case sameSource(e.Source) != sameSource(source):
-		return "", "", "", fmt.Errorf("the source was %q when it was installed, and is %q now", display(e.Source), display(source))
+		return "", "", "", fmt.Errorf("its source has changed from %q to %q", display(e.Source), display(source))
 	case version != "":
 		if err := versionFits(e.Version, version); err != nil {
 			return "", "", "", err
@@ -161,7 +165,7 @@ func (m Modules) Find(workDir, key, source, version string) (dir, from, is strin
 		dir = filepath.Join(workDir, dir)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", "", "", fmt.Errorf("the directory %s, where it was installed, is gone", e.Dir)
+		return "", "", "", fmt.Errorf("its directory %s no longer exists", e.Dir)
 	}
 	return dir, e.Source, e.Version, nil
 }
@@ -173,20 +177,20 @@ func versionFits(is, text string) error {
 	}
 	v, err := versions.ParseVersion(is)
 	if err != nil || !versions.MeetingConstraints(spec).Has(v) {
-		return fmt.Errorf("the version %q was installed, and %q is wanted now", is, text)
+		return fmt.Errorf("the version %q was installed, but the constraint is now %q", is, text)
 	}
 	return nil
 }
 
-// moduleConstraint reads the version argument of a module, in which versions may be written as tags are called ("v1.2.0").
+// moduleConstraint parses the version argument of a module. Versions in it may have the form of tags ("v1.2.0").
 func moduleConstraint(text string) (constraints.IntersectionSpec, error) {
 	return constraints.ParseRubyStyleMulti(versionTag().ReplaceAllString(text, "$1$2"))
 }
 
 var versionTag = pattern(`(^|[^0-9A-Za-z.+-])v([0-9])`)
 
-// sameSource gives equal texts for the forms that a source may be written in, and is recorded in. The public registries
-// of Terraform and OpenTofu count as one.
+// sameSource returns equal texts for equivalent forms of a source. The public registries of Terraform and OpenTofu
+// count as one.
 func sameSource(s string) string {
 	if m, err := parseSource(s, addr.DefaultHost); err == nil {
 		s = m.recorded()
@@ -194,12 +198,12 @@ func sameSource(s string) string {
 	return sameHost(s)
 }
 
-// sameHost drops the host of a registry address if it is one of the public registries.
+// sameHost removes the host from a registry address if it is one of the public registries.
 func sameHost(s string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(s, addr.TerraformHost+"/"), addr.DefaultHost+"/")
 }
 
-// readManifest gives what was recorded, as far as it can be read: it is written anew.
+// readManifest returns the recorded modules. It ignores errors, because the file will be replaced.
 func readManifest(path string) []manifestEntry {
 	var m manifest
 	if text, err := config.ReadOne(path, limits.Limits{}); err == nil {

@@ -7,20 +7,21 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/lethe-iac/lethe/internal/config"
-	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
+
+	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// Store has packages of modules that were locked, each in a directory that is called by its hash.
+// Store holds packages of locked modules, each in a directory that is named after its hash.
 type Store struct {
-	Cache  string // is filled with what is installed, for all working directories of a user; "" for none
-	Vendor string // was filled by Vendor; "" for none
+	Cache  string // filled with installed packages, for all working directories of a user; "" for none
+	Vendor string // filled by Vendor before; "" for none
 }
 
-// indexName is the file in a vendored directory that says what is there.
+// indexName is the file in a vendored directory that lists its packages.
 const indexName = "index.json"
 
-// find gives the directory of a package; "" where there is none.
+// find returns the directory of a package, "" if the store does not have it.
 func (s *Store) find(hash string) string {
 	for _, dir := range []string{s.Vendor, s.Cache} {
 		if dir == "" || hash == "" {
@@ -34,7 +35,7 @@ func (s *Store) find(hash string) string {
 	return ""
 }
 
-// keep fills the cache. A package that cannot be kept is downloaded again.
+// keep adds a package to the cache. If that fails, later commands download the package again.
 func (s *Store) keep(hash, dir string) {
 	if s.Cache == "" {
 		return
@@ -45,7 +46,7 @@ func (s *Store) keep(hash, dir string) {
 	}
 }
 
-// fill makes a directory anew: all that copy puts into one beside it, or nothing.
+// fill replaces a directory by a directory that copy has filled. If copy fails, dir does not change.
 func fill(dir string, copy func(tmp string) error) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -67,11 +68,11 @@ func fill(dir string, copy func(tmp string) error) error {
 	return errors.Join(os.RemoveAll(dir), os.Rename(at, dir))
 }
 
-// fills is the pattern of the directories in which fill works. Each has a file called lock, which the process locks that
-// works there: a directory whose file is not locked was left by one that was killed.
+// fills is the pattern of the temporary directories of fill. The process that uses such a directory locks the file
+// called lock in it. If the file is not locked, the process was killed.
 const fills = ".fill-*"
 
-// makeFill makes such a directory.
+// makeFill creates a temporary directory for fill, and locks the file in it.
 func makeFill(parent string) (dir string, lock *os.File, err error) {
 	for range 10 {
 		if dir, err = os.MkdirTemp(parent, fills); err != nil {
@@ -82,7 +83,7 @@ func makeFill(parent string) (dir string, lock *os.File, err error) {
 			return "", nil, errors.Join(err, os.RemoveAll(dir))
 		}
 		if err = disk.Lock(lock); err == nil {
-			if _, err = os.Stat(name); err == nil { // and nobody has swept it in between
+			if _, err = os.Stat(name); err == nil { // no other process has removed the directory before it was locked
 				return dir, lock, nil
 			}
 		}
@@ -91,9 +92,9 @@ func makeFill(parent string) (dir string, lock *os.File, err error) {
 	return "", nil, err
 }
 
-// sweepFills removes what killed processes left in a directory.
+// sweepFills removes the temporary directories that killed processes left in parent.
 func sweepFills(parent string) {
-	if runtime.GOOS == "windows" { // whether a file is locked cannot be asked
+	if runtime.GOOS == "windows" { // a process cannot test whether a file is locked
 		return
 	}
 	for _, dir := range within(parent, fills) {
@@ -106,13 +107,13 @@ func sweepFills(parent string) {
 	}
 }
 
-// index lists the packages that were vendored.
-func (s *Store) index() (out []config.ModuleLock) {
+// index returns the vendored packages.
+func (s *Store) index() (out []lockfile.Module) {
 	if s.Vendor == "" {
 		return nil
 	}
 	if text, err := os.ReadFile(filepath.Join(s.Vendor, indexName)); err == nil {
-		_ = json.Unmarshal(text, &out) // a broken one is none: what is locked is found without it
+		_ = json.Unmarshal(text, &out) // ignores a broken file: locked packages are found without it
 	}
 	return out
 }

@@ -16,13 +16,13 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// Limits on what an archive may hold.
+// The constants limit the content of an archive.
 const (
 	maxPackage = 4 << 30 // bytes, unpacked
 	maxFiles   = 20_000
 )
 
-// hashDir is the "h1:" hash of a package directory.
+// hashDir returns the "h1:" hash of a package directory.
 func hashDir(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -31,7 +31,7 @@ func hashDir(dir string) (string, error) {
 	return dirhash.HashDir(real, "", dirhash.Hash1)
 }
 
-// hashZip is the "zh:" hash of an archive, which is the SHA-256 of the file.
+// hashZip returns the "zh:" hash of an archive, which is the SHA-256 of the file.
 func hashZip(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -45,10 +45,11 @@ func hashZip(path string) (string, error) {
 	return "zh:" + hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// hashArchive is the "h1:" hash of what an archive holds.
+// hashArchive returns the "h1:" hash of the content of an archive.
 func hashArchive(path string) (string, error) { return dirhash.HashZip(path, dirhash.Hash1) }
 
-// link puts a package of the store into dir, anew: the same files where the system allows that, copies of them where not.
+// link installs a package of the store in dir and replaces the previous content. It creates hard links if the system
+// allows them, otherwise copies.
 func link(from, dir string) error {
 	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".link-*")
 	if err != nil {
@@ -93,19 +94,20 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// straight refuses a directory whose way from base leads through a symbolic link: another user may have laid that, to
-// have something written elsewhere. What leads to base is the user's own affair, and dir itself is replaced.
+// straight returns an error if a directory between base and dir is a symbolic link or a file. Another user may have
+// created the link to redirect files to another place. The path to base is the user's own choice, and dir itself is
+// replaced.
 func straight(base, dir string) error {
 	base = filepath.Clean(base)
 	for at := filepath.Dir(dir); len(at) > len(base); at = filepath.Dir(at) {
 		if info, err := os.Lstat(at); err == nil && !info.IsDir() {
-			return fmt.Errorf("%s is a link or a file, and not a directory: nothing is installed through it", at)
+			return fmt.Errorf("%s is a link or a file, not a directory. Remove it", at)
 		}
 	}
 	return nil
 }
 
-// hashSums is the "h1:" hash of a directory whose files have these checksums.
+// hashSums returns the "h1:" hash of a directory whose files have these checksums.
 func hashSums(sums archive.Sums) string {
 	names := make([]string, 0, len(sums))
 	for name := range sums {

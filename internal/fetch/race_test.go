@@ -2,29 +2,30 @@ package fetch
 
 import (
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/lethe-iac/lethe/internal/limits"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// TestManyAtOnce installs the same packages from many processes' worth of Providers with one cache, which
-// is empty, in directories of their own and two in each.
+// TestManyAtOnce installs the same packages with many Providers at the same time, as if they were processes. They share
+// one empty cache, and two of them share each working directory.
 func TestManyAtOnce(t *testing.T) {
 	for round := range 6 {
 		s := newStage(t)
 		for i := range 5 {
 			version := fmt.Sprintf("1.0.%d", i)
-			s.packed(s.mirror, addr.DefaultHost, version, strings.Repeat(fmt.Sprintf("program %d %d\n", round, i), 20_000))
+			s.addPackage(s.mirror, addr.DefaultHost, version, strings.Repeat(fmt.Sprintf("program %d %d\n", round, i), 20_000))
 		}
 		cache := t.TempDir()
 		var all sync.WaitGroup
 		for i := range 12 {
-			one := &Providers{Settings: s.p.Settings, Getenv: s.p.Getenv, CacheDir: cache, DataDir: filepath.Join(s.dir, fmt.Sprint(i/2))}
+			one := &Providers{Sources: s.p.Sources, CacheDir: cache, DataDir: filepath.Join(s.dir, fmt.Sprint(i/2))}
 			all.Go(func() {
 				var bag diag.Bag
 				l, _ := ReadLockfile(s.dir, limits.Limits{}, &diag.Sources{}, &bag)

@@ -19,14 +19,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
 
-// asks is a working directory whose providers come from a registry, which has acme/toy 1.0.0.
+// asks returns a registry with acme/toy 1.0.0 and a working directory that installs from it.
 func asks(t *testing.T) (*registrytest.Server, *stage, addr.Provider) {
 	t.Helper()
 	r := registrytest.New(t)
 	serveToy(t, r)
 	s := newStage(t)
-	s.p.Settings = &cliconfig.Settings{}
-	s.p.Registry = &registry.Registry{Client: &download.Client{Transport: r.HTTP.Transport, Stall: 2 * time.Second}}
+	s.p.Sources.Settings = &cliconfig.Settings{}
+	s.p.Sources.Registry = &registry.Registry{Client: &download.Client{Transport: r.HTTP.Transport, Stall: 2 * time.Second}}
 	s.p.StoreDir = t.TempDir()
 	return r, s, addr.Provider{Host: r.Host, Namespace: "acme", Type: "toy"}
 }
@@ -35,7 +35,7 @@ func serveToy(t *testing.T, r *registrytest.Server) {
 	r.Provider(t, "acme/toy", "1.0.0", map[string][]byte{Platform(): registrytest.Zip(map[string]string{"terraform-provider-toy_v1.0.0": "the program"})})
 }
 
-// from installs one provider and gives what was wrong.
+// from installs one provider and returns the messages.
 func (s *stage) from(p addr.Provider) string {
 	s.Helper()
 	var bag diag.Bag
@@ -51,8 +51,8 @@ func (s *stage) from(p addr.Provider) string {
 	return strings.Join(text, "\n")
 }
 
-// A package of the registry is downloaded once for all directories, with each kind of cache; without a lock file the
-// plugin cache is not believed.
+// TestDownloadedOnce checks that a package of the registry is downloaded once for all directories, with each kind of
+// cache. Without a lock file the plugin cache is not trusted.
 func TestDownloadedOnce(t *testing.T) {
 	for _, cache := range []bool{false, true} {
 		r, s, p := asks(t)
@@ -85,7 +85,8 @@ func TestDownloadedOnce(t *testing.T) {
 	}
 }
 
-// TestHowOften: a package that cannot be had is asked for as often as its method says, and others as often as all.
+// TestHowOften checks that a failed download is repeated as often as the setting of its method, or else the general
+// setting, allows.
 func TestHowOften(t *testing.T) {
 	r, s, p := asks(t)
 	zip := ""
@@ -100,7 +101,7 @@ func TestHowOften(t *testing.T) {
 		asked++
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
-	s.p.Retries = 1
+	s.p.Sources.Retries = 1
 	for _, tt := range []struct {
 		in   cliconfig.Installation
 		want int
@@ -114,49 +115,49 @@ func TestHowOften(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked = 0
-		s.p.Settings.Installs, s.p.Settings.Sources = true, []cliconfig.Installation{tt.in}
-		if said := s.from(p); asked != tt.want {
-			t.Errorf("%s: asked %d times, want %d: %s", tt.in.Method, asked, tt.want, said)
+		s.p.Sources.Settings.Installs, s.p.Sources.Settings.Sources = true, []cliconfig.Installation{tt.in}
+		if output := s.from(p); asked != tt.want {
+			t.Errorf("%s: asked %d times, want %d: %s", tt.in.Method, asked, tt.want, output)
 		}
 	}
 }
 
-// TestTrustedMirror: of a mirror that is trusted the lock file gets the checksums of all platforms, and of another one
-// those of this platform.
+// TestTrustedMirror checks that the lock file receives the checksums of all platforms from a trusted mirror, and only
+// the checksums of this platform from another mirror.
 func TestTrustedMirror(t *testing.T) {
 	for _, trusted := range []bool{false, true} {
 		r, s, p := asks(t)
 		r.Provider(t, "acme/toy", "1.0.0", map[string][]byte{
 			Platform(): registrytest.Zip(map[string]string{"terraform-provider-toy_v1.0.0": "the program"}), "plan9_mips": []byte("PK"),
 		})
-		s.p.Settings.Installs = true
-		s.p.Settings.Sources = []cliconfig.Installation{{Method: "network_mirror", Path: "https://" + r.Host + "/mirror", Trusted: trusted}}
+		s.p.Sources.Settings.Installs = true
+		s.p.Sources.Settings.Sources = []cliconfig.Installation{{Method: "network_mirror", Path: "https://" + r.Host + "/mirror", Trusted: trusted}}
 		s.fine(s.from(p))
 		lock, _ := s.lockfile().Get(p)
 		want := 2 // h1 and zh of this platform
 		if trusted {
 			want = 3
 		}
-		if len(lock.Hashes) != want || (len(s.p.Unheld) == 0) != trusted {
-			t.Errorf("trusted %t: %v, unheld %v", trusted, lock.Hashes, s.p.Unheld)
+		if len(lock.Hashes) != want || (len(s.p.Unverified) == 0) != trusted {
+			t.Errorf("trusted %t: %v, unheld %v", trusted, lock.Hashes, s.p.Unverified)
 		}
 	}
 }
 
-// TestMirrorPromises: what a mirror says of a package is held against it, be it of the archive or of what is in it, and
-// nothing that it says is passed over in silence.
+// TestMirrorPromises checks that a package must match the checksums that a mirror declares, for the archive or for its
+// content, and that checksums of unknown kinds are reported.
 func TestMirrorPromises(t *testing.T) {
 	r, s, p := asks(t)
 	zip := registrytest.Zip(map[string]string{"terraform-provider-toy_v1.0.0": "the program"})
 	r.Provider(t, "acme/toy", "1.0.0", map[string][]byte{Platform(): zip})
 	at := r.Put("/toy.zip", zip)
-	s.p.Settings.Installs = true
-	s.p.Settings.Sources = []cliconfig.Installation{{Method: "network_mirror", Path: "https://" + r.Host + "/mirror"}}
+	s.p.Sources.Settings.Installs = true
+	s.p.Sources.Settings.Sources = []cliconfig.Installation{{Method: "network_mirror", Path: "https://" + r.Host + "/mirror"}}
 	s.fine(s.from(p))
 	lock, _ := s.lockfile().Get(p)
 	i := slices.IndexFunc(lock.Hashes, func(h string) bool { return strings.HasPrefix(h, "h1:") })
 	for hash, want := range map[string]string{
-		lock.Hashes[i]: "", "h1:AAAA": "that of what the server promised is h1:AAAA", "x9:AAAA": "only checksums of unknown kinds",
+		lock.Hashes[i]: "", "h1:AAAA": "but the server announced h1:AAAA", "x9:AAAA": "no checksum of a supported kind",
 		"zh:abcd": "is not a SHA-256",
 	} {
 		r.Fault("/mirror/"+r.Host+"/acme/toy/1.0.0.json", func(w http.ResponseWriter, _ *http.Request) {
@@ -166,8 +167,8 @@ func TestMirrorPromises(t *testing.T) {
 		if err := errors.Join(os.RemoveAll(s.p.DataDir), os.RemoveAll(s.lockfile().path)); err != nil {
 			t.Fatal(err)
 		}
-		if said := s.from(p); want == "" && said != "" || !strings.Contains(said, want) {
-			t.Errorf("%s: %q", hash, said)
+		if output := s.from(p); want == "" && output != "" || !strings.Contains(output, want) {
+			t.Errorf("%s: %q", hash, output)
 		}
 	}
 }

@@ -6,18 +6,19 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
+
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// ErrNotSelected says that the lock file has no selection for a provider.
+// ErrNotSelected means that the lock file selects no version of a provider.
 var ErrNotSelected = errors.New("no version is selected")
 
-// Find gives the program of an installed provider, as the lock file says.
+// Find returns the program of an installed provider in the version that the lock file selects.
 func (p *Providers) Find(a addr.Provider, l *Lockfile) (path, version string, err error) {
-	if dir, ok := p.override(a); ok {
+	if dir, ok := p.Sources.Override(a); ok {
 		if path, ok := executable(dir, a); ok {
 			return path, "", nil
 		}
@@ -34,22 +35,22 @@ func (p *Providers) Find(a addr.Provider, l *Lockfile) (path, version string, er
 			return path, lock.Version, nil
 		}
 	}
-	cache := filepath.Join(filepath.Base(p.DataDir), filepath.Base(p.base())) // as clients look for it
+	cache := filepath.Join(filepath.Base(p.DataDir), filepath.Base(p.base())) // tools search for this text in the message
 	return "", "", fmt.Errorf("there is no package for %s %s cached in %s", a, lock.Version, cache)
 }
 
-// present reports whether the locked package is installed already, and says so.
-func (p *Providers) present(a addr.Provider, lock config.Lock) bool {
+// present reports whether the locked package is installed already, and sends a note if it is.
+func (p *Providers) present(a addr.Provider, lock lockfile.Provider) bool {
 	if !p.intact(packageDir(p.base(), a, lock.Version), a, lock) {
 		return false
 	}
 	name := a.ForDisplay() + " v" + lock.Version
-	p.say("- Using previously-installed "+name, name+": Using previously-installed provider version")
+	p.Progress.note("- Using previously-installed "+name, name+": Using previously-installed provider version")
 	return true
 }
 
-// intact reports whether a directory holds the locked package, unchanged.
-func (p *Providers) intact(dir string, a addr.Provider, lock config.Lock) bool {
+// intact reports whether a directory contains the locked package, unchanged.
+func (p *Providers) intact(dir string, a addr.Provider, lock lockfile.Provider) bool {
 	if _, ok := executable(dir, a); !ok {
 		return false
 	}
@@ -58,9 +59,9 @@ func (p *Providers) intact(dir string, a addr.Provider, lock config.Lock) bool {
 }
 
 // verify compares an installed package with the hashes in the lock file, and returns its own hash. The hash is "" if
-// the lock file has no hashes. A package of which the lock file has only the checksum of the archive is accepted if it
-// is known which archive it was unpacked from.
-func (p *Providers) verify(dir string, lock config.Lock) (string, error) {
+// the lock file has no hashes. If the lock file has only the checksum of the archive, the package is accepted if a
+// record shows that it was unpacked from that archive.
+func (p *Providers) verify(dir string, lock lockfile.Provider) (string, error) {
 	if len(lock.Hashes) == 0 {
 		return "", nil
 	}
@@ -77,22 +78,22 @@ func (p *Providers) verify(dir string, lock config.Lock) (string, error) {
 	return got, nil
 }
 
-// fromArchive reports whether a package is what was unpacked from an archive whose checksum is in the lock file.
-func (p *Providers) fromArchive(dir, hash string, lock config.Lock) bool {
+// fromArchive reports whether a package was unpacked from an archive whose checksum is in the lock file.
+func (p *Providers) fromArchive(dir, hash string, lock lockfile.Provider) bool {
 	if s := p.store(); s.dir != "" && slices.ContainsFunc(sums(lock), func(sum string) bool { return s.known(s.of(sum)).Hash == hash }) {
 		return true
 	}
-	was := p.recorded()[dir]
+	was := p.record().read()[dir]
 	return was.Hash == hash && slices.Contains(lock.Hashes, was.Archive)
 }
 
-// Fits checks that the version in the lock file, if there is one, is one that the configuration allows.
+// Fits returns an error if the lock file selects a version that the configuration does not allow.
 func (p *Providers) Fits(n Need, l *Lockfile) error {
 	lock, locked := l.Get(n.Provider)
-	if _, over := p.override(n.Provider); over || !locked {
+	if _, overridden := p.Sources.Override(n.Provider); overridden || !locked {
 		return nil
 	}
-	allowed, text, ok := p.allowed(n, &diag.Bag{}) // a broken constraint is init's to report
+	allowed, text, ok := allowed(n, &diag.Bag{}) // init reports a broken constraint
 	v, err := versions.ParseVersion(lock.Version)
 	if err != nil || ok && !allowed.Has(v) {
 		return fmt.Errorf("locked version selection %s doesn't match the updated version constraints %q", lock.Version, text)
@@ -100,9 +101,9 @@ func (p *Providers) Fits(n Need, l *Lockfile) error {
 	return nil
 }
 
-// Verify checks an installed provider's package against the lock file.
+// Verify compares the package of an installed provider with the lock file.
 func (p *Providers) Verify(a addr.Provider, l *Lockfile) error {
-	if _, over := p.override(a); over || a.IsBuiltin() {
+	if _, overridden := p.Sources.Override(a); overridden || a.IsBuiltin() {
 		return nil
 	}
 	path, _, err := p.Find(a, l)
@@ -116,14 +117,14 @@ func (p *Providers) Verify(a addr.Provider, l *Lockfile) error {
 	return err
 }
 
-// verdict is a package that Verify found right.
+// verdict is the result of Verify for a package.
 type verdict struct {
-	hash    string   // "" where the lock file has none of its kind
-	program identity // its file before it was read
+	hash    string   // "" if the package was not accepted, or the lock file has no hashes
+	program identity // identity of the program before it was read
 }
 
-// Program is Find for who runs the program: it is the one that Verify found right. A command may run for hours; where
-// the file is another one by now, the package is verified anew.
+// Program is like Find, for callers that run the program. The program must be the file that Verify accepted. If the
+// file has changed since then, for example during a command that runs for hours, Program verifies the package again.
 func (p *Providers) Program(a addr.Provider, l *Lockfile) (string, error) {
 	path, _, err := p.Find(a, l)
 	if v, ok := p.verified.Load(a.Canon()); err == nil && ok && v.(verdict).program != stamp(path) {

@@ -13,32 +13,32 @@ import (
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/oci"
 	"github.com/lethe-iac/lethe/internal/registry"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // found is a provider version that a source has.
 type found struct {
 	version   versions.Version
-	platforms []string // those it has packages for; nil: the source does not say
-	unfit     string   // why Lethe cannot use it on any platform; "": it can
-	// get gives the package for a platform, such as "linux_amd64".
+	platforms []string // platforms with packages; nil if the source does not list them
+	unfit     string   // the reason why Lethe cannot use it on any platform; "" if it can
+	// get returns the package for a platform, such as "linux_amd64".
 	get func(ctx context.Context, platform string) (parcel, error)
 }
 
-// parcel is a package as a source has it: an unpacked directory, a packed archive, or one that is to be downloaded.
+// parcel is a package of a source: an unpacked directory, an archive, or a package to download.
 type parcel struct {
 	dir, zip string
-	archive  string            // the archive on this machine that has the same contents as dir; "": none is known
-	remote   *registry.Package // to be downloaded; nil: it is on the disk
-	h1       string            // the hash of dir, which is in the store and taken over file by file; "": it is not
-	name     string            // what users know a package by that is to be downloaded
-	retries  *int              // of its download; nil: as many as of others
+	archive  string            // an archive on this machine with the same content as dir; "" if unknown
+	remote   *registry.Package // the package to download; nil if it is on the disk
+	h1       string            // hash of dir if it is in the store and is installed file by file; otherwise ""
+	name     string            // the name of a download for users
+	retries  *int              // retries of the download; nil uses the general setting
 }
 
-// unfitOn says why a version is of no use on a platform; "": it can be used.
+// unfitOn returns the reason why a version cannot be used on a platform, "" if it can.
 func (f found) unfitOn(platform string) string {
 	if f.platforms != nil && !slices.Contains(f.platforms, platform) {
 		return "is not made for " + platform
@@ -48,31 +48,31 @@ func (f found) unfitOn(platform string) string {
 
 // source is a place that providers are installed from.
 type source interface {
-	// list gives the versions of a provider that the source has, none if it has none of that name, and what it
-	// has to say to users.
+	// list returns the versions of a provider in the source, and warnings for the user. It returns no versions and no
+	// error if the source does not have the provider.
 	list(ctx context.Context, a addr.Provider) (all []found, warnings []string, err error)
-	// String says where that is.
+	// String returns the name of the place for messages.
 	String() string
 }
 
-// method is a source as the user configured it.
+// method is a source with the provider patterns that the user configured for it.
 type method struct {
 	source
 	include, exclude []string
 }
 
-// takes reports whether the source is to be asked for a provider.
+// takes reports whether the source may be used for a provider.
 func (m method) takes(p addr.Provider) bool {
 	return (len(m.include) == 0 || matches(m.include, p)) && !matches(m.exclude, p)
 }
 
-// mirror is a directory with providers.
+// mirror is a directory with packages of providers.
 type mirror string
 
 func (m mirror) String() string { return "the directory " + string(m) }
 
-// matches reports whether a provider fits one of the patterns "host/namespace/type", "*" standing
-// for any part. The registry hosts of Terraform and OpenTofu count as one.
+// matches reports whether a provider matches one of the patterns "host/namespace/type". "*" matches any part. The
+// registry hosts of Terraform and OpenTofu count as one.
 func matches(patterns []string, p addr.Provider) bool {
 	for _, pattern := range patterns {
 		parts := strings.Split(pattern, "/")
@@ -94,7 +94,7 @@ func matches(patterns []string, p addr.Provider) bool {
 	return false
 }
 
-// list gives the versions of a provider that the mirror has. The registry hosts of Terraform and OpenTofu count as one.
+// list returns the versions of a provider in the mirror. The registry hosts of Terraform and OpenTofu count as one.
 func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings []string, err error) {
 	if _, err := os.Stat(string(m)); err != nil {
 		return nil, nil, disk.Reason(err)
@@ -102,8 +102,8 @@ func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings 
 	for _, host := range hosts(p.Host) {
 		by := map[string]map[string]parcel{} // by version and platform
 		base := filepath.Join(string(m), host, folder(filepath.Join(string(m), host), p.Namespace), p.Type)
-		packed := within(base, "terraform-provider-"+p.Type+"_*_*_*.zip")
-		for _, zip := range packed {
+		archives := within(base, "terraform-provider-"+p.Type+"_*_*_*.zip")
+		for _, zip := range archives {
 			parts := strings.Split(strings.TrimSuffix(filepath.Base(zip), ".zip"), "_")
 			n := len(parts)
 			enter(by, parts[n-3], parts[n-2]+"_"+parts[n-1], parcel{zip: zip})
@@ -125,7 +125,7 @@ func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings 
 	return all, nil, nil
 }
 
-// within lists the files in a directory that match a pattern. The directory may have any name.
+// within returns the files in a directory that match a pattern. The name of the directory may contain any characters.
 func within(dir, pattern string) []string {
 	all, _ := fs.Glob(os.DirFS(dir), pattern)
 	for i, name := range all {
@@ -134,8 +134,8 @@ func within(dir, pattern string) []string {
 	return all
 }
 
-// folder is the name that one has in a directory, where a user may have written it with capitals, as in the source of a
-// provider.
+// folder returns the name of an entry in a directory. If no entry has the exact name, it returns an entry that differs
+// only in case, because users may write the namespace of a provider with capitals.
 func folder(dir, name string) string {
 	entries, _ := os.ReadDir(dir)
 	found := name
@@ -150,17 +150,17 @@ func folder(dir, name string) string {
 	return found
 }
 
-// enter notes a package, unless there is one already.
+// enter records a package, unless a package is recorded already.
 func enter(by map[string]map[string]parcel, version, platform string, p parcel) {
 	if by[version] == nil {
 		by[version] = map[string]parcel{}
 	}
-	if _, there := by[version][platform]; !there {
+	if _, exists := by[version][platform]; !exists {
 		by[version][platform] = p
 	}
 }
 
-// hosts are the names of a registry.
+// hosts returns the equivalent host names of a registry.
 func hosts(h string) []string {
 	if other, ok := (addr.Provider{Host: h}).Counterpart(); ok {
 		return []string{h, other.Host}
@@ -171,7 +171,7 @@ func hosts(h string) []string {
 // direct is the registry that the address of a provider names.
 type direct struct {
 	*registry.Registry
-	retries *int // of downloads; nil: not said
+	retries *int // retries of downloads; nil if not configured
 }
 
 func (direct) String() string { return "the provider's registry" }
@@ -189,7 +189,7 @@ func (d direct) list(ctx context.Context, a addr.Provider) (all []found, warning
 	return all, warnings, nil
 }
 
-// remote makes a package of what a server says of it.
+// remote returns a function that asks a server for a package and returns it as a parcel.
 func remote(retries *int, ask func(ctx context.Context, platform string) (*registry.Package, error)) func(context.Context, string) (parcel, error) {
 	return func(ctx context.Context, platform string) (parcel, error) {
 		pkg, err := ask(ctx, platform)
@@ -197,15 +197,15 @@ func remote(retries *int, ask func(ctx context.Context, platform string) (*regis
 	}
 }
 
-// unspoken says that a version speaks no protocol that Lethe speaks.
+// unspoken returns a message if a version supports no protocol that Lethe supports, otherwise "".
 func unspoken(protocols []string) string {
 	if protocols == nil || slices.ContainsFunc(protocols, func(p string) bool { return strings.HasPrefix(p, "5.") || strings.HasPrefix(p, "6.") }) {
 		return ""
 	}
-	return fmt.Sprintf("speaks version %s of the plugin protocol, and Lethe speaks 5 and 6", strings.Join(protocols, " and "))
+	return fmt.Sprintf("uses version %s of the plugin protocol, but Lethe supports 5 and 6", strings.Join(protocols, " and "))
 }
 
-// absent is no error where it says that there is none of that name.
+// absent returns err, but nil if the error means that the source does not have the provider.
 func absent(err error) error {
 	if errors.Is(err, registry.ErrNotFound) {
 		return nil
@@ -216,7 +216,7 @@ func absent(err error) error {
 // network is a network mirror.
 type network struct {
 	registry.Mirror
-	retries *int // as of direct
+	retries *int // retries of downloads; nil if not configured
 }
 
 func (n network) String() string { return "the network mirror " + download.Show(n.URL) }
@@ -234,7 +234,7 @@ func (n network) list(ctx context.Context, a addr.Provider) (all []found, warnin
 	return all, nil, nil
 }
 
-// images is an OCI registry, or several, with a repository for each provider.
+// images is a source in OCI registries, with one repository for each provider.
 type images struct {
 	*oci.Client
 	repository func(addr.Provider) string

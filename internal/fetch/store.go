@@ -9,36 +9,39 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
+
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
-// store is what a user has of packages that were downloaded, for all working directories: each unpacked, under the
-// SHA-256 of its archive. Working directories have the same files, by hard links, where the system allows that.
+// store holds the packages that a user has downloaded, for all working directories. Each package is unpacked, in a
+// directory named after the SHA-256 of its archive. Working directories contain hard links to its files if the system
+// allows them.
 //
-// Beside each package is written what it hashes to, and which files those were (checked.go): it is not read again as
-// long as they are the same. Each hard link moves the ctime of a file. Who makes one writes down the new ctime, but who
-// removes one, with a working directory, does not, and then the package is read once more. So it is after each start of
-// the machine, which may have ended the last time before all was on the disk.
+// A record beside each package contains its hash and the identities of its files (checked.go). The package is not read
+// again while they are equal. Each new hard link changes the ctime of a file. The process that creates a link updates
+// the record. A process that removes a link, with its working directory, does not update it, so the package is read
+// once more. It is also read after each boot, because the last shutdown may have happened before all data was on the
+// disk.
 type store struct {
 	dir  string
-	read bool // packages are read each time
+	read bool // read packages each time
 }
 
-func (p *Providers) store() store { return store{p.StoreDir, p.Closed.Has(shortcut.Packages)} }
+func (p *Providers) store() store { return store{p.StoreDir, p.Disabled.Has(shortcut.Packages)} }
 
-// kept is what is known of a package.
+// kept is the record of a package.
 type kept struct {
 	checked
-	Boot string // of the machine, when it was written
+	Boot string // the boot of the machine in which it was written
 }
 
-// of is the directory of a package.
+// of returns the directory of a package.
 func (s store) of(sum string) string { return filepath.Join(s.dir, sum) }
 
 func (s store) record(dir string) string { return dir + ".json" }
 
-// known reads what is known of a package; its Hash is "" if that is nothing.
+// known reads the record of a package. Its Hash is "" if the record is missing or broken.
 func (s store) known(dir string) (k kept) {
 	text, err := os.ReadFile(s.record(dir))
 	if err != nil || json.Unmarshal(text, &k) != nil {
@@ -47,7 +50,7 @@ func (s store) known(dir string) (k kept) {
 	return k
 }
 
-// find gives the "h1:" hash of a package that has what was unpacked into it, and "" otherwise.
+// find returns the "h1:" hash of a package if its content is unchanged since it was unpacked, otherwise "".
 func (s store) find(sum string) string {
 	dir := s.of(sum)
 	was := s.known(dir)
@@ -64,12 +67,12 @@ func (s store) find(sum string) string {
 	return was.Hash
 }
 
-// keep writes down what a package hashes to. If that is not possible it will be read, or downloaded again.
+// keep writes the record of a package. If that fails, the package is read or downloaded again.
 func (s store) keep(dir, hash string) {
 	k := kept{checked{Hash: hash, Files: identify(dir)}, boot()}
 	for tries := 0; !older(k.Files, clock(s.dir)); tries++ {
 		if tries == 5 {
-			k.Files = nil // of which nothing can be said yet
+			k.Files = nil // the times are too recent to be compared
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -79,7 +82,8 @@ func (s store) keep(dir, hash string) {
 	}
 }
 
-// clock is the time that a file has which is written now, in a directory: that of the disk, in its steps.
+// clock returns the modification time of a new file in a directory, in nanoseconds: the time of the file system, in its
+// resolution. It returns 0 if the file cannot be created.
 func clock(dir string) int64 {
 	f, err := os.CreateTemp(dir, ".clock-*")
 	if err != nil {
@@ -94,7 +98,8 @@ func clock(dir string) int64 {
 	return info.ModTime().UnixNano()
 }
 
-// link puts a package of the store into dir, anew, and writes down which times its files have now. It was found before.
+// link installs a package of the store in dir and records the new times of its files. The caller has found the package
+// with find.
 func (s store) link(from, dir string) error {
 	return locked(s.dir, filepath.Base(from)+".lock", func() error {
 		was := s.known(from)
@@ -104,7 +109,7 @@ func (s store) link(from, dir string) error {
 		}
 		files := identify(from)
 		if !is || !slices.EqualFunc(was.Files, files, func(a, b identity) bool { a.Status = b.Status; return a == b }) {
-			return nil // which the next one finds out
+			return nil // the next call of find reads the package
 		}
 		was.Files = files
 		if text, err := json.Marshal(was); err == nil {
@@ -114,9 +119,9 @@ func (s store) link(from, dir string) error {
 	})
 }
 
-// linked gives the "h1:" hash of a directory whose files are those of a package in the store that is locked, and "" if
-// they are not.
-func (s store) linked(dir string, lock config.Lock) string {
+// linked returns the "h1:" hash of a directory whose files are the files of a locked package in the store. Otherwise it
+// returns "".
+func (s store) linked(dir string, lock lockfile.Provider) string {
 	if s.dir == "" || s.read {
 		return ""
 	}
@@ -133,8 +138,8 @@ func (s store) linked(dir string, lock config.Lock) string {
 	return ""
 }
 
-// sums are the SHA-256 of archives that a lock file has of a provider.
-func sums(lock config.Lock) (out []string) {
+// sums returns the SHA-256 checksums of archives in the lock of a provider.
+func sums(lock lockfile.Provider) (out []string) {
 	for _, h := range lock.Hashes {
 		if sum, ok := strings.CutPrefix(h, "zh:"); ok && len(sum) == 2*sha256.Size && filepath.IsLocal(sum) {
 			out = append(out, sum)

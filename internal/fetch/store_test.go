@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
-// A package of the store is not read while its files are those that were unpacked, in the store and in all directories
-// that have it; it is when one of those goes, and then not again.
+// TestStoreIsReadOnce checks that a package of the store is not read while its files are unchanged, in the store and in
+// all directories with links to it. If one of the directories is removed, the package is read once.
 func TestStoreIsReadOnce(t *testing.T) {
 	_, s, p := asks(t)
 	s.fine(s.from(p))
@@ -22,7 +22,7 @@ func TestStoreIsReadOnce(t *testing.T) {
 	sum := sums(lock)[0]
 	dir := st.of(sum)
 	right := st.known(dir).Hash
-	// That a package is not read shows when the record lies.
+	// A wrong hash in the record shows that a package is not read.
 	lie := func() {
 		t.Helper()
 		k := st.known(dir)
@@ -50,11 +50,11 @@ func TestStoreIsReadOnce(t *testing.T) {
 	if got := st.linked(installed, lock); got != "h1:lie" {
 		t.Errorf("another directory has it, and it is read: %q", got)
 	}
-	s.p.Closed = shortcut.Packages
+	s.p.Disabled = shortcut.Packages
 	if got := s.p.store().find(sum); got != "" || s.p.store().linked(installed, lock) != "" {
 		t.Errorf("the shortcut is taken though it is closed: %q", got)
 	}
-	s.p.Closed = 0
+	s.p.Disabled = 0
 	st.keep(dir, right)
 	if err := os.RemoveAll(other); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestStoreIsReadOnce(t *testing.T) {
 	if err := s.p.Verify(p, l); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(s.p.record()); err == nil {
+	if _, err := os.Stat(s.p.record().path); err == nil {
 		t.Error("what the store knows is written down a second time")
 	}
 }

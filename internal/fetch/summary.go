@@ -12,41 +12,61 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/archive"
 )
 
-// moduleLimits are what a module package may hold.
-var moduleLimits = archive.Options{Bytes: 1 << 30, Files: 50_000, Links: true}
+// moduleLimits limits the content of a module package.
+var moduleLimits = archive.Options{Bytes: 1 << 30, Files: 50_000}
 
-// ChangedError says that there is something else now than what the lock file has of a module.
+// unpackModule extracts the archive of a package into dir. It omits links that lead out of the package, because a
+// server must not determine which files of this machine are read. Some repositories contain such links for other
+// purposes, so they are not an error.
+func unpackModule(path, dir string, note func(string)) error {
+	var left []string
+	o := moduleLimits
+	o.Links = func(name string) { left = append(left, strconv.Quote(filepath.ToSlash(name))) }
+	err := archive.Unpack(path, dir, o)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	more := ""
+	if n := len(left) - 3; n > 0 {
+		left, more = left[:3], fmt.Sprintf(" and %d more", n)
+	}
+	note("- Left out symbolic links that lead out of the package or in a circle: " + strings.Join(left, ", ") + more)
+	return nil
+}
+
+// ChangedError means that the content of a module differs from the lock file.
 type ChangedError struct {
-	What    string // what is changed, as the beginning of a sentence
-	Was, Is string // what it was when it was locked, and is now
-	Keep    string // what lets the user stay with what it was, a sentence; "": nothing does
+	What    string // the change, as the beginning of a sentence
+	Was, Is string // the locked and the present hash or revision
+	Keep    string // a sentence about a way to keep the locked content; "" if none exists
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("%s.\n  locked: %s\n  now:    %s\n\nIf its owners have not done that on purpose, it may be an attack. To take what it is now, run \"lethe init -upgrade\".%s", e.What, e.Was, e.Is, e.Keep)
+	return fmt.Sprintf("%s.\n  locked: %s\n  now:    %s\n\nIf its owners did not intend this change, it may be an attack. To accept the change, run \"lethe init -upgrade\".%s", e.What, e.Was, e.Is, e.Keep)
 }
 
-// summary lists all files of a package as "h1:" hashes are made of them: a line "HASH  NAME" for each, by name. The
-// content of a symbolic link is its target.
+// summary lists all files of a package in the form from which "h1:" hashes are computed: a line "HASH  NAME" for each,
+// sorted by name. The content of a symbolic link is its target.
 func summary(dir string) (string, error) {
 	return summaryWithout(dir, func(string, fs.DirEntry) bool { return false })
 }
 
-// checkoutSummary lists the files of a package that a peer has cloned with git, without the files that git itself
-// keeps there. Only packages that were installed by a peer may be read in this way: an archive may contain a directory
-// called .git, and a module in it.
+// checkoutSummary lists the files of a package that a peer has cloned with git, without git's own files. Only packages
+// that a peer installed may be read in this way, because an archive may contain a directory called .git with a module
+// in it.
 func checkoutSummary(dir string) (string, error) {
 	return summaryWithout(dir, func(path string, d fs.DirEntry) bool {
 		return d.Name() == ".git" && (d.IsDir() && isRepository(path) || isGitLink(path, d))
 	})
 }
 
-// isRepository reports whether a directory is the directory of a git repository, and has no configuration in it.
+// isRepository reports whether a directory is the directory of a git repository, and contains no configuration.
 func isRepository(dir string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
@@ -61,10 +81,10 @@ func isRepository(dir string) bool {
 	}) == nil
 }
 
-// isConfiguration matches lines that end with the name of a file of configuration.
+// isConfiguration matches lines that end with the name of a configuration file.
 var isConfiguration = pattern(`\.(tf|tofu)(\.json)?( ->)?\n$`)
 
-// isGitLink reports whether a file is the one that git leaves in the directory of a submodule.
+// isGitLink reports whether a file is the file called .git in the directory of a submodule.
 func isGitLink(path string, d fs.DirEntry) bool {
 	if !d.Type().IsRegular() {
 		return false
@@ -129,13 +149,14 @@ func readInto(w io.Writer, path string) error {
 	return err
 }
 
-// hashOf is the "h1:" hash of what a summary lists.
+// hashOf returns the "h1:" hash of a summary.
 func hashOf(summary string) string {
 	sum := sha256.Sum256([]byte(summary))
 	return "h1:" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// fileName is a hash as the name of a file or a directory.
+// fileName returns a hash in a form that can be the name of a file or a directory. It returns "none" for an invalid
+// hash.
 func fileName(hash string) string {
 	sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(hash, "h1:"))
 	if err != nil || len(sum) != sha256.Size {
@@ -144,14 +165,15 @@ func fileName(hash string) string {
 	return hex.EncodeToString(sum)
 }
 
-// inside is the subdirectory of a package, in which "*" stands for the name of the only one that there is.
+// inside returns the path of a subdirectory of a package. "*" in sub matches any name if exactly one directory matches.
+// It returns an error if the directory does not exist or is outside the package.
 func inside(dir, sub string) (string, error) {
 	if sub == "" {
 		return dir, nil
 	}
 	all := within(dir, path.Clean(sub))
 	if len(all) != 1 {
-		return "", fmt.Errorf("the package has no subdirectory %q, or several that fit", sub)
+		return "", fmt.Errorf("the package has no subdirectory %q, or several that match", sub)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -168,7 +190,7 @@ func inside(dir, sub string) (string, error) {
 	return all[0], nil
 }
 
-// lift makes a subdirectory of a package the package.
+// lift replaces a package by one of its subdirectories.
 func lift(dir, sub string) error {
 	at, err := inside(dir, sub)
 	if err != nil {

@@ -13,11 +13,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
+
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
 
-// The lock covers all files of an archive, those in directories called .git as well: a module can be called there.
+// TestLockCoversEveryFile checks that the lock covers all files of an archive, including files in directories called
+// .git, because such a directory can contain a module.
 func TestLockCoversEveryFile(t *testing.T) {
 	s, m := modules(t)
 	files := map[string]string{"main.tf": "# root", ".git/x/main.tf": "# one", ".git/HEAD": "ref: refs/heads/main", ".git/refs/heads/main": strings.Repeat("a", 40), ".git/objects/x": ""}
@@ -25,7 +27,7 @@ func TestLockCoversEveryFile(t *testing.T) {
 	if _, _, _, err := m.Install(t.Context(), "k", u, ""); err != nil {
 		t.Fatal(err)
 	}
-	m.Lock.modules = map[moduleName]config.ModuleLock{}
+	m.Lock.modules = map[moduleName]lockfile.Module{}
 	m.Lock.SetModules(m.Locks())
 	files[".git/x/main.tf"] = "# two"
 	s.Put("/m.zip", registrytest.Zip(files))
@@ -36,7 +38,7 @@ func TestLockCoversEveryFile(t *testing.T) {
 	if _, _, _, err := again.Install(t.Context(), "k", u, ""); !errors.As(err, new(*ChangedError)) {
 		t.Errorf("a changed file in .git: %v", err)
 	}
-	// What stands in the working directory is compared in the same way.
+	// The files in the working directory are compared in the same way.
 	if err := m.Remember(); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,7 @@ func TestLockCoversEveryFile(t *testing.T) {
 	}
 }
 
-// Of what Terraform and OpenTofu clone, the files of git itself are no part of the package.
+// TestCheckoutOfPeer checks that in a clone by Terraform or OpenTofu, git's own files are not part of the package.
 func TestCheckoutOfPeer(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -85,11 +87,11 @@ func TestCheckoutOfPeer(t *testing.T) {
 	}
 }
 
-// The plugin cache holds what another directory installed. With no checksum in the lock file, its package is taken only
-// if the source has the same.
+// TestStalePluginCache checks a plugin cache with a package from another directory. If the lock file has no checksum,
+// the package is used only if it is equal to the package of the source.
 func TestStalePluginCache(t *testing.T) {
 	for name, put := range map[string]func(s *stage, content string){
-		"archive":   func(s *stage, content string) { s.packed(s.mirror, acme.Host, "1.0.0", content) },
+		"archive":   func(s *stage, content string) { s.addPackage(s.mirror, acme.Host, "1.0.0", content) },
 		"directory": func(s *stage, content string) { s.unpacked(s.mirror, acme.Host, "1.0.0", content) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,14 +112,14 @@ func TestStalePluginCache(t *testing.T) {
 	}
 }
 
-// A lock file may have only the checksum of an archive, as where it was written for another platform.
+// TestOnlyArchivesAreLocked checks a lock file with only the checksum of an archive, as written for another platform.
 func TestOnlyArchivesAreLocked(t *testing.T) {
 	for _, cached := range []bool{false, true} {
 		s := newStage(t)
 		if cached {
 			s.p.CacheDir = t.TempDir()
 		}
-		s.packed(s.mirror, acme.Host, "1.0.0", "the program")
+		s.addPackage(s.mirror, acme.Host, "1.0.0", "the program")
 		zh, err := hashZip(filepath.Join(s.mirror, acme.Host, "acme/toy", "terraform-provider-toy_1.0.0_"+Platform()+".zip"))
 		if err != nil {
 			t.Fatal(err)
@@ -125,18 +127,18 @@ func TestOnlyArchivesAreLocked(t *testing.T) {
 		lock := func(hashes ...string) {
 			s.write(filepath.Join(s.dir, LockName), fmt.Sprintf("provider %q {\n  version = \"1.0.0\"\n  hashes = [\"%s\"]\n}\n", acme, strings.Join(hashes, `", "`)))
 		}
-		// What stands in the directory is not believed.
+		// A package in the directory is not trusted.
 		program := filepath.Join(packageDir(s.p.base(), acme, "1.0.0"), "terraform-provider-toy_v1.0.0")
 		lock("zh:" + strings.Repeat("0", 63) + "1")
 		s.write(program, "planted")
 		if err := s.p.Verify(acme, s.lockfile()); err == nil || !strings.Contains(err.Error(), "does not match any of the checksums") {
 			t.Errorf("a program of which nothing is known: %v", err)
 		}
-		lock(zh, "h1:"+strings.Repeat("A", 43)+"=") // the second is that of another platform
+		lock(zh, "h1:"+strings.Repeat("A", 43)+"=") // the second checksum is for another platform
 		if err := s.p.Verify(acme, s.lockfile()); err == nil {
 			t.Error("a program is not verified where another platform's checksum is locked")
 		}
-		// The package of the archive is installed, and known to be it without being in the lock file.
+		// The package of the archive is installed, and is recognized although its hash is not in the lock file.
 		locked := s.lockfile()
 		s.fine(s.install(false))
 		s.wants("1.0.0", "the program")
@@ -146,7 +148,7 @@ func TestOnlyArchivesAreLocked(t *testing.T) {
 		if s.p.Link([]Need{{Provider: acme}}, locked); !s.p.present(acme, must(locked.Get(acme))) {
 			t.Error("it is not there for an init that writes no lock file")
 		}
-		// The next init that may write the lock file enters the hash of the package.
+		// The next init that may write the lock file adds the hash of the package.
 		lock(zh)
 		s.fine(s.install(false))
 		if got, _ := s.lockfile().Get(acme); len(got.Hashes) != 2 {
@@ -165,20 +167,20 @@ func TestOnlyArchivesAreLocked(t *testing.T) {
 
 func must[T any](x T, _ bool) T { return x }
 
-// A checksum is verified, or it is an error.
+// TestChecksumOfPage checks that a checksum is verified, or causes an error.
 func TestChecksumOfPage(t *testing.T) {
 	s, m := modules(t)
 	u := s.Put("/m.zip", registrytest.Zip(map[string]string{"main.tf": "# it"}))
 	s.Put("/page", []byte(`<meta name="terraform-get" content="/m.zip" />`))
 	s.Fault("/header", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Terraform-Get", u) })
 	for _, at := range []string{"/page", "/header", "/page//sub"} {
-		if _, _, _, err := m.Install(t.Context(), "k", "https://"+s.Host+at+"?checksum=sha256:"+strings.Repeat("0", 64), ""); err == nil || !strings.Contains(err.Error(), "a checksum is that of an archive") {
+		if _, _, _, err := m.Install(t.Context(), "k", "https://"+s.Host+at+"?checksum=sha256:"+strings.Repeat("0", 64), ""); err == nil || !strings.Contains(err.Error(), "has a checksum but is not known to be an archive") {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
 }
 
-// isLocal has the rule of git.
+// TestLocalRepositories checks that isLocal follows the rule of git.
 func TestLocalRepositories(t *testing.T) {
 	for address, want := range map[string]bool{
 		"https://h/x": false, "ssh://h/x": false, "git@h:x": false, "h:x": false, "h:/x": false, "h:x/y:z": false,
@@ -203,7 +205,7 @@ func serveGit(t *testing.T, repo string) string {
 	return server.URL + "/r.git"
 }
 
-// gitIn runs git in a directory, and returns what it prints.
+// gitIn returns a function that runs git in a directory and returns its output.
 func gitIn(t *testing.T) func(dir string, args ...string) string {
 	return func(dir string, args ...string) string {
 		t.Helper()
@@ -225,7 +227,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// No repository that was downloaded can have files of this machine copied.
+// TestDownloadedRepositoryNamesLocalOne checks that a downloaded repository cannot cause files of this machine to be
+// copied.
 func TestDownloadedRepositoryNamesLocalOne(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -261,7 +264,7 @@ func TestDownloadedRepositoryNamesLocalOne(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The user's own settings of git may let a local repository stand for one elsewhere.
+	// The user's settings of git may replace a remote repository by a local one.
 	_, m := modules(t)
 	m.Environ = append(os.Environ(), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://"+private+".insteadOf", "GIT_CONFIG_VALUE_0=https://git.example.test/x.git")
 	if dir, _, _, err := m.Install(t.Context(), "k", "git::https://git.example.test/x.git", ""); err != nil || grep(t, dir, "canary-of-the-user") == "" {
@@ -269,7 +272,7 @@ func TestDownloadedRepositoryNamesLocalOne(t *testing.T) {
 	}
 }
 
-// grep returns the name of a file below a directory that has a text in it.
+// grep returns the name of a file below a directory that contains a text.
 func grep(t *testing.T, dir, text string) (found string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -288,7 +291,8 @@ func grep(t *testing.T, dir, text string) (found string) {
 	return found
 }
 
-// What a killed process left half is removed by the next; what another process is working on is not.
+// TestLeftHalf checks that the incomplete directory of a killed process is removed, and that the directory of a running
+// process is kept.
 func TestLeftHalf(t *testing.T) {
 	top := t.TempDir()
 	left, lock, err := makeFill(top)
@@ -312,7 +316,8 @@ func TestLeftHalf(t *testing.T) {
 	}
 }
 
-// A link in the place of the directory of modules or providers does not lead what is installed elsewhere.
+// TestNothingIsInstalledThroughLinks checks that a link in the place of the directory of modules or providers is not
+// followed.
 func TestNothingIsInstalledThroughLinks(t *testing.T) {
 	s, m := modules(t)
 	u := s.Put("/m.zip", registrytest.Zip(map[string]string{"main.tf": "# it"}))
@@ -321,7 +326,7 @@ func TestNothingIsInstalledThroughLinks(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(m.DataDir, "modules")); err != nil {
 		t.Skip(err)
 	}
-	if _, _, _, err := m.Install(t.Context(), "k", u, ""); err == nil || !strings.Contains(err.Error(), "nothing is installed through it") {
+	if _, _, _, err := m.Install(t.Context(), "k", u, ""); err == nil || !strings.Contains(err.Error(), "not a directory. Remove it") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(elsewhere, "k", "precious")); err != nil {
@@ -332,10 +337,10 @@ func TestNothingIsInstalledThroughLinks(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(p.p.DataDir, 0o755), os.Symlink(elsewhere, p.p.base())); err != nil {
 		t.Fatal(err)
 	}
-	p.fails(p.install(false), "nothing is installed through it")
+	p.fails(p.install(false), "not a directory. Remove it")
 }
 
-// An archive without a program is not installed, nor locked.
+// TestNoProgram checks that an archive without a program is neither installed nor locked.
 func TestNoProgram(t *testing.T) {
 	s := newStage(t)
 	s.write(filepath.Join(s.mirror, acme.Host, "acme/toy", "terraform-provider-toy_1.0.0_"+Platform()+".zip"), zipped(s.T, entry{"README", "x", 0o644}))
@@ -345,12 +350,13 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
-// Directories may have any name, and links to directories are copied.
+// TestOddNames checks that directories may have any name, that links to directories are copied, and that broken links
+// are omitted.
 func TestOddNames(t *testing.T) {
 	s := newStage(t)
 	s.mirror = filepath.Join(t.TempDir(), "a[1]*?{b")
-	s.p.Settings.Sources[0].Path = s.mirror
-	s.packed(s.mirror, acme.Host, "1.0.0", "x")
+	s.p.Sources.Settings.Sources[0].Path = s.mirror
+	s.addPackage(s.mirror, acme.Host, "1.0.0", "x")
 	s.unpacked(s.mirror, acme.Host, "1.1.0", "y")
 	s.fine(s.install(false))
 	s.wants("1.1.0", "y")
@@ -362,6 +368,11 @@ func TestOddNames(t *testing.T) {
 	write(t, filepath.Join(from, "main.tf"), "")
 	if err := os.Symlink("real", filepath.Join(from, "files")); err != nil {
 		t.Skip(err)
+	}
+	for name, to := range map[string]string{"nowhere": "gone", "round": "round"} {
+		if err := os.Symlink(to, filepath.Join(from, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := CopyModule(from, to); err != nil {
 		t.Fatal(err)
@@ -377,7 +388,7 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// Without a home directory nothing is looked for in the working directory in its place.
+// TestNoHome checks that without a home directory, the working directory is not searched instead.
 func TestNoHome(t *testing.T) {
 	for _, dir := range implied("/w", func(string) string { return "" }) {
 		if !filepath.IsAbs(dir) {
@@ -386,7 +397,7 @@ func TestNoHome(t *testing.T) {
 	}
 }
 
-// Versions may be written as tags are called, in registries and in version arguments.
+// TestVersionsAsTags checks that versions may have the form of tags, in registries and in version arguments.
 func TestVersionsAsTags(t *testing.T) {
 	for text, want := range map[string]string{"v1.2.0": "1.2.0", ">= v1.2.0, < v2.0.0": ">= 1.2.0, < 2.0.0", "~>v1.2": "~>1.2", "1.0.0-v1": "1.0.0-v1"} {
 		if got := versionTag().ReplaceAllString(text, "$1$2"); got != want {
@@ -398,7 +409,7 @@ func TestVersionsAsTags(t *testing.T) {
 	}
 }
 
-// Attributes of a page's meta element stand in any order, and in any quotes.
+// TestMetaOfPage checks that attributes of a meta element may be in any order and have any quotes.
 func TestMetaOfPage(t *testing.T) {
 	for page, want := range map[string]string{
 		`<META name="terraform-get" content="/a">`: "/a", `<meta content='/a?x=1&amp;y=2' name='terraform-get'/>`: "/a?x=1&y=2",
@@ -411,7 +422,8 @@ func TestMetaOfPage(t *testing.T) {
 	}
 }
 
-// Names of revisions are found as in a clone; a repository may use another hash function.
+// TestRevisionsAsInClone checks that names of revisions are resolved as in a clone, and that a repository may use
+// another hash function.
 func TestRevisionsAsInClone(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -444,7 +456,8 @@ func TestRevisionsAsInClone(t *testing.T) {
 	}
 }
 
-// Lock files that a killed git left are no obstacle, and an interrupt ends the wait for another process.
+// TestCopiesOfRepositories checks that lock files of a killed git do not block a copy, and that an interrupt ends the
+// wait for another process.
 func TestCopiesOfRepositories(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")

@@ -8,18 +8,18 @@ import (
 	"math/bits"
 )
 
-// maxDepth bounds how deep JSON may nest, so that hostile files cannot exhaust anything.
+// maxDepth bounds the nesting of JSON, so that hostile files cannot exhaust the stack.
 const maxDepth = 10000
 
-// Scanner reads JSON by position. The first mistake is kept in Err and moves the position to the end,
-// where every method finds nothing more to do; so callers read straight through and look at Err once.
+// Scanner reads JSON by position. It keeps the first mistake in Err and moves the position to the end, where all methods
+// return at once. So callers read without checks and inspect Err once.
 type Scanner struct {
 	In  []byte
 	Pos int
 	Err *Error
 }
 
-// Error is a place in the input, as an offset in bytes, and what is wrong there.
+// Error is a mistake in the input. Pos is an offset in bytes.
 type Error struct {
 	Pos  int
 	What string
@@ -27,10 +27,10 @@ type Error struct {
 
 func (e *Error) Error() string { return e.What }
 
-// Fail keeps the first mistake and ends the reading.
+// Fail records the first mistake, at the current position, and ends the reading.
 func (s *Scanner) Fail(format string, a ...any) { s.FailAt(s.Pos, format, a...) }
 
-// FailAt is Fail at another place.
+// FailAt records the first mistake, at position pos, and ends the reading.
 func (s *Scanner) FailAt(pos int, format string, a ...any) {
 	if s.Err == nil {
 		s.Err = &Error{pos, fmt.Sprintf(format, a...)}
@@ -38,10 +38,10 @@ func (s *Scanner) FailAt(pos int, format string, a ...any) {
 	s.Pos = len(s.In)
 }
 
-// spaces is eight blanks: files are indented, so most of a large one is passed eight at a time.
+// spaces is eight blanks. Most of a large file is indentation, which Peek passes eight bytes at a time.
 const spaces = 0x2020202020202020
 
-// Peek passes white space and gives the byte after it, 0 at the end.
+// Peek advances past white space and returns the next byte, or 0 at the end.
 func (s *Scanner) Peek() byte {
 	in, p := s.In, s.Pos
 	for p < len(in) {
@@ -64,7 +64,7 @@ func (s *Scanner) Peek() byte {
 	return 0
 }
 
-// Want passes the byte c, after white space.
+// Want advances past white space and the byte c. It fails and returns false if another byte follows.
 func (s *Scanner) Want(c byte) bool {
 	if got := s.Peek(); got != c || s.Pos == len(s.In) {
 		s.Expected(fmt.Sprintf("%q", c))
@@ -74,7 +74,7 @@ func (s *Scanner) Want(c byte) bool {
 	return true
 }
 
-// Expected fails because what should be here is not.
+// Expected fails with the message that what should be at the current position.
 func (s *Scanner) Expected(what string) {
 	if s.Pos >= len(s.In) {
 		s.Fail("the text ends where %s should be", what)
@@ -83,8 +83,8 @@ func (s *Scanner) Expected(what string) {
 	s.Fail("%s should be here, not %q", what, s.In[s.Pos])
 }
 
-// More steps to the next member of an object or array that ends with end; first says that none
-// was read yet.
+// More advances to the next member of an object or array, and returns false at its end. end is the closing bracket. first is
+// true if no member was read yet.
 func (s *Scanner) More(end byte, first bool) bool {
 	if s.Err != nil {
 		return false
@@ -103,8 +103,8 @@ func (s *Scanner) More(end byte, first bool) bool {
 	return false
 }
 
-// Object reads an object and calls field with the position at each value, which field must pass.
-// null is no object but passes for an empty one.
+// Object reads an object and calls field at the position of each value. field must advance past the value. null is read as
+// an empty object.
 func (s *Scanner) Object(field func(key []byte)) {
 	if s.Null() || !s.Want('{') {
 		return
@@ -127,7 +127,8 @@ func (s *Scanner) Name() []byte {
 	return name
 }
 
-// Array reads an array and calls elem with the position at each value. null passes for an empty one.
+// Array reads an array and calls elem at the position of each value. elem must advance past the value. null is read as an
+// empty array.
 func (s *Scanner) Array(elem func()) {
 	if s.Null() || !s.Want('[') {
 		return
@@ -137,7 +138,7 @@ func (s *Scanner) Array(elem func()) {
 	}
 }
 
-// Null passes a null, if one is here.
+// Null advances past null and returns true if null is the next value.
 func (s *Scanner) Null() bool {
 	if s.Peek() == 'n' && bytes.HasPrefix(s.In[s.Pos:], []byte("null")) {
 		s.Pos += 4
@@ -146,7 +147,7 @@ func (s *Scanner) Null() bool {
 	return false
 }
 
-// Str reads a string; the result is a part of the input unless it has escapes.
+// Str reads a string. The result is a slice of the input, unless the string has escapes.
 func (s *Scanner) Str() []byte {
 	start := s.Pos
 	raw := s.quotedString()
@@ -163,14 +164,13 @@ func (s *Scanner) Str() []byte {
 	return []byte(out)
 }
 
-// Unquote gives the text of a string with its quotes. What is no UTF-8 in it becomes a replacement
-// character.
+// Unquote returns the text of a string with quotes. It replaces invalid UTF-8 with replacement characters.
 func Unquote(raw []byte) (text string, err error) {
 	err = json.Unmarshal(raw, &text)
 	return text, err
 }
 
-// Text reads a string, or null as an empty one.
+// Text reads a string, or null, for which it returns nil.
 func (s *Scanner) Text() []byte {
 	if s.Null() {
 		return nil
@@ -178,7 +178,7 @@ func (s *Scanner) Text() []byte {
 	return s.Str()
 }
 
-// Quoted reads a string, or null, as it stands in the input, with its quotes.
+// Quoted reads a string and returns its bytes in the input, with the quotes. It returns nil for null.
 func (s *Scanner) Quoted() []byte {
 	if s.Null() {
 		return nil
@@ -186,7 +186,7 @@ func (s *Scanner) Quoted() []byte {
 	return s.quotedString()
 }
 
-// quotedString reads a string with its quotes, nil if there is none.
+// quotedString reads a string and returns it with its quotes. It fails and returns nil if the next value is not a string.
 func (s *Scanner) quotedString() []byte {
 	if s.Peek() != '"' {
 		s.Expected("a string")
@@ -199,7 +199,7 @@ func (s *Scanner) quotedString() []byte {
 	return s.In[from:s.Pos]
 }
 
-// Boolean reads true or false, or null as false.
+// Boolean reads true or false. It returns false for null.
 func (s *Scanner) Boolean() bool {
 	switch s.Peek() {
 	case 't':
@@ -240,7 +240,7 @@ func (s *Scanner) Uint() uint64 {
 	return n
 }
 
-// Raw passes any value and gives its text.
+// Raw reads any value and returns its bytes in the input. It returns nil after a mistake.
 func (s *Scanner) Raw() []byte {
 	s.Peek()
 	start := s.Pos
@@ -251,7 +251,7 @@ func (s *Scanner) Raw() []byte {
 	return s.In[start:s.Pos:s.Pos]
 }
 
-// Skip passes any value, checking that it is one.
+// Skip advances past any value and checks its syntax.
 func (s *Scanner) Skip() { s.skip(0) }
 
 func (s *Scanner) skip(depth int) {
@@ -281,7 +281,7 @@ func (s *Scanner) skip(depth int) {
 	}
 }
 
-// name passes a member's name and the colon after it.
+// name advances past a member's name and the colon after it.
 func (s *Scanner) name() {
 	if s.Peek() != '"' {
 		s.Expected("a quoted name")
@@ -292,7 +292,7 @@ func (s *Scanner) name() {
 	}
 }
 
-// Word passes a word that must stand here.
+// Word advances past a word, and fails if another text follows.
 func (s *Scanner) Word(w string) {
 	if !bytes.HasPrefix(s.In[s.Pos:], []byte(w)) {
 		s.Expected("a value")
@@ -306,14 +306,14 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special has the high bit set in bytes that end a plain run inside a string: quotes, backslashes
-// and control characters. The lowest bit set is exact.
+// special sets the high bit of each byte that ends a plain run inside a string: quotes, backslashes and control characters.
+// Only the lowest bit that is set is reliable.
 func special(x uint64) uint64 {
 	q, b := x^(ones*'"'), x^(ones*'\\')
 	return ((q-ones)&^q | (b-ones)&^b | (x-ones*0x20)&^x) & highs
 }
 
-// skipString passes a string and reports whether it is one.
+// skipString advances past a string. It fails and returns false if the string is invalid.
 func (s *Scanner) skipString() bool {
 	in, start, p := s.In, s.Pos, s.Pos+1
 	for {
@@ -349,7 +349,7 @@ func (s *Scanner) skipString() bool {
 	}
 }
 
-// escapeLen is the length of the escape at the start of b, 0 if it is none.
+// escapeLen returns the length of the escape at the start of b, or 0 if it is invalid.
 func escapeLen(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -371,7 +371,7 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-// Number passes a number.
+// Number advances past a number.
 func (s *Scanner) Number() {
 	in, p := s.In, s.Pos
 	digits := func() bool {
@@ -405,7 +405,7 @@ func (s *Scanner) Number() {
 	s.Pos = p
 }
 
-// Position is the line and column of a byte offset, both from 1.
+// Position returns the line and column of a byte offset. Both begin at 1.
 func Position(in []byte, pos int) (line, column int) {
 	before := in[:min(pos, len(in))]
 	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')

@@ -17,14 +17,14 @@ var jsonSeeds = []string{
 	"\"\\u", `{"a":{"b":[{"c":"d"},{}]}}`, "\x00",
 }
 
-// oneValue reports what the scanner thinks of a whole text.
+// oneValue reports whether the scanner accepts a whole text.
 func oneValue(in []byte) bool {
 	s := Scanner{In: in}
 	s.Skip()
 	return s.Err == nil && s.Peek() == 0 && s.Pos == len(in)
 }
 
-// What the scanner passes is JSON, and it is laid out as the standard library does it.
+// checkScan checks that the scanner accepts the same texts as encoding/json, and that the indentation is the same.
 func checkScan(t interface {
 	Helper()
 	Fatalf(string, ...any)

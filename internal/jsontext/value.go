@@ -10,17 +10,20 @@ import (
 	"sync"
 )
 
-// Marshaler is a value that writes itself, as one JSON value.
+// Marshaler is a value that writes itself as one JSON value.
 type Marshaler interface {
 	// WriteJSON writes the value.
 	WriteJSON(w *Writer)
 }
 
-// Value writes a Go value as encoding/json does: structs by the tags of their fields, with omitempty and
-// omitzero, embedded ones in their place. Unlike there, what is long need not be held. A field may be an
-// iter.Seq, which is an array, or an iter.Seq2 with strings, which is an object with its members in the order
-// in which they come; a Marshaler writes into the same buffer. Nil slices and sequences are empty, and fields
-// without a tag are left out.
+// Value writes a Go value as encoding/json does: structs by the tags of their fields, with omitempty and omitzero, and the
+// fields of embedded structs in place. It differs from encoding/json in these rules:
+//
+//   - A field may be an iter.Seq, which becomes an array, or an iter.Seq2 with string keys, which becomes an object with its
+//     members in the order of the sequence. So a long list need not be in memory.
+//   - A Marshaler writes into the same buffer.
+//   - Nil slices and sequences are written as empty arrays and objects.
+//   - Fields without a tag are omitted.
 func (w *Writer) Value(v any) { w.value(reflect.ValueOf(v)) }
 
 func (w *Writer) value(v reflect.Value) {
@@ -96,11 +99,11 @@ func (w *Writer) sequence(v reflect.Value) {
 
 func empty(v reflect.Value) bool { return v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 }
 
-// field is a field of a struct, or of one that is embedded in it.
+// field is a field of a struct, or of a struct embedded in it.
 type field struct {
 	name  string
 	index []int
-	omit  bool // when it is empty
+	omit  bool // if the value is empty
 }
 
 var structs sync.Map // reflect.Type → []field
@@ -119,14 +122,14 @@ func fieldsOf(t reflect.Type) []field {
 	return out
 }
 
-// Same reports whether two JSON texts are equal but for white space and HTML-sensitive characters, which some
-// writers escape. It says no to strings spelled in other ways, and to objects whose members are in different order:
-// that costs a write, no more.
+// Same reports whether two JSON texts are equal except for white space and HTML-sensitive characters, which some writers
+// escape. It returns false for strings with other escapes, and for objects with another order of members. The caller then
+// only writes a file without need.
 func Same(a, b []byte) bool {
 	return bytes.Equal(a, b) || bytes.Equal(appendLaidOut(nil, a, 0), appendLaidOut(nil, b, 0))
 }
 
-// Plain is an error of encoding/json as users can read it: without the names that Go has for types.
+// Plain replaces an error of encoding/json that names Go types with an error for users. It returns other errors unchanged.
 func Plain(err error) error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		return fmt.Errorf("the %s at byte %d is not the kind of JSON value that belongs there", wrong.Value, wrong.Offset)

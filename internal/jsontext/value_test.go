@@ -27,7 +27,7 @@ type outer struct {
 	Raw   json.RawMessage `json:"raw"`
 }
 
-// Structs are written as the standard library writes them.
+// TestValueIsAsTheLibraryWritesIt checks that structs are written as by encoding/json.
 func TestValueIsAsTheLibraryWritesIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		some := rapid.SliceOfN(rapid.String(), 0, 2)

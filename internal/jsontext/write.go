@@ -7,27 +7,26 @@ import (
 	"strings"
 )
 
-// Writer writes JSON in the order in which it is called, with the commas that are due, either laid out
-// as Terraform and OpenTofu lay out state files (two blanks a level, HTML-sensitive characters
-// escaped) or without any white space. Values that were never decoded are laid out anew as they pass,
-// byte by byte.
+// Writer writes JSON in the order of its calls, with the necessary commas. The text is indented as in state files of Terraform
+// and OpenTofu (two blanks a level, HTML-sensitive characters escaped), or has no white space. Values that are JSON already
+// are indented anew without decoding them.
 type Writer struct {
 	Buf     []byte
-	W       io.Writer // where the buffer goes when it is full; nil: it grows
-	Err     error     // of W
+	W       io.Writer // receives the buffer when it is full; if nil, the buffer grows
+	Err     error     // the first error of W
 	Compact bool
-	Quote   func(dst []byte, s string) []byte // how strings are spelled; nil: AppendString
-	Scrub   func(string) string               // strings that are no names pass it; nil: they stay
+	Quote   func(dst []byte, s string) []byte // appends a string as JSON; nil: AppendString
+	Scrub   func(string) string               // applied to strings that are not names; nil: no change
 
 	depth  int
-	filled bool // something stands already in the innermost bracket
-	named  bool // a name stands before
+	filled bool // the innermost bracket contains a value already
+	named  bool // a name was written, and its value follows
 }
 
-// full is how much is collected before it is written.
+// full is the size of the buffer in bytes at which it is written to W.
 const full = 48 << 10
 
-// Flush writes out what is in the buffer.
+// Flush writes the buffer to W.
 func (w *Writer) Flush() {
 	if w.W == nil {
 		return
@@ -38,7 +37,8 @@ func (w *Writer) Flush() {
 	w.Buf = w.Buf[:0]
 }
 
-// Next is called by everything that writes a value, and by callers that append one to Buf.
+// Next prepares for a value: it writes the comma and the indentation. All methods that write a value call it. Callers that
+// append a value to Buf must call it.
 func (w *Writer) Next() {
 	if w.named {
 		w.named = false
@@ -61,7 +61,7 @@ func (w *Writer) line() {
 	}
 }
 
-// Open begins an object or array.
+// Open begins an object or array with the bracket c.
 func (w *Writer) Open(c byte) {
 	w.Next()
 	w.Buf = append(w.Buf, c)
@@ -69,7 +69,7 @@ func (w *Writer) Open(c byte) {
 	w.filled = false
 }
 
-// Close ends it with the matching bracket.
+// Close ends an object or array with the bracket c.
 func (w *Writer) Close(c byte) {
 	if w.depth--; w.filled {
 		w.line()
@@ -123,7 +123,7 @@ func (w *Writer) Bool(v bool) {
 	w.Buf = strconv.AppendBool(w.Buf, v)
 }
 
-// Word writes a value that is spelled already.
+// Word writes a value that has no white space and needs no escapes, such as null or a number.
 func (w *Writer) Word(value string) {
 	w.Next()
 	w.Buf = append(w.Buf, value...)
@@ -157,7 +157,7 @@ func (w *Writer) Raw(v []byte) {
 	w.Buf = appendLaidOut(w.Buf, v, w.depth)
 }
 
-// Members writes the members of a JSON object into the current one.
+// Members writes the members of a JSON object into the current object.
 func (w *Writer) Members(object []byte) {
 	if len(object) == 0 {
 		return
@@ -171,7 +171,7 @@ func (w *Writer) Members(object []byte) {
 
 const blank = "\n                                                                                "
 
-// AppendLine begins a line at the given depth.
+// AppendLine appends a line break and the indentation of the given depth.
 func AppendLine(dst []byte, depth int) []byte {
 	n := 2 * depth
 	dst = append(dst, blank[:1+min(n, len(blank)-1)]...)
@@ -181,8 +181,8 @@ func AppendLine(dst []byte, depth int) []byte {
 	return dst
 }
 
-// AppendString appends s as a JSON string, spelled as Go's encoder spells it by default, which is
-// how Terraform and OpenTofu spell theirs. What is no UTF-8 becomes a replacement character.
+// AppendString appends s as a JSON string, with the default escapes of encoding/json, as Terraform and OpenTofu write strings.
+// It replaces invalid UTF-8 with replacement characters.
 func AppendString(dst []byte, s string) []byte {
 	start, from := len(dst), 0
 	dst = append(dst, '"')
@@ -203,7 +203,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(append(dst, s[from:]...), '"')
 }
 
-// simple marks the bytes that stand for themselves in a JSON string.
+// simple marks the bytes that need no escape in a JSON string.
 var simple = func() (t [256]bool) {
 	for c := ' '; c < 0x7f; c++ {
 		t[c] = !strings.ContainsRune("\"\\<>&", c)
@@ -211,7 +211,7 @@ var simple = func() (t [256]bool) {
 	return t
 }()
 
-// What a byte of JSON text asks for while it is laid out.
+// The classes of bytes in JSON text for indentation.
 const (
 	plain = iota
 	skipped
@@ -227,7 +227,7 @@ var layout = [256]uint8{
 	'{': bracket, '[': bracket, '}': unbracket, ']': unbracket, ',': comma, ':': colon,
 }
 
-// appendLaidOut writes valid JSON with new white space, its first line continuing the present one.
+// appendLaidOut appends valid JSON with new indentation. The first line continues the current line.
 func appendLaidOut(dst, src []byte, depth int) []byte {
 	for i := 0; i < len(src); {
 		c := src[i]
@@ -267,7 +267,7 @@ func appendLaidOut(dst, src []byte, depth int) []byte {
 	return dst
 }
 
-// AppendCompact appends valid JSON without white space. Strings stay as they are spelled.
+// AppendCompact appends valid JSON without white space. It does not change the escapes in strings.
 func AppendCompact(dst, src []byte) []byte {
 	for i := 0; i < len(src); {
 		from := i
@@ -288,10 +288,10 @@ func AppendCompact(dst, src []byte) []byte {
 	return dst
 }
 
-// stops marks the bytes inside a JSON string at which copying stops for a look.
+// stops marks the bytes that copyString must inspect inside a JSON string.
 var stops = [256]bool{'"': true, '\\': true, '<': true, '>': true, '&': true, 0xe2: true}
 
-// copyString copies the JSON string at src[i:] and gives the position after it.
+// copyString copies the JSON string at src[i:], escapes HTML-sensitive characters, and returns the position after it.
 func copyString(dst, src []byte, i int) ([]byte, int) {
 	const hex = "0123456789abcdef"
 	from := i

@@ -29,7 +29,7 @@ func manyBlocks(n int) string {
 	return b.String()
 }
 
-// BenchmarkParse10k is what the library needs to read what the next benchmarks work on.
+// BenchmarkParse10k measures the parser of the HCL library on the input of the next benchmarks.
 func BenchmarkParse10k(b *testing.B) {
 	text := []byte(manyBlocks(10_000))
 	b.ReportAllocs()
@@ -118,7 +118,7 @@ resource "test_thing" "a" {
 	}
 }
 
-// BenchmarkCountToCount reads 5,000 instances from 5,000 others.
+// BenchmarkCountToCount reads 5,000 instances from 5,000 other instances.
 func BenchmarkCountToCount(b *testing.B) {
 	for _, n := range []int{500, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -147,12 +147,13 @@ resource "test_thing" "b" {
 	}
 }
 
-// numbers is local.range: the numbers below n, which is more than the function range makes at once.
+// numbers returns the expression of local.range, the list of numbers below n. The function range alone is limited to
+// fewer numbers.
 func numbers(n int) string {
 	return fmt.Sprintf("locals { range = flatten([for i in range(%d) : [for j in range(1000) : i * 1000 + j]]) }\n", n/1000)
 }
 
-// BenchmarkForEachInline evaluates a repetition once for all its instances.
+// BenchmarkForEachInline evaluates a for_each expression once for all instances.
 func BenchmarkForEachInline(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// A language bomb is a clear error in little time and memory.
+// TestBombs checks that a language bomb fails quickly and with little memory.
 func TestBombs(t *testing.T) {
 	laughs := func(first, more string, n int) string {
 		var b strings.Builder
@@ -34,7 +34,7 @@ func TestBombs(t *testing.T) {
 		fmt.Fprintf(&b, "}\noutput \"o\" { value = local.l%d }\n", n-1)
 		return b.String()
 	}
-	small := frame.Options{Limits: limits.Limits{Bytes: 16 << 20}} // else the watch over memory ends what makes long texts
+	small := frame.Options{Limits: limits.Limits{Bytes: 16 << 20}} // otherwise the memory watch ends the expressions that make long texts
 	tests := []struct{ name, config, want string }{
 		{"lists of lists", laughs(`["ha", "ha"]`, "[L, L, L, L]", 40), "Value too large"},
 		{"objects of objects", laughs(`{ a = 1 }`, "{ a = L, b = L, c = L }", 60), "Value too large"},

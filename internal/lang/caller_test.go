@@ -16,7 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// calls is a Run with three functions: join, fail, and one that only a configuration has.
+// calls implements Run with three functions: join, fail, and own, which only a configured provider has.
 type calls struct {
 	frame.NoRun
 	log []string
@@ -34,7 +34,7 @@ func (c *calls) Function(p addr.Provider, fn string) *provider.Function {
 	return nil
 }
 
-// Configured has one more function, "own", and knows it of every configuration but those of "unknown".
+// Configured returns one more function, "own", for every provider configuration except of the provider "unknown".
 func (c *calls) Configured(config program.Decl, p addr.Provider) (map[string]*provider.Function, bool, error) {
 	c.log = append(c.log, "asked "+p.Type)
 	if p.Type == "unknown" {
@@ -129,7 +129,7 @@ locals {
 			t.Errorf("%s: got\n%s\nwant\n%s", test.name, got, test.want)
 		}
 	}
-	// The function of a configuration is a reference to it; others are not.
+	// A call of a function of a configured provider refers to the provider configuration. Other calls do not.
 	d, _ := p.Lookup(addr.Module{}, program.Local, "f")
 	if refs := p.Refs(d.ID); len(refs) != 1 || refs[0].Use != program.ByFunction || p.Decls()[refs[0].To].Provider.Alias != "b" {
 		t.Error(refs)
@@ -140,7 +140,8 @@ locals {
 	}
 }
 
-// A function that the schema does not have may be one of a configured provider.
+// TestConfiguredFunctions checks functions that are missing from the schema: they may be functions of a configured
+// provider.
 func TestConfiguredFunctions(t *testing.T) {
 	p := compile(t, `
 required "test" { source = "test" }

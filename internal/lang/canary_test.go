@@ -27,7 +27,7 @@ locals {
 }
 `
 
-// No message about a value that has a mark shows it.
+// TestNoMessageShowsSecrets checks that messages about a marked value do not show it.
 func TestNoMessageShowsSecrets(t *testing.T) {
 	p := check(t, canaryConfig)
 	var bag diag.Bag
@@ -60,7 +60,7 @@ func TestNoMessageShowsSecrets(t *testing.T) {
 	}
 }
 
-// The same for everything around expressions.
+// TestNoBorderShowsSecrets checks the same for blocks and arguments around expressions.
 func TestNoBorderShowsSecrets(t *testing.T) {
 	blocks := []string{
 		`resource "test_thing" "a" { num = V }`, `resource "test_thing" "a" { nested = V }`, `resource "test_thing" "a" { legacy = V }`,

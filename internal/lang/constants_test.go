@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// What is a constant, and what is none.
+// TestConstants checks which locals are constants.
 func TestConstants(t *testing.T) {
 	const around = `
 variable "v" { default = "x" }
@@ -85,7 +85,8 @@ output "out" { value = 1 }
 	}
 }
 
-// What a cycle goes through is no constant, whichever end it is looked at from.
+// TestConstantsInCycles checks that a local on or before a cycle is not a constant, whichever local the search starts
+// from.
 func TestConstantsInCycles(t *testing.T) {
 	var bag diag.Bag
 	p, ok := Compile(load(t, `locals {
@@ -105,7 +106,7 @@ func TestConstantsInCycles(t *testing.T) {
 	}
 }
 
-// What is wrong with a constant is wrong for everyone who asks.
+// TestBrokenConstants checks that each reader of a broken constant gets its error.
 func TestBrokenConstants(t *testing.T) {
 	p := compile(t, `locals {
   broken = [1][7]
@@ -124,7 +125,7 @@ func TestBrokenConstants(t *testing.T) {
 	}
 }
 
-// What is no constant is evaluated by each walk with what that walk has.
+// TestVaryingLocals checks that each walk evaluates locals that are not constants with its own inputs.
 func TestVaryingLocals(t *testing.T) {
 	p := check(t, `
 variable "v" {}

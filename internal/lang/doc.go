@@ -1,15 +1,17 @@
-// Package lang is the meaning of a configuration: compiled once, evaluated many times. Its rooms:
+// Package lang contains the semantics of configurations. A configuration is compiled once and evaluated many times. The
+// packages below it:
 //
 //	expr     the nodes of compiled expressions and bodies; they need a Scope and a Meter
-//	program  compile once: units, declarations, references, bodies bound to schemas
-//	frame    evaluate many: a module instance in a walk, with its cells and slots
-//	vet      checks over a program; it imports the others and is imported by none of them
+//	program  compilation: units, declarations, references, bodies bound to schemas
+//	frame    evaluation: a module instance in a walk, with its cells and slots
+//	vet      checks of a program; it imports the other packages, and none of them imports it
 //	funcs    the functions of the language
-//	outline  a configuration as `show -json` prints it
+//	outline  the configuration as `show -json` prints it
 //
-// Compile makes a program, vet.Check holds it against the schemas of its providers, frame.New begins to evaluate it.
+// Compile returns a program. vet.Check checks the program against the schemas of its providers. frame.New starts an
+// evaluation.
 //
-// # One module, with data
+// # Example: one module
 //
 //	variable "name" { default = "a" }
 //	locals { full = "${var.name}-${length(var.name)}" }
@@ -19,10 +21,11 @@
 //	}
 //	output "ids" { value = test_thing.r[*].id }
 //
-// Compiled, the module is a unit (program.Unit), however often it is called. The unit has a definition (program.Def)
-// for each of the four things: its expressions, rewritten, and what they use. The place of the module in the tree is
-// a node (program.Node). Each definition at each node is a declaration, and a Decl is its number. References go from
-// one declaration to another and say why, and which instances they mean:
+// The compiler turns the module into one unit (program.Unit), even if several calls use the module. The unit has a
+// definition (program.Def) for each of the four objects. A definition holds the compiled expressions and their
+// references. The position of the module in the tree is a node (program.Node). A definition at a node is a declaration,
+// and a Decl is its number. A reference leads from one declaration to another. It records the reason for the dependency
+// and the instances that it needs:
 //
 //	0 variable var.name
 //	1 local local.full → 0 value single
@@ -30,28 +33,28 @@
 //	3 resource test_thing.r → 1 value single → 4 provider single
 //	4 provider provider["registry.opentofu.org/hashicorp/test"]
 //
-// The last one is implied: nothing in the text configures the provider. The engine orders its work by these
+// The last declaration is implied, because no block configures the provider. The engine orders its work by these
 // references.
 //
-// A frame is an instance of the module in one walk. Variables, locals and outputs are cells in it: computed
-// when they are first asked for, by evaluating what the definition has, and remembered. Asking for the configuration
-// of test_thing.r[0] asks for local.full, which asks for var.name:
+// A frame is an instance of the module in one walk. Variables, locals and outputs are cells of the frame. A cell is
+// evaluated when it is first read, and keeps its value. The configuration of test_thing.r[0] reads local.full, which
+// reads var.name:
 //
 //	cell local.full = "a-1"
 //	configuration of test_thing.r[0]: name = "a-1"
 //	configuration of test_thing.r[1]: name = "a-1"
 //
-// Instances of resources have slots. The engine fills them, here once the provider has said what the objects are,
-// and what refers to them reads them:
+// Instances of resources have slots. The engine fills a slot when it knows the object, here after the provider has
+// returned it. Expressions that refer to the resource read its slots:
 //
 //	slot test_thing.r[0]: id = "id-0"
 //	slot test_thing.r[1]: id = "id-1"
 //	cell output.ids = ["id-0", "id-1"]
 //
-// Cells and slots have two faces, before (what is there) and after (what will be); a declaration that no managed
-// resource has a part in is steady, and its faces are one.
+// Cells and slots have two faces: before (the prior state) and after (the planned state). If a declaration does not
+// depend on a managed resource, it is steady, and both faces are the same.
 //
-// A mistake is a diagnostic that the cell keeps, for everyone who needs the cell. What has failed elsewhere
-// travels silently, as an Outcome. Marks are never lost on the way; at the borders of cells they are folded and get one
-// step more of the way they came, and where they may not go on, the message has that way.
+// A cell keeps the diagnostics of its evaluation for every reader. A failure in another cell is passed on silently, as
+// an Outcome. No evaluation loses a mark. When a value enters a cell, its marks are combined and record the cell in
+// their trace. A message about a forbidden mark shows the trace.
 package lang

@@ -11,8 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Keys are asked for before the leases are open that the values of for_each come from. What was
-// computed on the way stands until a lease is opened, and no longer.
+// TestKeysBeforeLeasesAreOpen checks a for_each whose values come from a lease that is not open yet. The keys are known
+// before. Cells that were evaluated before are evaluated again when the lease is open.
 func TestKeysBeforeLeasesAreOpen(t *testing.T) {
 	f := rootFrame(t, `
 locals { token = ephemeral.test_thing.e.id }
@@ -75,11 +75,11 @@ locals { in = var.in }
 	f.Put(lease, addr.NoKey, frame.After, mark.Value{Raw: opened, Marks: []mark.At{{Tag: mark.Ephemeral}}})
 	known(true)
 	f.Drop(lease, addr.NoKey, frame.After)
-	known(true) // closed: who has the value keeps it
+	known(true) // the lease is closed; readers keep the value
 }
 
-// TestSlotFilledWhileWholeIsRead: a slot that is filled while the value of all instances is put together is in the
-// value that the next reader gets.
+// TestSlotFilledWhileWholeIsRead checks that a slot filled during a read of all instances is visible to the next
+// reader.
 func TestSlotFilledWhileWholeIsRead(t *testing.T) {
 	for _, mode := range []string{"ephemeral", "resource"} {
 		f := rootFrame(t, mode+` "test_thing" "e" { count = 2 }
@@ -95,7 +95,7 @@ locals { a = `+map[string]string{"ephemeral": "ephemeral."}[mode]+`test_thing.e[
 			return mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(id)}))
 		}
 		f.PutLazy(id, addr.IntKey(1), frame.After, func() mark.Value {
-			f.Put(id, addr.IntKey(0), frame.After, obj("x")) // its slot was found empty just before
+			f.Put(id, addr.IntKey(0), frame.After, obj("x")) // the reader has just found this slot empty
 			return obj("y")
 		})
 		var bag diag.Bag

@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The main path: compile, references, frames, configurations, slots, outputs, conditions.
+// TestMainPath checks the main path: compile, references, frames, configurations, slots, outputs, conditions.
 func TestMainPath(t *testing.T) {
 	f := rootFrame(t, `
 variable "names" { default = ["x", "y"] }

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// flowConfig has ephemeral variables beside plain ones.
+// flowConfig declares ephemeral and plain values.
 const flowConfig = `
 variable "s" {
   type      = string
@@ -44,7 +44,7 @@ locals {
 }
 `
 
-// secrets are values of the ephemeral variables that differ in every way.
+// secrets returns one of two sets of values for the ephemeral variables. No value is in both sets.
 func secrets(i int) map[string]frame.Given {
 	if i == 0 {
 		return map[string]frame.Given{
@@ -60,7 +60,7 @@ func secrets(i int) map[string]frame.Given {
 	}
 }
 
-// expr makes an expression of any type.
+// exprGen generates expressions of any type.
 func exprGen(depth int) *rapid.Generator[string] {
 	leaf := rapid.SampledFrom([]string{
 		`var.s`, `var.n`, `var.b`, `var.l`, `var.m`, `local.obj`, `local.strs`, `local.nums`, `local.map`, `local.deep`,
@@ -80,8 +80,8 @@ func exprGen(depth int) *rapid.Generator[string] {
 	})
 }
 
-// shapes are ways to combine expressions, which stand where there is an E. They are in lower case
-// otherwise.
+// shapes lists ways to combine expressions. An E is replaced by a generated expression. The rest of a shape has no
+// upper-case E.
 var shapes = []string{
 	`var.s`, `local.obj`, `E`,
 	`(E ? E : E)`, `(E == E)`, `(E != E)`, `(E && E)`, `(E || E)`, `!E`, `(E + E)`, `(E > E)`,
@@ -102,7 +102,7 @@ var shapes = []string{
 	`length({ (E) = 1 })`, `[E...]`, `merge([E, E]...)`, `max(E...)`, `keys({ (E) = E })`,
 }
 
-// flows evaluates an expression with both sets of secrets and while validating.
+// flows evaluates an expression with both sets of secrets.
 type flows struct{ plain [2]*frame.Frame }
 
 func newFlows(t testing.TB) (flows, *frame.Frame) {
@@ -126,8 +126,8 @@ func value(f *frame.Frame, src string) (mark.Value, bool) {
 	return v, o == frame.OK
 }
 
-// What is not ephemeral in a result does not depend on anything ephemeral: with other secrets it is
-// the same. No expression takes an ephemeral mark off.
+// TestNoExpressionLosesEphemeralMarks checks that the parts of a result that are not ephemeral are the same for other
+// secrets.
 func TestNoExpressionLosesEphemeralMarks(t *testing.T) {
 	both, validate := newFlows(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -149,11 +149,11 @@ func TestNoExpressionLosesEphemeralMarks(t *testing.T) {
 	})
 }
 
-// clean reports whether a validated value is known to be null or empty: then the arm of a
-// conditional that was taken is another one.
+// clean reports whether a value is wholly known during validation. Then the conditional took another branch, whose
+// value is not ephemeral.
 func clean(v cty.Value) bool { return v.IsWhollyKnown() }
 
-// differ finds a difference between two values outside of what is ephemeral in both.
+// differ describes a difference between two values. It ignores parts that are ephemeral in both.
 func differ(a, b cty.Value, path []string) string {
 	at := strings.Join(path, ".")
 	ae, be := mark.Is(a, mark.Ephemeral), mark.Is(b, mark.Ephemeral)
@@ -163,8 +163,8 @@ func differ(a, b cty.Value, path []string) string {
 		}
 		return at + ": marked in one only"
 	}
-	a, _ = mark.Bare(a)
-	b, _ = mark.Bare(b)
+	a, _ = mark.Unmark(a)
+	b, _ = mark.Unmark(b)
 	if !a.IsKnown() || !b.IsKnown() || a.IsNull() || b.IsNull() || a.Type().IsPrimitiveType() || b.Type().IsPrimitiveType() {
 		if a.IsKnown() == b.IsKnown() && (!a.IsKnown() || a.IsNull() == b.IsNull() && (a.IsNull() || a.RawEquals(b))) {
 			return ""

@@ -59,10 +59,10 @@ output "nn" { value = var.nn }
 	tests := []struct {
 		name  string
 		given map[string]frame.Given
-		want  string // Go syntax of an output, or the diagnostics
+		want  string // the output in Go syntax, or the diagnostics
 	}{
 		{"s", map[string]frame.Given{"s": str("a")}, `cty.StringVal("a")`},
-		{"s", map[string]frame.Given{"s": asText("[1, 2]")}, `cty.StringVal("[1, 2]")`}, // no type: text as it is
+		{"s", map[string]frame.Given{"s": asText("[1, 2]")}, `cty.StringVal("[1, 2]")`}, // a variable without a type takes the text verbatim
 		{"n", map[string]frame.Given{"s": str("a"), "n": asText("12")}, `cty.NumberIntVal(12)`},
 		{"n", map[string]frame.Given{"s": str("a"), "n": str("12")}, `cty.NumberIntVal(12)`},
 		{"l", map[string]frame.Given{"s": str("a"), "l": asText(`["a", "b"]`)}, `cty.ListVal([]cty.Value{cty.StringVal("a"), cty.StringVal("b")})`},
@@ -75,7 +75,7 @@ output "nn" { value = var.nn }
     Unsuitable value for var.n set using TF_VAR_x: a number is required.
 `},
 		{"", map[string]frame.Given{"s": str("a"), "l": asText("abc")}, `<value for var.l from TF_VAR_x>:1: error: Variables not allowed
-    Variables may not be used here: the value must be known before anything is evaluated. Write it out as a constant.
+    Variables may not be used here. Write a constant value.
 `},
 		{"", map[string]frame.Given{"s": str("a"), "l": asText("[")}, `<value for var.l from TF_VAR_x>:1: error: Missing expression
     Expected the start of an expression, but found the end of the file.
@@ -95,7 +95,7 @@ output "nn" { value = var.nn }
 	}
 }
 
-// Marks of variables carry where they come from.
+// TestOrigins checks that marks of variables record their origin.
 func TestOrigins(t *testing.T) {
 	f := rootFrame(t, `
 variable "password" {
@@ -120,17 +120,17 @@ output "out" { value = [var.in] }
 	}
 }
 
-// A module's instances, by key, in both faces.
-// An empty slot is a mistake only where a walk promises to fill it in time.
+// TestEmptySlots checks reads of a slot before it is filled. Before a walk the value is unknown. During a walk the read
+// panics, because a walk fills slots in order. After a walk the read fails. A slot that is filled later can be read.
 func TestEmptySlots(t *testing.T) {
-	read := func(stage func(*frame.Frame)) (v mark.Value, o frame.Outcome, said string) {
+	read := func(stage func(*frame.Frame)) (v mark.Value, o frame.Outcome, text string) {
 		f := rootFrame(t, `
 resource "test_thing" "a" {}
 locals { it = test_thing.a.id }
 `, frame.Options{})
 		defer func() {
 			if r := recover(); r != nil {
-				said = fmt.Sprint(r)
+				text = fmt.Sprint(r)
 			}
 		}()
 		stage(f)
@@ -143,14 +143,14 @@ locals { it = test_thing.a.id }
 		}
 		return v, o, ""
 	}
-	if v, o, said := read(func(*frame.Frame) {}); said != "" || o != frame.OK || v.Raw.IsKnown() {
-		t.Error("idle:", v, o, said)
+	if v, o, text := read(func(*frame.Frame) {}); text != "" || o != frame.OK || v.Raw.IsKnown() {
+		t.Error("idle:", v, o, text)
 	}
-	if _, _, said := read((*frame.Frame).Begin); !strings.Contains(said, "test_thing.a") {
-		t.Error("walking:", said)
+	if _, _, text := read((*frame.Frame).Begin); !strings.Contains(text, "test_thing.a") {
+		t.Error("walking:", text)
 	}
-	if _, o, said := read((*frame.Frame).End); said != "" || o != frame.Failed {
-		t.Error("over:", o, said)
+	if _, o, text := read((*frame.Frame).End); text != "" || o != frame.Failed {
+		t.Error("over:", o, text)
 	}
 }
 
@@ -192,7 +192,7 @@ output "o" { value = var.in }
 	if f.At(gone, frame.After) != nil {
 		t.Error("there is no such instance")
 	}
-	// Before, the keys are what the engine says.
+	// In the face before, the engine sets the keys.
 	m, _ := f.Program().Lookup(addr.Module{}, program.Call, "m")
 	f.SetKeys(m.ID, frame.Before, frame.Keys{Repeat: program.ForEach, List: []addr.Key{addr.StringKey("z")}})
 	before, _ := f.Expand(addr.Module{}.Child("m"), frame.Before, &bag)
@@ -201,7 +201,7 @@ output "o" { value = var.in }
 	}
 }
 
-// Slots: values, failures, laziness, and what is read before it is there.
+// TestSlots checks values, failures, lazy values, and reads of empty slots.
 func TestSlots(t *testing.T) {
 	const text = `
 resource "test_thing" "a" { count = 3 }
@@ -236,7 +236,7 @@ locals {
 	if _, ok := f.Got(d, addr.IntKey(0), frame.After); ok {
 		t.Error("dropped")
 	}
-	// Before, nothing is there yet: nothing is known of it, until it is.
+	// In the face before, an empty slot is unknown until it is filled.
 	f.SetKeys(d, frame.Before, frame.Keys{Repeat: program.Count, List: []addr.Key{addr.IntKey(1)}})
 	if v, o := f.Named(program.Local, "one", frame.Before, &bag); o != frame.OK || v.Raw.IsKnown() {
 		t.Error(o, v)
@@ -245,13 +245,13 @@ locals {
 	if v, o := f.Named(program.Local, "one", frame.Before, &bag); o != frame.OK || v.Raw.AsString() != "old" {
 		t.Error(v, o)
 	}
-	// What is not there before is unknown, not an error.
+	// In the face before, a missing instance is unknown and not an error.
 	if v, o := f.Named(program.Local, "third", frame.Before, &bag); o != frame.OK || v.Raw.IsKnown() {
 		t.Error(v, o, show(&bag))
 	}
 }
 
-// Many goroutines may ask at once.
+// TestConcurrent checks reads from many goroutines.
 func TestConcurrent(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("variable \"v\" { default = 1 }\nlocals {\n  l0 = var.v\n")
@@ -434,11 +434,11 @@ resource "test_thing" "t" { for_each = toset(["a", "b"]) }
 func TestImportMistakes(t *testing.T) {
 	tests := []struct{ block, want string }{
 		{`id = null`, "Invalid import id argument: The import id cannot be null."},
-		{`id = ""`, "Invalid import id argument: The import id value evaluates to an empty string, please provide a non-empty value."},
+		{`id = ""`, "Invalid import id argument: The import id is an empty string. Set it to the provider's ID of the object."},
 		{`id = []`, "Invalid import id argument: The import id value is unsuitable: string required, but have tuple."},
-		{`id = sensitive("x")`, "Invalid import id argument: The import id cannot be sensitive: it is shown in plans."},
+		{`id = sensitive("x")`, "Invalid import id argument: The import id cannot be sensitive, because plans show it."},
 		{`identity = null`, "Invalid import identity argument: The import identity cannot be null."},
-		{`identity = { a = sensitive("x") }`, "Invalid import identity argument: The import identity cannot be sensitive: it is shown in plans."},
+		{`identity = { a = sensitive("x") }`, "Invalid import identity argument: The import identity cannot be sensitive, because plans show it."},
 	}
 	for _, test := range tests {
 		p := compile(t, "resource \"test_thing\" \"t\" {}\nimport {\n  to = test_thing.t\n  "+test.block+"\n}\n")
@@ -583,7 +583,7 @@ variable "v" { default = "x" }
 resource "test_thing" "a" { count = 2 }
 `, frame.Options{Console: true})
 	var bag diag.Bag
-	if v, o := f.ParseAndEval([]byte(`"${var.v}-${upper("y")}"`), "<console-input>", frame.Before, &bag); o != frame.OK || v.Raw.AsString() != "x-Y" {
+	if v, o := frame.NewConsole(f, frame.Before).Eval([]byte(`"${var.v}-${upper("y")}"`), "<console-input>", &bag); o != frame.OK || v.Raw.AsString() != "x-Y" {
 		t.Error(v, show(&bag))
 	}
 	for src, want := range map[string]string{
@@ -592,7 +592,7 @@ resource "test_thing" "a" { count = 2 }
 		`count.index`: `Reference to "count" in non-counted context`, `self`: `Invalid "self" reference`,
 	} {
 		var bag diag.Bag
-		f.ParseAndEval([]byte(src), "<console-input>", frame.Before, &bag)
+		frame.NewConsole(f, frame.Before).Eval([]byte(src), "<console-input>", &bag)
 		got := ""
 		if l := bag.List(); len(l) == 1 {
 			got = l[0].Summary
@@ -619,7 +619,7 @@ resource "test_thing" "d" {
 	_ = config.Repeat{}
 }
 
-// Paths of modules are relative to the root module, wherever that is; file functions begin there.
+// TestPaths checks that paths of modules are relative to the root module, and that file functions start there.
 func TestPaths(t *testing.T) {
 	tree := loadDir(t, `
 -- main.tf --
@@ -642,7 +642,7 @@ text
 	}
 }
 
-// A chosen instance of a provider must be there.
+// TestProviderKeyThatIsNotThere checks that the chosen instance of a provider must exist.
 func TestProviderKeyThatIsNotThere(t *testing.T) {
 	f := rootFrame(t, `
 required "test" { source = "test" }

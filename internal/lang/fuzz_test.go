@@ -16,14 +16,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// tight are budgets for inputs that no author has looked at.
+// tight are limits for generated inputs.
 var (
 	tight = limits.Limits{Instances: 1000, Elements: 10_000, Bytes: 1 << 20, Nesting: 100, Templates: 10}
 )
 
-// FuzzEval evaluates expressions in a frame that has everything a frame can have. Each
-// expression has a value or a diagnostic, and what is not ephemeral does not depend on what
-// is.
+// FuzzEval evaluates expressions in a frame with all kinds of references. Each expression must return a value or a
+// diagnostic, and the parts of the value that are not ephemeral must not depend on ephemeral values.
 func FuzzEval(f *testing.F) {
 	for _, s := range shapes {
 		f.Add(strings.ReplaceAll(s, "E", "var.s"))
@@ -41,7 +40,7 @@ func FuzzEval(f *testing.F) {
 	}
 	validate, _ := frame.New(p, frame.Options{Validate: true, Limits: tight}, &bag)
 	f.Fuzz(func(t *testing.T, src string) {
-		if len(src) > 2000 || strings.Contains(src, "file") { // the disk is no place for fuzzing
+		if len(src) > 2000 || strings.Contains(src, "file") { // fuzzing does not read the disk
 			return
 		}
 		e, diags := hclsyntax.ParseExpression([]byte(src), "x.tf", diag.Pos{Line: 1, Column: 1})
@@ -63,7 +62,7 @@ func FuzzEval(f *testing.F) {
 	})
 }
 
-// impure reports whether an expression may well give two results.
+// impure reports whether an expression may have two results.
 func impure(src string) bool {
 	for _, name := range []string{"uuid", "timestamp", "bcrypt"} {
 		if strings.Contains(src, name) {
@@ -73,7 +72,7 @@ func impure(src string) bool {
 	return false
 }
 
-// memory is one directory of one file.
+// memory is a directory with one file.
 type memory string
 
 func (m memory) List(dir string) ([]string, error) { return []string{"main.tf"}, nil }

@@ -16,13 +16,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Golden files are a configuration, a line "==== STAGE", and what comes out of that stage:
+// TestGolden runs the golden files. A golden file contains a configuration, a line "==== STAGE", and the output of that
+// stage:
 //
 //	compile, check   the diagnostics
-//	plan, apply      those of a walk, with computed attributes unknown or known
+//	plan, apply      the diagnostics of a walk with unknown or known computed attributes
 //	refs             every declaration with its references
 //
-// Several cases stand in one file, each begun by a line "#### what it shows".
+// A file holds several cases. Each begins with a line "#### DESCRIPTION".
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -99,7 +100,7 @@ func verdict(ok bool, bag *diag.Bag) string {
 	return out
 }
 
-// showRefs lists the reference graph.
+// showRefs formats the graph of references.
 func showRefs(p *program.Program) string {
 	var b strings.Builder
 	for _, d := range p.Decls() {

@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// inJSON replaces the body of test_thing.j by one in JSON.
+// inJSON replaces the body of test_thing.j by a JSON body.
 func inJSON(t testing.TB, text, body string) *config.Tree {
 	t.Helper()
 	tree := load(t, text+"\nresource \"test_thing\" \"j\" {}\n")
@@ -25,7 +25,7 @@ func inJSON(t testing.TB, text, body string) *config.Tree {
 	return tree
 }
 
-// The same body in both syntaxes means the same.
+// TestJSONLikeNative checks that a body means the same in both syntaxes.
 func TestJSONLikeNative(t *testing.T) {
 	const context = `
 variable "v" { default = "x" }
@@ -92,7 +92,7 @@ func evalJ(t *testing.T, tree *config.Tree) cty.Value {
 	return s.got["test_thing.j"].Raw
 }
 
-// What is wrong in JSON is found as well.
+// TestJSONDiagnostics checks that mistakes in JSON are reported.
 func TestJSONDiagnostics(t *testing.T) {
 	tests := []struct{ name, json, want string }{
 		{"undeclared", `{"name": "${var.zork}"}`, `main.tf.json:1: error: Reference to undeclared input variable
@@ -114,7 +114,7 @@ func TestJSONDiagnostics(t *testing.T) {
     Inappropriate value for attribute "num": a number is required.
 `},
 		{"dynamic without content", `{"dynamic": {"rule": {"for_each": []}}}`, `main.tf.json:1: error: Missing dynamic content block
-    A dynamic block must have exactly one nested block of type "content" to describe the body of each generated block.
+    A dynamic block must have exactly one nested "content" block with the body of the generated blocks.
 `},
 	}
 	for _, test := range tests {
@@ -131,7 +131,7 @@ func TestJSONDiagnostics(t *testing.T) {
 	}
 }
 
-// A layered body, of an override in the other syntax, is read by its schema too.
+// TestExpressionsOfOtherSyntax checks that a body with an override in the other syntax is read by its schema, too.
 func TestExpressionsOfOtherSyntax(t *testing.T) {
 	e, diags := hcljson.ParseExpression([]byte(`["${var.x}", {"a": 1}]`), "x.json")
 	if diags.HasErrors() {

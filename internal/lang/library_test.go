@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Without marks, our expression nodes do what the library's do: the same value, or an error where it
-// has one.
+// TestLikeTheLibrary checks that expression nodes return the same as the nodes of the HCL library for values without
+// marks: the same value, or an error.
 func TestLikeTheLibrary(t *testing.T) {
 	vars := map[string]cty.Value{
 		"s": cty.StringVal("a"), "n": cty.NumberIntVal(1), "b": cty.True,
@@ -62,8 +62,8 @@ func likeLibrary(t *rapid.T, f *frame.Frame, ctx *hcl.EvalContext, src string) {
 	got, ok := value(f, src)
 	switch {
 	case !ok && !diags.HasErrors() && strings.Contains(src, "?") && !want.IsWhollyKnown():
-		// If the condition is unknown, Lethe still knows what both arms have in common, such as the length of a list. So
-		// it finds a mistake that the library finds when the condition is known.
+		// If the condition is unknown, Lethe still knows the common parts of both branches, such as the length of a
+		// list. So it finds a mistake that the library finds when the condition is known.
 	case ok == diags.HasErrors():
 		t.Fatalf("%s\nok %v, and the library says %v", src, ok, diags)
 	case ok && !got.Raw.RawEquals(want) && !vaguer(got.Raw, want):
@@ -71,7 +71,7 @@ func likeLibrary(t *rapid.T, f *frame.Frame, ctx *hcl.EvalContext, src string) {
 	}
 }
 
-// vaguer reports whether the only difference is how much is said of what is unknown.
+// vaguer reports whether two values differ only in the refinements of unknown values.
 func vaguer(a, b cty.Value) bool {
 	switch {
 	case !a.IsKnown() || !b.IsKnown():

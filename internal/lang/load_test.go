@@ -22,8 +22,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// The tests here build declarations from text by a small reader of their own, so that they test
-// this room and not the loader. Modules are separated by lines "-- dir --"; the first is the root.
+// These tests build declarations from text with a small reader instead of the loader, so that they test this package
+// alone. Lines "-- dir --" separate modules; the first module is the root.
 
 type reader struct {
 	t    testing.TB
@@ -276,7 +276,7 @@ func (r *reader) importBlock(b *hclsyntax.Block) *config.Import {
 	return im
 }
 
-// words are the names in an address.
+// words returns the names in an address.
 func words(e hcl.Expression) []string {
 	var t hcl.Traversal
 	var out []string
@@ -315,7 +315,7 @@ func (r *reader) conditions(b *hclsyntax.Body, typ string) []*config.Condition {
 	return out
 }
 
-// rest is the body without meta-arguments.
+// rest returns the body without meta-arguments.
 func (r *reader) rest(b *hclsyntax.Block, attrs, blocks []string) hcl.Body {
 	out := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, SrcRange: b.Body.SrcRange, EndRange: b.Body.EndRange}
 	for n, a := range b.Body.Attributes {
@@ -376,7 +376,7 @@ func (r *reader) traversals(b *hclsyntax.Block, name string) []hcl.Traversal {
 	return out
 }
 
-// fake describes the provider "test" for every provider asked for.
+// fake returns the schemas of the provider "test" for every provider.
 type fake struct{}
 
 func (fake) Of(p addr.Provider) *provider.Schemas {
@@ -385,16 +385,16 @@ func (fake) Of(p addr.Provider) *provider.Schemas {
 		{Name: "token", Type: cty.String, Optional: true},
 	}}})
 	for _, mode := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
-		s.Add(mode, "test_thing", func() (*schema.Schema, error) { return thing(mode), nil })
+		s.Add(mode, "test_thing", func() (*schema.Schema, error) { return objectType(mode), nil })
 		s.Add(mode, "test_strict", func() (*schema.Schema, error) {
 			return &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{{Name: "id", Type: cty.String, Computed: true}, {Name: "need_wo", Type: cty.String, Required: true, WriteOnly: true}}}}, nil
 		})
-		s.Add(mode, "test_other", func() (*schema.Schema, error) { return thing(mode), nil })
+		s.Add(mode, "test_other", func() (*schema.Schema, error) { return objectType(mode), nil })
 	}
 	return s
 }
 
-// cached is fake with each provider described once.
+// cached is fake with a cache of the schemas.
 var cached = &cachedSchemas{m: map[addr.Provider]*provider.Schemas{}}
 
 type cachedSchemas struct {
@@ -408,7 +408,7 @@ func (c *cachedSchemas) Of(p addr.Provider) *provider.Schemas {
 	return c.m[p]
 }
 
-func thing(mode addr.Mode) *schema.Schema {
+func objectType(mode addr.Mode) *schema.Schema {
 	b := &schema.Block{
 		Attrs: []*schema.Attr{
 			{Name: "any", Type: cty.DynamicPseudoType, Optional: true},
@@ -432,7 +432,7 @@ func thing(mode addr.Mode) *schema.Schema {
 			{Name: "uniq", Nesting: schema.Set, Block: inner()},
 		},
 	}
-	kept := func(b *schema.Block) { // nothing in it is write-only
+	kept := func(b *schema.Block) { // the block has no write-only attribute
 		b.Attrs = slices.DeleteFunc(b.Attrs, func(a *schema.Attr) bool { return a.WriteOnly })
 	}
 	kept(b.Blocks[4].Block)
@@ -466,7 +466,7 @@ func compile(t testing.TB, text string) *program.Program {
 	return p
 }
 
-// checked compiles and checks without errors.
+// check compiles and checks without errors.
 func check(t testing.TB, text string) *program.Program {
 	t.Helper()
 	p := compile(t, text)
@@ -477,7 +477,7 @@ func check(t testing.TB, text string) *program.Program {
 	return p
 }
 
-// rootFrame makes a root frame of a checked program.
+// rootFrame returns a root frame of a checked program.
 func rootFrame(t testing.TB, text string, o frame.Options) *frame.Frame {
 	t.Helper()
 	var bag diag.Bag
@@ -488,7 +488,7 @@ func rootFrame(t testing.TB, text string, o frame.Options) *frame.Frame {
 	return f
 }
 
-// show is the text form of diagnostics.
+// show formats diagnostics as text.
 func show(bag *diag.Bag) string {
 	var b strings.Builder
 	for _, d := range bag.List() {

@@ -34,7 +34,8 @@ locals {
 }
 `
 
-// TestLoopOverSensitive: the result of a loop over a sensitive collection is sensitive, and its elements are not.
+// TestLoopOverSensitive checks that the result of a loop through a sensitive collection is sensitive, and its elements
+// are not.
 func TestLoopOverSensitive(t *testing.T) {
 	f := rootFrame(t, sensitiveLoops, frame.Options{})
 	for src, paths := range map[string]string{
@@ -82,7 +83,8 @@ func TestLoopOverSensitive(t *testing.T) {
 	}
 }
 
-// TestLoopMessagesHideElements: a message about a turn of a loop over a sensitive collection shows no element of it.
+// TestLoopMessagesHideElements checks that a message about a turn of a loop through a sensitive collection shows no
+// element.
 func TestLoopMessagesHideElements(t *testing.T) {
 	for _, src := range []string{
 		`[for x in var.s : tonumber(x)]`,

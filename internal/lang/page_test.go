@@ -14,7 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// pageModule is the module on the page of this package (doc.go).
+// pageModule is the example module in the package comment (doc.go).
 const pageModule = `variable "name" { default = "a" }
 locals { full = "${var.name}-${length(var.name)}" }
 resource "test_thing" "r" {
@@ -24,7 +24,7 @@ resource "test_thing" "r" {
 output "ids" { value = test_thing.r[*].id }
 `
 
-// The page of this package shows what is true.
+// TestPage checks that the package comment shows the real declarations and values.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -69,7 +69,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// written is a value as one writes it.
+// written formats a value as in a configuration.
 func written(v cty.Value) string {
 	if v.Type() == cty.String {
 		return fmt.Sprintf("%q", v.AsString())

@@ -54,7 +54,7 @@ module "c" { source = "m" }
 		{`local.deep`, "Dynamic value in static context: Unable to use test_thing.a.id in static context, which is required by local.dyn ← local.deep ← the test."},
 		{`module.c.out`, "Dynamic value in static context: Unable to use module.c.out in static context, which is required by the test."},
 		{`terraform.applying`, "Dynamic value in static context: Unable to use terraform.applying in static context, which is required by the test."},
-		{`local.loop`, "Cycle: The value of local.loop needs itself: local.loop ← local.pool ← local.loop."},
+		{`local.loop`, "Cycle: The value of local.loop depends on itself: local.loop ← local.pool ← local.loop."},
 		{`local.dead`, `Reference to undeclared resource: A managed resource "zork" "x" has not been declared in the root module.`},
 		{`var.unset`, `No value for required variable: The root module input variable "unset" is not set, and has no default value.`},
 		{`each.key`, `Reference to "each" in context without for_each`},
@@ -92,7 +92,7 @@ func TestStaticBody(t *testing.T) {
 	}
 }
 
-// Sources and versions of modules at any depth, with the arguments of the calls on the way.
+// TestStaticSource checks sources and versions of modules at any depth that depend on the arguments of module calls.
 func TestStaticSource(t *testing.T) {
 	tree := load(t, `
 variable "env" { default = "prod" }

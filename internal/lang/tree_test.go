@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
-// loadDir reads a configuration with the loader itself. Files are separated by lines "-- name --".
+// loadDir reads a configuration with the real loader. Lines "-- name --" separate files.
 func loadDir(t *testing.T, text string) *config.Tree {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,8 +54,8 @@ func loadDir(t *testing.T, text string) *config.Tree {
 	return tree
 }
 
-// What the loader hands over is what this room takes: escape blocks, overrides, JSON, modules whose
-// source is a local value.
+// TestWithTheLoader checks that this package accepts all forms of output of the loader: escape blocks, overrides, JSON,
+// and modules whose source is a local value.
 func TestWithTheLoader(t *testing.T) {
 	tree := loadDir(t, `
 -- main.tf --

@@ -11,9 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// small is an engine as small as one can be: it fills the slots of all resources in the order of
-// the references, with what the configuration says and computed attributes that are unknown or
-// made up.
+// small is a minimal engine. It fills the slots of all resources in the order of the references. Each object has its
+// configuration, and computed attributes that are unknown or invented.
 type small struct {
 	p     *program.Program
 	f     *frame.Frame
@@ -86,7 +85,7 @@ func (s *small) instance(f *frame.Frame, d *program.Declaration, k addr.Key) {
 	f.Conditions(d.ID, k, program.Post, &v, s.bag)
 }
 
-// outputs evaluates what nothing else may have asked for.
+// outputs evaluates cells that no other declaration may have read.
 func (s *small) outputs(d *program.Declaration) {
 	frames, _ := s.f.Expand(d.Module, frame.After, s.bag)
 	for _, f := range frames {

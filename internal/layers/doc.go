@@ -1,7 +1,6 @@
-// Package layers holds the rules about which room may import which; its test reads the code's
-// imports and compares.
+// Package layers tests the order of packages and files, and the comments and documents that describe it.
 //
-// A room imports its own layer's left neighbours and anything below, never above. Some
-// dependencies from outside are bound to few rooms: each rule says why. Inside of a package the files
-// stand in layers, too: none uses one above it.
+// Packages are in layers. A package may import the packages before it in its own layer, and all packages in lower
+// layers. Packages inside a package, and the files of each package, are in layers, too. Only listed packages may use
+// some external dependencies; each rule has a reason.
 package layers

@@ -17,14 +17,20 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// circular is the package of which two files need one another: a conversion may need a type in common, and what types have
-// in common depends on conversions.
+// circular is a package in which two files may depend on each other: a conversion may need the unified type of several
+// types, and the unified type depends on conversions.
 const circular = "convert"
 
-// TestFilesUseThoseBelow finds files that need one another: in each package they stand in layers, so that one can be
-// read after those that it uses. Types that need one another stand in the lowest file that needs one of them.
+// TestFilesUseThoseBelow reports files of a package that depend on each other. Without cycles, a reader can read each
+// file after the files that it uses. Types that depend on each other are in the lowest file that needs one of them.
 func TestFilesUseThoseBelow(t *testing.T) {
-	c := checker{t, token.NewFileSet(), map[string]*types.Package{}}
+	c := checker{t: t, fset: token.NewFileSet(), done: map[string]*types.Package{}}
+	c.uses = c.circles
+	c.all()
+}
+
+// all checks all packages in internal.
+func (c *checker) all() {
 	err := filepath.WalkDir("..", func(dir string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() && e.Name() != "testdata" {
 			_, err = c.Import(path.Join(module, "internal", filepath.ToSlash(strings.TrimPrefix(dir, ".."))))
@@ -32,19 +38,22 @@ func TestFilesUseThoseBelow(t *testing.T) {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
 }
 
-// checker checks the types of the packages in internal, and how their files use each other. Of other packages it knows
-// nothing: types from there are invalid, which loses few uses and saves reading them.
+// checker checks the types of the packages in internal. Other packages are not loaded, which saves time. Their types
+// are invalid, which loses few uses.
 type checker struct {
 	t    *testing.T
 	fset *token.FileSet
 	done map[string]*types.Package
+	// uses receives the file names of a package and the uses of identifiers in it.
+	uses func(names []string, in *types.Package, of map[*ast.Ident]types.Object)
 }
 
-// Import gives a package (types.Importer).
+// Import returns a package of internal with its types, and an empty package for other paths. It implements
+// types.Importer.
 func (c *checker) Import(imp string) (*types.Package, error) {
 	if c.done[imp] != nil {
 		return c.done[imp], nil
@@ -53,7 +62,7 @@ func (c *checker) Import(imp string) (*types.Package, error) {
 	c.done[imp].MarkComplete()
 	in, ours := strings.CutPrefix(imp, module+"internal/")
 	pkg, err := build.ImportDir(filepath.Join("..", filepath.FromSlash(in)), 0)
-	if !ours || err != nil { // or there are only tests, or nothing
+	if !ours || err != nil { // or the directory has only tests, or no files
 		return c.done[imp], nil
 	}
 	files := make([]*ast.File, len(pkg.GoFiles))
@@ -65,14 +74,16 @@ func (c *checker) Import(imp string) (*types.Package, error) {
 	uses := map[*ast.Ident]types.Object{}
 	conf := types.Config{Importer: c, Error: func(error) {}}
 	c.done[imp], _ = conf.Check(imp, c.fset, files, &types.Info{Uses: uses})
-	if in != circular {
-		c.circles(pkg.GoFiles, c.done[imp], uses)
-	}
+	c.uses(pkg.GoFiles, c.done[imp], uses)
 	return c.done[imp], nil
 }
 
-// circles reports circles of files by the uses in them that are fewest between two files: likely those that go upward.
+// circles reports cycles of files. Of each cycle it reports the edge with the fewest uses, which is probably the wrong
+// one.
 func (c *checker) circles(names []string, in *types.Package, of map[*ast.Ident]types.Object) {
+	if in.Path() == module+"internal/"+circular {
+		return
+	}
 	uses, edges := map[[2]int32][]string{}, make([][]int32, len(names))
 	file := func(pos token.Pos) int32 {
 		return int32(slices.Index(names, filepath.Base(c.fset.Position(pos).Filename)))

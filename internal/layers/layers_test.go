@@ -2,6 +2,7 @@ package layers
 
 import (
 	"fmt"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -17,48 +18,62 @@ import (
 
 const module = "github.com/lethe-iac/lethe/"
 
-// layers from the bottom up; within a layer from left to right.
+// layers lists the packages in internal, the lowest layer first. Within a layer, a package may import the packages
+// before it.
 var layers = [][]string{
-	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "archive", "bucket", "paths"},
+	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "archive", "bucket", "paths", "disk", "operation"},
 	{"mark", "schema", "secret", "convert", "syntax", "registry", "login", "oci"},
-	{"config", "state", "plan", "provider"},
+	{"config", "store", "state", "plan", "provider"},
 	{"lang", "event", "lease", "provision", "object", "mock", "cliconfig", "workspace"},
 	{"engine", "fetch", "backend", "suite"},
 	{"view"},
 	{"cli"},
 }
 
-// floors are the packages inside of a room, from the bottom up: each imports those of lower floors alone, "" is
-// the room itself. Packages that are not listed are free (they are for tests).
-var floors = map[string][][]string{
+// innerLayers lists the layers of packages inside a package, the lowest first. Each may import only packages of lower
+// layers. "" is the outer package itself. Packages that are not listed, such as packages for tests, are not restricted.
+var innerLayers = map[string][][]string{
 	"engine": {
 		{"declared"}, {"receivers", "filling", "moving"}, {"leases", "ordering", "targeting", "footprint", "changed"}, {"run"}, {"validating"},
 		{"planning", "applying"}, {""},
 	},
-	"view": {{"jsondoc", "queue"}, {""}, {"testview"}},
+	"store": {
+		{"pgstore/rows"}, {""}, {"cloudauth"},
+		{"azurestore", "consulstore", "crypt", "gcsstore", "httpstore", "kubestore", "pgstore", "remotestore", "s3store"},
+	},
+	"object":   {{"guard"}, {""}},
+	"provider": {{"wire/wirepb"}, {"", "rpc"}, {"wire", "builtin"}, {"launch", "builtin/lethe", "builtin/terraform"}, {"keeper"}},
+	"cli": {
+		{"base"}, {"logging", "plankey", "settings"}, {"workdir"}, {"variables"}, {"loader", "plugins"}, {"states"}, {"session"},
+		{"savedplan", "statecmd", "testcmd/teststates"}, {"devcmd", "initcmd", "logincmd", "manual", "runcmd", "testcmd", "workspacecmd"}, {""},
+	},
+	"view": {{"jsondoc", "queue"}, {"diff"}, {""}, {"testview"}},
 	"lang": {{"funcs", "outline"}, {"expr"}, {"program"}, {"frame"}, {"vet"}, {""}},
 }
 
-// floor is that of a package in its room, -1 where none is listed.
-func floor(room, path string) int {
+// testsOnly are packages that contain only tests of the repository itself.
+var testsOnly = []string{"layers", "prose"}
+
+// layer returns the index of the layer of a package inside the package parent, and -1 for packages that are not listed.
+func layer(parent, path string) int {
 	_, in, _ := strings.Cut(strings.TrimPrefix(path, module+"internal/"), "/")
-	return slices.IndexFunc(floors[room], func(names []string) bool { return slices.Contains(names, in) })
+	return slices.IndexFunc(innerLayers[parent], func(names []string) bool { return slices.Contains(names, in) })
 }
 
-// bound are dependencies that only some rooms may have.
+// bound lists dependencies that only some packages may have.
 var bound = []struct {
 	prefix string
-	rooms  []string
+	users  []string
 	why    string
 }{
-	{"github.com/hashicorp/hcl/", []string{"diag", "syntax", "config", "cliconfig", "lang", "schema"}, "the border between syntax and meaning: everybody else works with declarations and values"},
+	{"github.com/hashicorp/hcl/", []string{"diag", "syntax", "config", "cliconfig", "lang", "schema"}, "the border between syntax and meaning: other packages work with declarations and values"},
 	{"google.golang.org/", []string{"provider"}, "only provider/wire knows protobuf and gRPC (I3)"},
+	{"unsafe", []string{"ctyvalue"}, "one package looks at memory (ADR 23)"},
 	{"github.com/hashicorp/go-plugin", []string{"provider"}, "only the launcher starts plugins"},
 }
 
-// TestRooms holds the rooms that there are, and those that docs/ARCHITECTURE.md draws and describes, against
-// the layers.
-func TestRooms(t *testing.T) {
+// TestLayersAreDescribed checks that the packages of layers exist, and that docs/ARCHITECTURE.md draws and describes them.
+func TestLayersAreDescribed(t *testing.T) {
 	text, err := os.ReadFile("../../docs/ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
@@ -79,8 +94,8 @@ func TestRooms(t *testing.T) {
 	}
 }
 
-// TestImportsGoDown reads the files itself: what a child process reads does not count when go test
-// asks whether an earlier result still holds.
+// TestImportsGoDown reads the files itself, without a child process. Otherwise go test would not know that a cached
+// result is outdated.
 func TestImportsGoDown(t *testing.T) {
 	err := filepath.WalkDir("..", func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
@@ -92,7 +107,7 @@ func TestImportsGoDown(t *testing.T) {
 		}
 		dir := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), "../")
 		from := path.Join(module, "internal", dir)
-		if rank(room(from)) < 0 && room(from) != "layers" {
+		if rank(packageName(from)) < 0 && !slices.Contains(testsOnly, packageName(from)) {
 			t.Errorf("%s is in no layer", from)
 		}
 		for _, spec := range parsed.Imports {
@@ -100,7 +115,7 @@ func TestImportsGoDown(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			check(t, from, room(from), imp)
+			check(t, from, packageName(from), imp)
 		}
 		return nil
 	})
@@ -109,17 +124,44 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
+// TestCommandsTakeWhatTheyNeed checks that commands that call no provider do not import session, and that only the test
+// command imports the states that tests leave.
+func TestCommandsTakeWhatTheyNeed(t *testing.T) {
+	users := map[string][]string{
+		"session":            {"devcmd", "runcmd", "savedplan", "statecmd", "testcmd"},
+		"savedplan":          {"devcmd", "runcmd"},
+		"testcmd/teststates": {"testcmd"},
+	}
+	for used, want := range users {
+		var got []string
+		err := filepath.WalkDir("../cli", func(dir string, e fs.DirEntry, err error) error {
+			if err != nil || !e.IsDir() {
+				return err
+			}
+			pkg, _ := build.ImportDir(dir, 0) // an error if the directory has no files of Go
+			if slices.Contains(pkg.Imports, module+"internal/cli/"+used) {
+				got = append(got, strings.TrimPrefix(filepath.ToSlash(dir), "../cli/"))
+			}
+			return nil
+		})
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s is used by %v, and should be by %v (%v)", used, got, want, err)
+		}
+	}
+}
+
 func check(t *testing.T, path, from, imp string) {
 	t.Helper()
 	for _, b := range bound {
-		if strings.HasPrefix(imp, b.prefix) && !slices.Contains(b.rooms, from) {
+		generated := path == module+"internal/provider/wire/wirepb"
+		if strings.HasPrefix(imp, b.prefix) && !slices.Contains(b.users, from) && !generated {
 			t.Errorf("%s imports %s: %s", path, imp, b.why)
 		}
 	}
-	to := room(imp)
+	to := packageName(imp)
 	if to == from && to != "" {
-		if a, b := floor(from, path), floor(to, imp); a >= 0 && b >= 0 && b >= a {
-			t.Errorf("%s imports %s: imports go down inside of a room, too", path, imp)
+		if a, b := layer(from, path), layer(to, imp); a >= 0 && b >= 0 && b >= a {
+			t.Errorf("%s imports %s: imports go down inside of a package, too", path, imp)
 		}
 		return
 	}
@@ -131,8 +173,8 @@ func check(t *testing.T, path, from, imp string) {
 	}
 }
 
-// room is the first folder below internal, "" for other packages.
-func room(path string) string {
+// packageName returns the first folder below internal in the path of a package, and "" for packages outside internal.
+func packageName(path string) string {
 	rest, ok := strings.CutPrefix(path, module+"internal/")
 	if !ok {
 		return ""
@@ -141,7 +183,8 @@ func room(path string) string {
 	return name
 }
 
-// rank orders the rooms: those that a room may import have a lower one.
+// rank returns the position of a package in layers, and -1 if it is not listed. A package may import the packages with
+// a lower position.
 func rank(name string) int {
 	n := 0
 	for _, layer := range layers {

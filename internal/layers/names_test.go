@@ -17,9 +17,9 @@ var (
 	invariant = regexp.MustCompile(`\bI[1-9][0-9]?\b`)
 )
 
-// TestCommentsNameWhatIsThere holds the comments of all files against the tree: a file that a comment
-// names exists, an invariant that it cites is in docs/ARCHITECTURE.md, and outside of tests every exported
-// name has a comment, which begins with the name where it is that of a function.
+// TestCommentsNameWhatIsThere checks all comments: files that they name exist, and invariants that they cite are in
+// docs/ARCHITECTURE.md. Outside of tests every exported name has a comment, and the comment of a function begins with
+// its name.
 func TestCommentsNameWhatIsThere(t *testing.T) {
 	text, err := os.ReadFile("../../docs/ARCHITECTURE.md")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 			}
 			for _, name := range silent(d) {
 				if strings.HasPrefix(filepath.ToSlash(file), "../../test/") {
-					continue // providers of the tests have the methods of the protocol
+					continue // the providers of tests have the methods of the protocol
 				}
 				t.Errorf("%s: %s has no comment", fset.Position(name.Pos()), name)
 			}
@@ -74,14 +74,15 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 	}
 }
 
-// wellKnown are methods that interfaces of other modules ask for, which say what they do.
+// wellKnown are methods of interfaces of other modules. Their meaning is known, so they need no comment.
 var wellKnown = map[string]bool{"String": true, "Error": true, "Unwrap": true, "Value": true, "Set": true}
 
-// silent are the exported names that a declaration gives without a comment.
+// silent returns the exported names in a declaration that have no comment. Methods of other types need none: they
+// implement interfaces, which document them.
 func silent(d ast.Decl) (names []*ast.Ident) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
-		if d.Doc == nil && d.Name.IsExported() && (d.Recv == nil || !wellKnown[d.Name.Name] && visible(d.Recv.List[0].Type)) {
+		if d.Doc == nil && d.Name.IsExported() && (d.Recv == nil || !wellKnown[d.Name.Name] && ast.IsExported(receiver(d.Recv.List[0].Type))) {
 			names = append(names, d.Name)
 		}
 	case *ast.GenDecl:
@@ -101,20 +102,7 @@ func silent(d ast.Decl) (names []*ast.Ident) {
 	return names
 }
 
-// visible reports whether the type of a receiver is exported: what methods other types have interfaces say.
-func visible(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.StarExpr:
-		return visible(e.X)
-	case *ast.IndexExpr:
-		return visible(e.X)
-	case *ast.Ident:
-		return e.IsExported()
-	}
-	return false
-}
-
-// named reports whether a file of that name is in the directory, or below the root or package internal.
+// named reports whether a file of that name is in the directory, or below the root or package internal or docs.
 func named(dir, name string) bool {
 	for _, base := range []string{dir, "../..", "../../internal", "../../docs"} {
 		if _, err := os.Stat(filepath.Join(base, name)); err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Close closes a lease, if that was not done before, and reports whether it is closed now. It takes no
-// context, because nothing but the time limit ends it.
+// Close closes a lease and reports whether it is closed. If another call is closing the lease, Close waits for that and
+// returns its result. It has no context, because only the time limit may end it.
 func (l *Ledger) Close(x *Lease) bool {
 	if !x.begin() {
 		<-x.closed
@@ -25,7 +25,7 @@ func (l *Ledger) Close(x *Lease) bool {
 	l.slots <- struct{}{}
 	defer func() { <-l.slots }()
 	began := time.Now()
-	l.tell(event.Started{Object: x.opened.Object, Op: event.Close, At: l.o.Now()})
+	l.send(event.Started{Object: x.opened.Object, Op: event.Close, At: l.o.Now()})
 	ds := x.callClose()
 	ok := x.end(ds)
 	x.report(ds)
@@ -33,28 +33,27 @@ func (l *Ledger) Close(x *Lease) bool {
 		l.safely(x.opened.Closed)
 	}
 	if took := time.Since(began); ok {
-		l.tell(event.Done{Object: x.opened.Object, Op: event.Close, Took: took})
+		l.send(event.Done{Object: x.opened.Object, Op: event.Close, Took: took})
 	} else {
-		l.tell(event.Failed{Object: x.opened.Object, Op: event.Close, Took: took})
+		l.send(event.Failed{Object: x.opened.Object, Op: event.Close, Took: took})
 	}
 	return ok
 }
 
-// begin ends the time in which the lease may be used and renewed. Only the first to call it gets
-// true, and has to close.
+// begin ends the use and the renewal of the lease. It returns true for the first caller, which must close the lease.
 func (x *Lease) begin() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.begun {
+	if x.started {
 		return false
 	}
-	x.begun, x.why = true, "it is still being closed"
+	x.started, x.why = true, "it is still being closed"
 	close(x.closing)
 	return true
 }
 
-// settle waits for a renewal that is under way, because it may bring new private data, but not
-// for ever.
+// settle waits for a running renewal, because it may return new private data. It cancels the renewal after
+// CloseTimeout.
 func (x *Lease) settle() {
 	x.mu.Lock()
 	running, giveUp := x.running, x.giveUp
@@ -67,32 +66,32 @@ func (x *Lease) settle() {
 	<-running
 }
 
-// callClose asks the provider, with the private data of the last renewal that succeeded.
+// callClose calls the provider with the private data of the last successful renewal.
 func (x *Lease) callClose() provider.Diags {
 	x.mu.Lock()
 	private := x.private
 	x.mu.Unlock()
 	if x.ledger.o.Leave.Err() != nil {
-		return provider.Diags{diag.Errorf("Ephemeral resource not closed", "There was no time left to close %s.", x.opened.Object)}
+		return provider.Diags{diag.Errorf("Ephemeral resource not closed", "There was no time to close %s. It may still be open.", x.opened.Object)}
 	}
 	x.ledger.beginCall(x.opened.Provider)
 	defer x.ledger.leave(x.ledger.closings, x.opened.Provider)
 	asked := time.Now()
-	ds, over := within(x.ledger.o.Leave, x.ledger.o.CloseTimeout, func(ctx context.Context) (ds provider.Diags) {
+	ds, expired := within(x.ledger.o.Leave, x.ledger.o.CloseTimeout, func(ctx context.Context) (ds provider.Diags) {
 		defer caught(&ds, "closed")
 		return x.askClose(ctx, private)
 	})
-	if ds == nil || over && ds.HasErrors() {
+	if ds == nil || expired && ds.HasErrors() {
 		return provider.Diags{x.silence("closed", time.Since(asked))}
 	}
 	return *ds
 }
 
-// askClose asks the provider, or another process in its place if it has crashed.
+// askClose calls the provider. If its process has crashed, it calls the new process from Options.Again.
 func (x *Lease) askClose(ctx context.Context, private []byte) provider.Diags {
 	ds := x.opened.Provider.CloseLease(ctx, x.opened.Type, private)
 	c, ok := x.opened.Provider.(provider.Crasher)
-	if !ok || !c.Lost() || x.ledger.o.Again == nil {
+	if !ok || !c.Crashed() || x.ledger.o.Again == nil {
 		return ds
 	}
 	if p := x.ledger.o.Again(ctx, x.opened.Provider); p != nil {
@@ -101,7 +100,7 @@ func (x *Lease) askClose(ctx context.Context, private []byte) provider.Diags {
 	return ds
 }
 
-// end records the outcome and forgets the private data.
+// end records the result and drops the private data. It reports whether the lease is closed.
 func (x *Lease) end(ds provider.Diags) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -112,17 +111,17 @@ func (x *Lease) end(ds provider.Diags) bool {
 	return x.why == ""
 }
 
-// reason says why the lease is open, if it is.
+// reason reports whether the lease is open, and why.
 func (x *Lease) reason() (string, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !x.begun {
+	if !x.started {
 		return "it was not closed yet", true
 	}
 	return x.why, x.why != ""
 }
 
-// held is for how long the lease has been open, and whether it is closed by now.
+// held returns for how long the lease has been open, and whether it is closed now.
 func (x *Lease) held() (time.Duration, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -132,8 +131,8 @@ func (x *Lease) held() (time.Duration, bool) {
 	return x.until.Sub(x.since), x.why == ""
 }
 
-// over reports that the closing has ended, well or not.
-func (x *Lease) over() bool {
+// finished reports whether the closing has ended, with or without success.
+func (x *Lease) finished() bool {
 	select {
 	case <-x.closed:
 		return true
@@ -142,8 +141,7 @@ func (x *Lease) over() bool {
 	}
 }
 
-// Open lists the leases that are open at this moment, without waiting for anything: for a process
-// that must end at once and names what it leaves behind.
+// Open lists the leases that are open now, without waiting. A process that must end at once uses it to report them.
 func (l *Ledger) Open() []Left {
 	var left []Left
 	for _, x := range l.leases() {
@@ -154,15 +152,15 @@ func (l *Ledger) Open() []Left {
 	return left
 }
 
-// Left is a lease that could not be closed, or was not yet, and why: a user has to see to it.
+// Left is a lease that is not closed, with the reason. The user has to handle it.
 type Left struct {
 	Object   addr.Object
 	Provider addr.Provider
-	Reason   string // a sentence without a full stop at its end
+	Reason   string // a sentence without a full stop
 }
 
-// Summary counts what happened to the leases so far. The times are those from opening to the end of
-// closing, or to now.
+// Summary returns the counts of the leases so far. Durations are measured from the opening to the end of the closing,
+// or to now.
 func (l *Ledger) Summary() event.Leases {
 	list := l.leases()
 	l.mu.Lock()
@@ -180,10 +178,9 @@ func (l *Ledger) Summary() event.Leases {
 	return s
 }
 
-// Session says that a provider process was configured, with settings made from the parents (none
-// perhaps). CloseAll calls stop after the leases that were opened through the process are closed,
-// and before the parents are. Where the walk stops the process itself, the function that Session
-// gives takes its part: it calls stop unless that was done before.
+// Session adds a configured provider process whose settings come from the parents, if any. CloseAll calls stop after it
+// has closed the leases that were opened through the process, and before it closes the parents. If the walk stops the
+// process itself, it calls end, which calls stop unless CloseAll has.
 func (l *Ledger) Session(p provider.Provider, parents []*Lease, stop func()) (end func()) {
 	s := &session{provider: p, parents: parents, stop: stop}
 	l.mu.Lock()
@@ -194,16 +191,15 @@ func (l *Ledger) Session(p provider.Provider, parents []*Lease, stop func()) (en
 
 func (s *session) end() { s.once.Do(s.stop) }
 
-// CloseAll closes every lease that is still open and stops every session that still runs, and
-// lists the leases that could not be closed, now or before, in the order in which they were
-// opened. It is called when the walk is over, however it ended.
+// CloseAll closes all open leases and stops all sessions. It returns the leases that could not be closed, now or
+// before, in the order of their opening. The owner calls it after the walk, even if the walk failed.
 func (l *Ledger) CloseAll() []Left {
 	for seen := -1; ; {
 		l.mu.Lock()
 		leases, sessions := slices.Clip(l.list), slices.Clip(l.sessions)
 		l.mu.Unlock()
 		n := len(leases) + len(sessions)
-		if n == seen { // nothing was opened meanwhile
+		if n == seen { // nothing was opened in the meantime
 			return l.Open()
 		}
 		seen = n
@@ -211,9 +207,9 @@ func (l *Ledger) CloseAll() []Left {
 	}
 }
 
-// end closes leases and stops sessions, as many at a time as allowed: a lease after those that were
-// obtained with it and after the sessions that were configured with it, a session after the leases
-// opened through it. What waits for each other in a circle, which time itself forbids, is ended last.
+// end closes leases and stops sessions, at most Parallelism at a time. A lease is closed after the leases that were
+// obtained with it, and after the sessions that were configured with it. A session is stopped after the leases that
+// were opened through it. Members of a cycle, which should not exist, end last.
 func (l *Ledger) end(leases []*Lease, sessions []*session) {
 	var graph walk.Graph
 	var work []func()
@@ -223,7 +219,7 @@ func (l *Ledger) end(leases []*Lease, sessions []*session) {
 	}
 	of := make(map[*Lease]walk.Node, len(leases))
 	for _, x := range leases {
-		if !x.over() {
+		if !x.finished() {
 			of[x] = add(func() { l.Close(x) })
 		}
 	}
@@ -248,7 +244,7 @@ func (l *Ledger) end(leases []*Lease, sessions []*session) {
 	}
 	result := graph.Run(context.Background(), walk.RunOptions{
 		Workers: l.o.Parallelism,
-		Visit: func(_ context.Context, n walk.Node, _ *walk.Fan) bool {
+		Run: func(_ context.Context, n walk.Node, _ *walk.Fan) bool {
 			l.safely(work[n])
 			return true
 		},

@@ -13,20 +13,19 @@ import (
 )
 
 const (
-	// spacing is the least time from the end of a renewal to the beginning of the next, so that a
-	// provider whose renewal times lie in the past is not called without end.
+	// spacing is the minimum time between the end of a renewal and the next one. It limits the rate of calls to a
+	// provider that returns renewal times in the past.
 	spacing = time.Second
-	// clockPoll is how often we look at the wall clock while we wait for a renewal time: it may have
-	// been set, or gone on while the machine slept and timers stood still.
+	// clockPoll is the interval of checks of the wall clock during the wait for a renewal time. Someone may set the
+	// clock, and it advances while the machine sleeps and timers stand still.
 	clockPoll = 30 * time.Second
 )
 
-// retryDelays are those before a renewal that failed is tried again.
+// retryDelays are the pauses before the attempts to repeat a failed renewal.
 var retryDelays = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
-// Fresh makes sure that the lease is good, before it is used: it renews if that is due and waits
-// for a renewal that is under way. The error is an *Expired if the lease could not be renewed, now
-// or before, or that of the context.
+// Fresh blocks until the lease may be used. It starts a renewal if one is due, or waits for the running renewal. It
+// returns an *Expired if a renewal has failed or the lease is being closed, and ctx.Err() if ctx ends first.
 func (x *Lease) Fresh(ctx context.Context) error {
 	for {
 		running, err := x.renewal()
@@ -44,8 +43,8 @@ func (x *Lease) Fresh(ctx context.Context) error {
 	}
 }
 
-// renewal begins a renewal if that is due, or joins the one that is under way. It gives nil if
-// there is nothing to wait for.
+// renewal returns a channel that is closed at the end of the current renewal. It starts a renewal if one is due. It
+// returns nil if the lease is fresh.
 func (x *Lease) renewal() (<-chan struct{}, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -54,7 +53,7 @@ func (x *Lease) renewal() (<-chan struct{}, error) {
 		return nil, x.expired
 	case x.running != nil:
 		return x.running, nil
-	case x.begun:
+	case x.started:
 		return nil, &Expired{"it was closed before"}
 	case x.wait() > 0:
 		return nil, nil
@@ -66,10 +65,10 @@ func (x *Lease) renewal() (<-chan struct{}, error) {
 	return x.running, nil
 }
 
-// never is how long one waits for what will not happen.
+// never is a duration that does not elapse.
 const never = time.Duration(1<<63 - 1)
 
-// wait is the time until the next renewal is due, at the wall clock as it is now. Call it locked.
+// wait returns the time until the next renewal, by the current wall clock. The caller holds the lock.
 func (x *Lease) wait() time.Duration {
 	if x.renew.IsZero() {
 		return never
@@ -77,11 +76,11 @@ func (x *Lease) wait() time.Duration {
 	return max(x.renew.Sub(x.ledger.o.Now().Round(0)), spacing-time.Since(x.last))
 }
 
-// keep renews in the background as long as the lease is held.
+// keep renews the lease in the background until it is closed.
 func (x *Lease) keep() {
-	if told := x.opened.Told; told != nil {
+	if delivered := x.opened.Delivered; delivered != nil {
 		select {
-		case <-told:
+		case <-delivered:
 		case <-x.closing:
 			return
 		}
@@ -104,8 +103,7 @@ func (x *Lease) keep() {
 	}
 }
 
-// sleep waits and reports false if the lease is closed or the context ends before the time is
-// over.
+// sleep waits for d. It returns false if the closing of the lease begins or ctx ends first.
 func (x *Lease) sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -118,10 +116,10 @@ func (x *Lease) sleep(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// run is one renewal: a call, and up to three more if it fails.
-func (x *Lease) run(ctx context.Context, over chan struct{}, private []byte) {
+// run is one renewal: a call, and up to three further calls if it fails.
+func (x *Lease) run(ctx context.Context, done chan struct{}, private []byte) {
 	began := time.Now()
-	x.ledger.tell(event.Started{Object: x.opened.Object, Op: event.Renew, At: x.ledger.o.Now()})
+	x.ledger.send(event.Started{Object: x.opened.Object, Op: event.Renew, At: x.ledger.o.Now()})
 	resp, ds := x.callRenew(ctx, private)
 	for try := 0; ds.HasErrors() && try < len(retryDelays) && x.sleep(ctx, retryDelays[try]); try++ {
 		resp, ds = x.callRenew(ctx, private)
@@ -129,10 +127,10 @@ func (x *Lease) run(ctx context.Context, over chan struct{}, private []byte) {
 	ok, took := !ds.HasErrors(), time.Since(began)
 	if ok {
 		x.ledger.countRenewal()
-		x.ledger.tell(event.Done{Object: x.opened.Object, Op: event.Renew, Took: took})
+		x.ledger.send(event.Done{Object: x.opened.Object, Op: event.Renew, Took: took})
 	} else {
 		x.failed(ds)
-		x.ledger.tell(event.Failed{Object: x.opened.Object, Op: event.Renew, Took: took, Reason: strings.Join(strings.Fields(sentence(ds)), " ")})
+		x.ledger.send(event.Failed{Object: x.opened.Object, Op: event.Renew, Took: took, Reason: strings.Join(strings.Fields(sentence(ds)), " ")})
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -144,37 +142,37 @@ func (x *Lease) run(ctx context.Context, over chan struct{}, private []byte) {
 	}
 	x.last, x.running = time.Now(), nil
 	x.giveUp()
-	close(over)
+	close(done)
 }
 
-// callRenew asks the provider once, and passes its warnings on.
+// callRenew makes one call to the provider and reports its warnings.
 func (x *Lease) callRenew(ctx context.Context, private []byte) (provider.RenewResponse, provider.Diags) {
 	type answer struct {
 		resp provider.RenewResponse
 		ds   provider.Diags
 	}
 	asked := time.Now()
-	a, over := within(ctx, x.ledger.o.RenewTimeout, func(ctx context.Context) (a answer) {
+	a, expired := within(ctx, x.ledger.o.RenewTimeout, func(ctx context.Context) (a answer) {
 		defer caught(&a.ds, "renewed")
 		a.resp, a.ds = x.opened.Provider.Renew(ctx, x.opened.Type, private)
 		return a
 	})
-	if a == nil || over && a.ds.HasErrors() {
+	if a == nil || expired && a.ds.HasErrors() {
 		return provider.RenewResponse{}, provider.Diags{x.silence("renewed", time.Since(asked))}
 	}
 	x.warn(a.ds)
 	return a.resp, a.ds
 }
 
-// failed ends renewing. What still wants to use the lease learns why; what closes it already
-// does not need it any more, so that the error is no more than a warning then.
+// failed records that the lease can no longer be renewed. Later calls of Fresh return the reason. If the lease is
+// already being closed, nobody will use it again, so the errors become warnings.
 func (x *Lease) failed(ds provider.Diags) {
 	x.mu.Lock()
 	x.renew = time.Time{}
 	x.expired = &Expired{sentence(ds)}
-	begun := x.begun
+	started := x.started
 	x.mu.Unlock()
-	if !begun {
+	if !started {
 		x.report(ds)
 		return
 	}
@@ -196,20 +194,20 @@ func (x *Lease) warn(ds provider.Diags) {
 	x.report(out)
 }
 
-// report passes diagnostics on, the same warning only once however often it comes.
+// report reports diagnostics, but each warning only once.
 func (x *Lease) report(ds provider.Diags) {
 	var out provider.Diags
 	x.mu.Lock()
 	for _, d := range ds {
 		if d.Severity == diag.Warning {
 			key := d.Error()
-			if x.said[key] {
+			if x.reported[key] {
 				continue
 			}
-			if x.said == nil {
-				x.said = map[string]bool{}
+			if x.reported == nil {
+				x.reported = map[string]bool{}
 			}
-			x.said[key] = true
+			x.reported[key] = true
 		}
 		out = append(out, d)
 	}
@@ -225,20 +223,19 @@ func (x *Lease) report(ds provider.Diags) {
 	x.ledger.safely(func() { x.opened.Report(out) })
 }
 
-// silence is the error about a provider that does not answer.
+// silence returns the error about a provider that does not answer.
 func (x *Lease) silence(what string, waited time.Duration) diag.Diagnostic {
 	return diag.Errorf("Provider did not answer",
-		"provider[%q] was asked to have %s %s, and did not answer for %s. Lethe stopped waiting, and does not know whether that was done.",
+		"provider[%q] did not answer the request to have %s %s within %s. Lethe stopped waiting, so the result is unknown.",
 		x.opened.Provider.Addr(), x.opened.Object, what, waited.Round(time.Second))
 }
 
-// within calls f and waits for its answer, up to the limit. The answer is nil if there was none; a
-// call that does not end is left alone. It also says whether the time was over: an answer may then
-// be no more than that.
+// within calls f and waits up to limit for its answer. answer is nil if there was no answer; the call then continues in
+// the background. expired reports whether the limit or ctx had ended: the answer may then be only an error about that.
 //
-// The call learns that its time is over when it is, and not of a deadline before: it could answer
-// that itself, earlier than our clock.
-func within[T any](ctx context.Context, limit time.Duration, f func(context.Context) T) (answer *T, over bool) {
+// The context of f is cancelled at the limit and has no deadline. With a deadline, f could return that error earlier
+// than our clock.
+func within[T any](ctx context.Context, limit time.Duration, f func(context.Context) T) (answer *T, expired bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	late := time.AfterFunc(limit, cancel)
@@ -259,15 +256,15 @@ func within[T any](ctx context.Context, limit time.Duration, f func(context.Cont
 	return answer, ctx.Err() != nil
 }
 
-// caught turns a panic of a provider that runs in our process into an error. What it panicked with
-// is not shown: it may be made of anything.
+// caught turns a panic of a provider in this process into an error. The error omits the panic value, which may contain
+// secrets.
 func caught(ds *provider.Diags, what string) {
 	if recover() != nil {
 		*ds = provider.Diags{diag.Errorf("Provider failed", "The provider panicked while the ephemeral resource was being %s.", what)}
 	}
 }
 
-// sentence is what the errors in ds say, in one line.
+// sentence returns the errors in ds as one line.
 func sentence(ds provider.Diags) string {
 	var parts []string
 	for _, d := range ds {
@@ -283,8 +280,8 @@ func sentence(ds provider.Diags) string {
 	return strings.Join(parts, "; ")
 }
 
-// Opened takes a lease into the ledger and begins to renew it. It is called also for a lease whose
-// opening was refused afterwards: what was opened must be closed.
+// Opened adds a lease to the ledger and starts its renewals. It is also called for a lease that was opened and then
+// rejected, because it must be closed.
 func (l *Ledger) Opened(o Opened) *Lease {
 	if o.Report == nil {
 		o.Report = func(provider.Diags) {}
@@ -297,8 +294,8 @@ func (l *Ledger) Opened(o Opened) *Lease {
 		ledger:  l,
 		since:   time.Now(),
 		private: o.Private,
-		renew:   o.RenewAt.Round(0), // by the wall clock alone: renewal times are points of calendar time
-		// The first renewal needs no distance from the opening.
+		renew:   o.RenewAt.Round(0), // without the monotonic clock: renewal times are calendar times
+		// The first renewal may follow the opening at once.
 		last:    time.Now().Add(-spacing),
 		closing: make(chan struct{}),
 		closed:  make(chan struct{}),

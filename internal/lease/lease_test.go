@@ -20,16 +20,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
 )
 
-// stage is one test's provider and ledger, inside a bubble where time is fake.
+// stage is the provider and the ledger of one test, in a bubble with fake time.
 type stage struct {
 	*Ledger
 	began time.Time
-	jump  time.Duration // how far the wall clock was set
+	jump  time.Duration // offset of the wall clock
 
-	mu    sync.Mutex
-	calls []string // with the second since the begin
-	told  []string
-	said  []string
+	mu       sync.Mutex
+	calls    []string // with the second since the begin
+	events   []string
+	reported []string
 
 	renew func(n int, private string) (provider.RenewResponse, provider.Diags)
 	close func(typ, private string) provider.Diags
@@ -71,16 +71,16 @@ func (s *stage) note(format string, a ...any) {
 	s.calls = append(s.calls, s.seconds()+fmt.Sprintf(format, a...))
 }
 
-func (s *stage) Tell(e event.Event) {
+func (s *stage) Send(e event.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch e := e.(type) {
 	case event.Started:
-		s.told = append(s.told, s.seconds()+e.Op.String()+" started")
+		s.events = append(s.events, s.seconds()+e.Op.String()+" started")
 	case event.Done:
-		s.told = append(s.told, s.seconds()+e.Op.String()+" done after "+e.Took.String())
+		s.events = append(s.events, s.seconds()+e.Op.String()+" done after "+e.Took.String())
 	case event.Failed:
-		s.told = append(s.told, s.seconds()+e.Op.String()+" failed after "+e.Took.String())
+		s.events = append(s.events, s.seconds()+e.Op.String()+" failed after "+e.Took.String())
 	}
 }
 
@@ -88,11 +88,11 @@ func (s *stage) report(ds provider.Diags) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range ds {
-		s.said = append(s.said, s.seconds()+d.Severity.String()+" "+d.Error())
+		s.reported = append(s.reported, s.seconds()+d.Severity.String()+" "+d.Error())
 	}
 }
 
-// in is a time on the wall clock so far from now.
+// in returns the wall clock time after d.
 func in(d time.Duration) time.Time { return time.Now().Add(d).Round(0) }
 
 func (s *stage) open(typ string, renewAt time.Time, parents ...*Lease) *Lease {
@@ -126,7 +126,7 @@ func fine(private string, at time.Time) (provider.RenewResponse, provider.Diags)
 	return provider.RenewResponse{Private: []byte(private), RenewAt: at}, nil
 }
 
-// bubble runs f where time is fake; goroutines that are left over fail the test.
+// bubble runs f with fake time. Goroutines that do not end fail the test.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, f)
@@ -145,7 +145,7 @@ func TestRenewsInTheBackground(t *testing.T) {
 			t.Error("not closed")
 		}
 		s.expect(t, "calls", &s.calls, "90s renew tok p0", "190.1s renew tok p1", "390.2s renew tok p2", "400s close tok p3")
-		s.expect(t, "told", &s.told,
+		s.expect(t, "told", &s.events,
 			"90s renew started", "90.1s renew done after 100ms",
 			"190.1s renew started", "190.2s renew done after 100ms",
 			"390.2s renew started", "390.3s renew done after 100ms",
@@ -173,7 +173,7 @@ func TestNeverRenewsEarly(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		_ = x.Fresh(t.Context())
 		s.expect(t, "calls at the time", &s.calls, "10s renew tok p0")
-		time.Sleep(time.Hour) // the answer named no time: that was all
+		time.Sleep(time.Hour) // the answer had no renewal time, so no renewal follows
 		s.Close(x)
 		s.expect(t, "calls at the end", &s.calls, "3610s close tok p1")
 	})
@@ -239,7 +239,7 @@ func TestRenewalIsTriedAgain(t *testing.T) {
 		}
 		s.Close(x)
 		s.expect(t, "calls", &s.calls, "0s renew tok p0", "1s renew tok p0", "3s renew tok p0", "7s renew tok p0", "7s close tok p1")
-		s.expect(t, "said", &s.said)
+		s.expect(t, "said", &s.reported)
 	})
 }
 
@@ -259,12 +259,12 @@ func TestFailedRenewal(t *testing.T) {
 		if !errors.As(err, &expired) || expired.Reason != "Denied: revoked" {
 			t.Errorf("a later user got %v", err)
 		}
-		s.expect(t, "said", &s.said,
+		s.expect(t, "said", &s.reported,
 			"1s warning ephemeral.tok.x: Slow; The server is busy.",
 			"8s error ephemeral.tok.x: Denied; revoked.")
 		s.Close(x)
 		s.expect(t, "calls", &s.calls, "0s renew tok p0", "1s renew tok p1", "2s renew tok p1", "4s renew tok p1", "8s renew tok p1", "20s close tok p1")
-		s.expect(t, "told", &s.told, "0s renew started", "0s renew done after 0s", "1s renew started", "8s renew failed after 7s", "20s close started", "20s close done after 0s")
+		s.expect(t, "told", &s.events, "0s renew started", "0s renew done after 0s", "1s renew started", "8s renew failed after 7s", "20s close started", "20s close done after 0s")
 	})
 }
 
@@ -277,7 +277,7 @@ func TestWarningsAreShownOnce(t *testing.T) {
 		x := s.open("tok", in(5*time.Second))
 		time.Sleep(time.Minute)
 		s.Close(x)
-		s.expect(t, "said", &s.said, "5s warning ephemeral.tok.x: Short lease; Ask for more.")
+		s.expect(t, "said", &s.reported, "5s warning ephemeral.tok.x: Short lease; Ask for more.")
 		if last := s.calls[len(s.calls)-1]; last != "60s close tok p0" {
 			t.Errorf("a renewal without private data lost it: %s", last)
 		}
@@ -313,7 +313,7 @@ func TestCloseBetweenTries(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		s.Close(x)
 		s.expect(t, "calls", &s.calls, "1s renew tok p0", "2s renew tok p0", "3s close tok p0")
-		s.expect(t, "said", &s.said, "3s warning ephemeral.tok.x: Denied; busy.")
+		s.expect(t, "said", &s.reported, "3s warning ephemeral.tok.x: Denied; busy.")
 	})
 }
 
@@ -334,14 +334,14 @@ func TestHangingRenewalDoesNotBlockClose(t *testing.T) {
 		if held := s.Summary().Longest; held != 7*time.Second {
 			t.Errorf("held for %s: it is open until it is closed", held)
 		}
-		if len(s.said) != 1 || !strings.Contains(s.said[0], "7s warning") || !strings.Contains(s.said[0], "did not answer for 6s") {
-			t.Errorf("said %q", s.said)
+		if len(s.reported) != 1 || !strings.Contains(s.reported[0], "7s warning") || !strings.Contains(s.reported[0], "renewed within 6s") {
+			t.Errorf("said %q", s.reported)
 		}
 		close(release)
 	})
 }
 
-// A process that has to end gives up renewals, and then closings: each lease is listed that stays open.
+// A process that must end gives up renewals, and then closings. It lists each lease that remains open.
 func TestAbandonAndLeave(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		abandon, abandoned := context.WithCancel(t.Context())
@@ -389,7 +389,7 @@ func TestHangingRenewalIsGivenUp(t *testing.T) {
 		}
 		x := s.open("tok", in(0))
 		err := x.Fresh(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "did not answer for 10s") {
+		if err == nil || !strings.Contains(err.Error(), "renewed within 10s") {
 			t.Errorf("got %v", err)
 		}
 		s.Close(x)
@@ -402,7 +402,7 @@ func TestHangingClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStage(Options{CloseTimeout: 5 * time.Second})
 		s.fake.OnCloseLease = func(ctx context.Context, typ string, private []byte) provider.Diags {
-			<-ctx.Done() // as a provider over the wire does
+			<-ctx.Done() // like a provider in another process
 			return bad("context deadline exceeded")
 		}
 		x := s.open("tok", time.Time{})
@@ -412,13 +412,13 @@ func TestHangingClose(t *testing.T) {
 			}
 		}
 		left := s.CloseAll()
-		if len(left) != 1 || left[0].Object != object("tok") || left[0].Provider != addr.Default("vault") || !strings.Contains(left[0].Reason, "did not answer for 5s") {
+		if len(left) != 1 || left[0].Object != object("tok") || left[0].Provider != addr.Default("vault") || !strings.Contains(left[0].Reason, "closed within 5s") {
 			t.Errorf("left: %v", left)
 		}
 		if n := s.fake.Count("CloseLease tok"); n != 1 {
 			t.Errorf("%d calls", n)
 		}
-		s.expect(t, "told", &s.told, "0s close started", "5s close failed after 5s")
+		s.expect(t, "told", &s.events, "0s close started", "5s close failed after 5s")
 		if sum := s.Summary(); sum.Left != 1 || sum.Closed != 0 {
 			t.Errorf("summary %+v", sum)
 		}
@@ -433,7 +433,7 @@ func TestClockJumps(t *testing.T) {
 
 		x := s.open("forward", in(time.Hour))
 		time.Sleep(61 * time.Second)
-		set(2 * time.Hour) // seen at the next clockPoll, without anybody asking
+		set(2 * time.Hour) // noticed at the next clockPoll, without a use
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
 		s.expect(t, "forward", &s.calls, "90s renew forward p0")
@@ -443,7 +443,7 @@ func TestClockJumps(t *testing.T) {
 		set(0)
 		x = s.open("asked", in(time.Hour))
 		time.Sleep(time.Second)
-		set(2 * time.Hour) // seen at the next use
+		set(2 * time.Hour) // noticed at the next use
 		if err := x.Fresh(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -453,7 +453,7 @@ func TestClockJumps(t *testing.T) {
 
 		set(0)
 		x = s.open("back", in(10*time.Second))
-		set(-time.Hour) // the time has not come when the timer says so
+		set(-time.Hour) // the timer fires before the renewal time
 		time.Sleep(time.Hour)
 		s.expect(t, "back", &s.calls)
 		time.Sleep(clockPoll + 10*time.Second)
@@ -463,8 +463,8 @@ func TestClockJumps(t *testing.T) {
 	})
 }
 
-// TestBetween: it waits for the closings that are under way through a process, not for those through others,
-// and the next closing waits for it.
+// Between waits for the running closings through a process, but not for closings through others. The next closing waits
+// for Between.
 func TestBetween(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStage(Options{})
@@ -484,7 +484,7 @@ func TestBetween(t *testing.T) {
 			time.Sleep(time.Second)
 			s.note("between")
 		})
-		synctest.Wait() // the next closing has begun
+		synctest.Wait() // the next closing has started
 		s.CloseAll()
 		s.expect(t, "calls", &s.calls, "0s close first p0", "1s the other", "6s between", "6s close next p0", "6s close other p0")
 	})
@@ -519,17 +519,17 @@ func TestCloseOnce(t *testing.T) {
 	})
 }
 
-// TestToldFirst: a lease whose renewal is due at once is not renewed before all is told of its opening.
+// TestToldFirst: a renewal that is due at once waits until the opening has been reported.
 func TestToldFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStage(Options{})
-		told := make(chan struct{})
-		x := s.Opened(Opened{Object: object("tok"), Provider: s.fake, Type: "tok", RenewAt: in(0), Told: told, Report: s.report})
+		delivered := make(chan struct{})
+		x := s.Opened(Opened{Object: object("tok"), Provider: s.fake, Type: "tok", RenewAt: in(0), Delivered: delivered, Report: s.report})
 		time.Sleep(time.Minute)
 		if n := s.fake.Count("Renew tok"); n != 0 {
 			t.Errorf("renewed %d times before", n)
 		}
-		close(told)
+		close(delivered)
 		time.Sleep(time.Second / 2)
 		if n := s.fake.Count("Renew tok"); n == 0 {
 			t.Error("not renewed afterwards")
@@ -549,7 +549,7 @@ func TestPanickingProvider(t *testing.T) {
 		if err == nil {
 			t.Error("fresh")
 		}
-		all := fmt.Sprint(err, s.CloseAll(), s.Open(), s.said, s.told)
+		all := fmt.Sprint(err, s.CloseAll(), s.Open(), s.reported, s.events)
 		if !strings.Contains(all, "panicked") || strings.Contains(all, canary) {
 			t.Errorf("said %s", all)
 		}
@@ -579,7 +579,7 @@ func TestCloseAllOrder(t *testing.T) {
 		s.Close(closed)
 		s.calls = nil
 		left := s.CloseAll()
-		end() // the walk's own, too late: nothing happens
+		end() // the walk's call, too late: nothing happens
 		if len(left) != 1 || left[0].Object != object("child") || left[0].Reason != "Denied: no" {
 			t.Errorf("left %v", left)
 		}
@@ -598,15 +598,14 @@ func TestCloseAllOrder(t *testing.T) {
 				t.Errorf("%s came after %s:\n%s", pair[0], pair[1], got)
 			}
 		}
-		// Seven closings of a second each, two at a time; parent comes alone at the end.
+		// Seven closings of one second each, two at a time; the parent is alone at the end.
 		if took := time.Since(s.began); took != 5*time.Second {
 			t.Errorf("took %s:\n%s", took, got)
 		}
 	})
 }
 
-// From many callers, no more are closed at a time than allowed, and the time limit of each begins when
-// its turn comes.
+// Concurrent callers close no more leases at a time than allowed. The time limit of each closing starts at its turn.
 func TestClosesWithinParallelism(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStage(Options{Parallelism: 3, CloseTimeout: 2 * time.Second})
@@ -639,9 +638,9 @@ func TestClosesWithinParallelism(t *testing.T) {
 
 type buggy struct{}
 
-func (buggy) Tell(event.Event) { panic("a bug") }
+func (buggy) Send(event.Event) { panic("a bug") }
 
-// A panic of the sink is passed on, and everything is closed in spite of it.
+// A panic of the sink is passed on, and all leases are closed anyway.
 func TestPanickingSink(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var panics []any
@@ -683,7 +682,7 @@ func TestSessionsInACircle(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStage(Options{})
 		x := s.open("x", time.Time{})
-		s.Session(s.fake, []*Lease{x}, func() { s.note("stop") }) // configured with what was opened through it
+		s.Session(s.fake, []*Lease{x}, func() { s.note("stop") }) // configured with a lease that was opened through it
 		if left := s.CloseAll(); left != nil {
 			t.Errorf("left %v", left)
 		}

@@ -1,22 +1,19 @@
-// Package lease knows what is open now: the ephemeral resources of one walk, from the moment a
-// provider opened them until they are closed.
+// Package lease renews and closes the leases of a walk: ephemeral resources, from their opening by a provider until
+// they are closed.
 //
-// A Ledger is a walk's list of leases. Opening is not done here, because it is evaluated, checked
-// and reported like everything else that goes up; what was opened is handed over with Opened, and
-// from then on this package renews it while it is held (in the background, and before each use,
-// see Fresh), and closes it. Closing and renewing run under contexts of their own, with a time
-// limit: an interrupt that stops everything else stops neither of them. Only a process that has to end in
+// A Ledger is the list of the leases of a walk. The walk opens a lease and passes it to Opened. From then on this
+// package renews it, in the background and before each use (see Fresh), and closes it. Renewals and closings have
+// separate contexts with a time limit: an interrupt of the walk does not stop them. Only a process that must end in
 // seconds gives them up (Options.Abandon, Options.Leave).
 //
-// There is one way to close and two callers of it. Close is for the step that follows the last
-// user; CloseAll is the net below all of them, for walks that ended early: it closes what is still
-// open, those first that were obtained with others, and lists what could not be closed. Every
-// lease that was handed over is closed once, by the first caller, or listed (invariants I7,
+// Leases are closed by two methods. The step after the last user of a lease calls Close. CloseAll is for walks that end
+// early: it closes all leases that are still open, each before the leases that it was obtained with, and returns the
+// leases that could not be closed. Every lease is closed once, by the first caller, or returned as open (invariants I7,
 // I8).
 //
-// Results of leases are not here: a Ledger holds the provider's private data and nothing that a
-// configuration could refer to. Diagnostics of providers go to the Report of their lease as soon
-// as they are known, progress goes to the Sink.
+// A Ledger does not have the results of leases. It has the private data of the provider, and nothing that a
+// configuration could refer to. Diagnostics of providers go to the Report of their lease at once, and progress goes to
+// the Sink.
 package lease
 
 import (
@@ -32,66 +29,66 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Options are what a ledger works with.
+// Options are the options of a ledger.
 type Options struct {
-	// Now is the wall clock, which renewal times are held against; nil: time.Now.
+	// Now returns the wall clock time, which is compared with renewal times. nil means time.Now.
 	Now func() time.Time
-	// Sink takes the events; nil: they are dropped.
+	// Sink receives the events; nil: they are dropped.
 	Sink event.Sink
-	// CloseTimeout is how long one closing may take, and how long it waits for a renewal that is
-	// under way before that; 0: a minute.
+	// CloseTimeout is the time limit of one closing, and also of the wait for a running renewal before it; 0: a minute.
 	CloseTimeout time.Duration
-	// RenewTimeout is how long a provider may take to answer one call to renew; 0: a minute.
+	// RenewTimeout is the time limit of one call to renew; 0: a minute.
 	RenewTimeout time.Duration
-	// Panicked takes a panic of what was handed to the ledger, with its stack: leases are closed in
-	// spite of it. nil: it is let go on.
+	// Panicked receives the panics of functions that the caller passed to the ledger, with their stacks. Leases are
+	// closed anyway. If it is nil, a panic is not recovered.
 	Panicked func(value any, stack []byte)
-	// Parallelism is how many leases are closed at a time; 0: 10.
+	// Parallelism is the maximum number of concurrent closings; 0: 10.
 	Parallelism int
-	// Abandon gives up, when it ends, the renewals that are under way; nil: it never does.
+	// Abandon cancels running renewals when it ends; nil: never.
 	Abandon context.Context
-	// Leave gives up, when it ends, the closings that are under way; nil: it never does.
+	// Leave cancels running closings when it ends; nil: never.
 	Leave context.Context
-	// Again gives another process in the place of one that has crashed (provider.Crasher), configured the same, to close
-	// what was opened through that; nil if there can be none. May be nil itself.
+	// Again returns a new process with the same configuration as a process that has crashed (provider.Crasher), to
+	// close the leases that were opened through the latter. It returns nil if that is impossible. The function may be
+	// nil.
 	Again func(ctx context.Context, crashed provider.Provider) provider.Provider
 }
 
-// Ledger is the list of the leases of one walk. It may be used from many goroutines.
+// Ledger is the list of the leases of one walk. Its methods may be called concurrently.
 type Ledger struct {
 	o     Options
-	slots chan struct{} // one for each closing that may go on at a time
+	slots chan struct{} // one slot for each concurrent closing
 
 	mu       sync.Mutex
-	list     []*Lease // in the order in which they were opened
+	list     []*Lease // in the order of their opening
 	sessions []*session
 	renewed  int
 
-	turn     sync.Cond                 // one of the next two has changed
-	closings map[provider.Provider]int // that are under way
-	held     map[provider.Provider]int // whose closings wait (Between)
+	turn     sync.Cond                 // closings or held has changed
+	closings map[provider.Provider]int // number of running closings
+	held     map[provider.Provider]int // number of calls of Between that block closings
 }
 
-// Lease is one that was opened and handed over.
+// Lease is an open lease in a ledger.
 type Lease struct {
 	opened Opened
 	ledger *Ledger
 	since  time.Time
 
-	mu      sync.Mutex
-	private []byte        // from the opening or the last renewal that succeeded
-	renew   time.Time     // when to renew next; zero: never
-	last    time.Time     // end of the last renewal
-	running chan struct{} // closed at the end of the renewal under way; nil: there is none
-	giveUp  func()        // cancels the renewal under way
-	expired *Expired      // why it could not be renewed
-	said    map[string]bool
+	mu       sync.Mutex
+	private  []byte        // of the opening or of the last successful renewal
+	renew    time.Time     // time of the next renewal; zero: never
+	last     time.Time     // end of the last renewal
+	running  chan struct{} // closed at the end of the running renewal; nil if no renewal runs
+	giveUp   func()        // cancels the running renewal
+	expired  *Expired      // why the last renewal failed; nil if it did not
+	reported map[string]bool
 
-	begun   bool
+	started bool
 	until   time.Time     // end of closing
 	closing chan struct{} // closed at the begin of closing
-	closed  chan struct{} // closed at its end; what follows may be read then
-	why     string        // why it could not be closed; "" if it was
+	closed  chan struct{} // closed at the end of closing; the following field may be read then
+	why     string        // why it could not be closed; empty if it was closed
 }
 
 // session is a provider process that CloseAll has to stop.
@@ -102,7 +99,7 @@ type session struct {
 	once     sync.Once
 }
 
-// NewLedger makes an empty ledger.
+// NewLedger returns an empty ledger.
 func NewLedger(o Options) *Ledger {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -125,32 +122,32 @@ func NewLedger(o Options) *Ledger {
 	return l
 }
 
-// Opened is what a provider opened.
+// Opened describes a lease that a provider opened.
 type Opened struct {
 	Object   addr.Object
 	Provider provider.Provider // a configured process, which must outlive the lease
 	Type     string
-	Private  []byte    // handed back to the provider at each renewal and at the end
-	RenewAt  time.Time // zero: there is nothing to renew
+	Private  []byte    // passed to the provider at each renewal and at the end
+	RenewAt  time.Time // zero: it needs no renewal
 
-	// Parents are the leases that it was obtained with: those that its configuration and the
-	// settings of its provider were made from. They are closed after it.
+	// Parents are the leases that its configuration and the settings of its provider come from. They are closed after
+	// it.
 	Parents []*Lease
 
-	// Told is closed once all is told of the opening: a renewal that is due at once waits for it. nil: it is.
-	Told <-chan struct{}
+	// Delivered is closed after the opening has been reported. A renewal that is due at once waits for it. nil: it does
+	// not wait.
+	Delivered <-chan struct{}
 
-	// Report takes what the provider says when it renews and closes, as soon as it says it. It is
-	// called from other goroutines, not after Close or CloseAll has returned, save by a renewal
-	// that had to be given up. May be nil.
+	// Report receives the provider's diagnostics of renewals and closings at once. It is called from other goroutines.
+	// It is not called after Close or CloseAll has returned, except by a renewal that was given up. May be nil.
 	Report func(provider.Diags)
 
-	// Closed is called once the provider has closed it. May be nil.
+	// Closed is called after the provider has closed the lease. May be nil.
 	Closed func()
 }
 
-// Between calls f while no lease is being closed through a process: it waits for the closings that are under
-// way, and those that come next wait for f.
+// Between calls f while no lease is being closed through a process. It waits for running closings, and later closings
+// wait for f.
 func (l *Ledger) Between(p provider.Provider, f func()) {
 	l.mu.Lock()
 	for l.closings[p] > 0 {
@@ -162,7 +159,7 @@ func (l *Ledger) Between(p provider.Provider, f func()) {
 	l.leave(l.held, p)
 }
 
-// beginCall waits until no request to stop is on its way to a process through which a lease is to be closed.
+// beginCall waits until no call of Between runs for a process, and counts a closing through it.
 func (l *Ledger) beginCall(p provider.Provider) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,18 +176,18 @@ func (l *Ledger) leave(of map[provider.Provider]int, p provider.Provider) {
 	l.turn.Broadcast()
 }
 
-// leases are those handed over so far.
+// leases returns the leases so far.
 func (l *Ledger) leases() []*Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clip(l.list)
 }
 
-// tell tells the Sink.
-func (l *Ledger) tell(e event.Event) { l.safely(func() { l.o.Sink.Tell(e) }) }
+// send sends an event to the Sink.
+func (l *Ledger) send(e event.Event) { l.safely(func() { l.o.Sink.Send(e) }) }
 
-// safely does something that belongs to others. A panic in it must not keep a lease open, nor end
-// the process from a goroutine of ours.
+// safely calls a function of the owner. A panic in it must not keep a lease open, nor end the process from a goroutine
+// of the ledger.
 func (l *Ledger) safely(f func()) {
 	defer func() {
 		if l.o.Panicked != nil {
@@ -208,7 +205,7 @@ func (l *Ledger) countRenewal() {
 	l.renewed++
 }
 
-// Expired says that a lease could not be renewed in time: its value must not be used any more.
+// Expired is the error for a lease that could not be renewed in time. Its value must not be used any more.
 type Expired struct{ Reason string }
 
 func (e *Expired) Error() string { return e.Reason }

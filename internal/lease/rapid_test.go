@@ -16,7 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
 )
 
-// scene is a walk with leases, drawn at random.
+// scene is a random walk with leases.
 type scene struct {
 	Seed        uint64
 	Parallelism int
@@ -25,14 +25,14 @@ type scene struct {
 
 type planned struct {
 	At      int   // the second of its opening
-	Parents []int // earlier ones
+	Parents []int // earlier leases
 	RenewAt int   // seconds after the opening; 0: never
 	Renew   mood
 	Close   mood
-	CloseAt int // seconds after the opening; 0: left to CloseAll
+	CloseAt int // seconds after the opening; 0: CloseAll closes it
 }
 
-// mood is how a provider takes a call.
+// mood is how a provider answers a call.
 type mood int
 
 const (
@@ -70,10 +70,12 @@ func drawScene(rt *rapid.T) scene {
 	return sc
 }
 
-// TestEveryLeaseIsClosedOnceOrListed is the promise of this package, over random walks: whatever
-// providers do, each lease gets one close, with the private data of the last good renewal, after
-// those obtained with it if CloseAll closes both, within the time limits; and is listed if that
-// failed. No renewal is early, too soon after the last, or after the closing.
+// TestEveryLeaseIsClosedOnceOrListed checks the contract of this package with random walks and providers of all moods:
+//
+//   - each lease is closed once, with the private data of the last successful renewal, within the time limits;
+//   - if CloseAll closes two leases and one was obtained with the other, it closes that one first;
+//   - a lease whose closing failed is listed;
+//   - no renewal is early, too soon after the last one, or after the closing.
 func TestEveryLeaseIsClosedOnceOrListed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sc := drawScene(rt)
@@ -85,13 +87,13 @@ func TestEveryLeaseIsClosedOnceOrListed(t *testing.T) {
 	})
 }
 
-// player is one lease of a scene being played, and what its provider saw.
+// player is one lease of a scene during the test, with the calls of its provider.
 type player struct {
 	planned
 	lease       *Lease
 	opened      time.Time
-	good        string    // private data of the last good renewal
-	due, ended  time.Time // when the next renewal may come, and when the last one ended
+	good        string    // private data of the last successful renewal
+	due, ended  time.Time // earliest time of the next renewal, and end of the last one
 	tries       int
 	closes      int
 	closing     time.Time

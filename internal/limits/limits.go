@@ -1,7 +1,7 @@
-// Package limits is how much a configuration may ask for, and the watch over what it takes.
+// Package limits defines limits for the resources that a configuration may use, and checks them.
 //
-// Limits exist so that a mistake or an attack is an error instead of a machine without memory. They lie far above what
-// is written on purpose. docs/limits.md describes them.
+// With limits, a mistake or an attack causes an error instead of exhausting the memory. The limits are far above the
+// needs of intended configurations. docs/limits.md describes them.
 package limits
 
 import (
@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// Limits are how much one command may ask for. A field that is zero has its default.
+// Limits are the limits for one command. A zero field means the default.
 type Limits struct {
-	Bytes     int64 // of a file that is read, and of a string that is made
-	Tokens    int   // words and symbols of one module, roughly: each takes 200 to 300 bytes of memory
-	Nesting   int   // brackets, blocks and templates inside each other; an operator counts a tenth
-	Instances int   // of all blocks together; one of a module counts as ten
-	Elements  int   // of one value, of an argument of a function, and made by the loops of one expression
-	Memory    int64 // bytes that live on the heap beside what was read and what instances take
-	Time      int64 // seconds that one expression may take
-	Wall      int64 // seconds that a whole command may take; 0: as long as it takes
-	Templates int   // templates that call templates: TF_TEMPLATE_RECURSION_DEPTH
+	Bytes     int64 // of a file that is read, and of a string that is created
+	Tokens    int   // approximate words and symbols of one module; each takes 200 to 300 bytes of memory
+	Nesting   int   // nested brackets, blocks and templates; an operator counts as a tenth
+	Instances int   // of all blocks together; an instance of a module counts as ten
+	Elements  int   // of one value, of a function's argument, and created by the loops of one expression
+	Memory    int64 // bytes of live heap, in addition to the files read and the instances
+	Time      int64 // seconds for one expression
+	WallTime  int64 // seconds for the whole command; 0 means no limit
+	Templates int   // nested calls of templates: TF_TEMPLATE_RECURSION_DEPTH
 
-	Ends time.Time // when Wall is over; zero: never
+	Ends time.Time // the end of WallTime; zero means never
 }
 
-// Filled is l with the defaults where it says nothing.
+// Filled returns l with the defaults for zero fields.
 func (l Limits) Filled() Limits {
 	fill(&l.Bytes, 256<<20)
 	fill(&l.Tokens, 3_000_000)
@@ -48,22 +48,22 @@ func fill[T int | int64](field *T, value T) {
 	}
 }
 
-// Seconds is Time as a duration.
+// Seconds returns Time as a duration.
 func (l Limits) Seconds() time.Duration { return seconds(l.Time) }
 
 func seconds(n int64) time.Duration { return time.Duration(min(n, math.MaxInt32)) * time.Second }
 
-// Since has the whole command end by Wall, from when it began.
+// Since sets Ends for a command that began at the given time, if WallTime is set.
 func (l *Limits) Since(began time.Time) {
-	if l.Wall > 0 {
-		l.Ends = began.Add(seconds(l.Wall))
+	if l.WallTime > 0 {
+		l.Ends = began.Add(seconds(l.WallTime))
 	}
 }
 
-// Grace is how long calls that are under way when Wall is over may go on: a tenth of it, five seconds at least and five
-// minutes at most.
+// Grace returns the time that calls in progress have after the end of WallTime. It is a tenth of WallTime, but at least
+// five seconds and at most five minutes.
 func (l Limits) Grace() time.Duration {
-	return max(5*time.Second, min(5*time.Minute, seconds(l.Wall)/10))
+	return max(5*time.Second, min(5*time.Minute, seconds(l.WallTime)/10))
 }
 
 type named struct {
@@ -71,15 +71,15 @@ type named struct {
 	field any // *int or *int64
 }
 
-// all lists what Parse knows, in the order of docs/limits.md.
+// all lists the limits that Parse accepts, in the order of docs/limits.md.
 func (l *Limits) all() []named {
 	return []named{
 		{"bytes", &l.Bytes}, {"tokens", &l.Tokens}, {"nesting", &l.Nesting}, {"instances", &l.Instances},
-		{"elements", &l.Elements}, {"memory", &l.Memory}, {"time", &l.Time}, {"wall", &l.Wall},
+		{"elements", &l.Elements}, {"memory", &l.Memory}, {"time", &l.Time}, {"wall", &l.WallTime},
 	}
 }
 
-// Names are the names that Parse knows.
+// Names returns the names that Parse accepts.
 func Names() []string {
 	var names []string
 	for _, n := range new(Limits).all() {
@@ -88,7 +88,7 @@ func Names() []string {
 	return names
 }
 
-// Parse reads a list such as `tokens=6000000,bytes=512M` over what l has already.
+// Parse sets the limits in a list such as `tokens=6000000,bytes=512M`. It keeps the other limits.
 func (l *Limits) Parse(list string) error {
 	all := l.all()
 	for part := range strings.SplitSeq(list, ",") {
@@ -114,7 +114,7 @@ func (l *Limits) Parse(list string) error {
 	return nil
 }
 
-// Amount reads 5000, 64M and the like; false for what is no whole number above zero.
+// Amount parses a number such as 5000 or 64M. It returns false unless the number is a whole number above zero.
 func Amount(text string) (int64, bool) {
 	unit := int64(1)
 	if text != "" {
@@ -129,15 +129,15 @@ func Amount(text string) (int64, bool) {
 	return n * unit, true
 }
 
-// Live is how many bytes lived on the heap when garbage was last collected.
+// Live returns the number of live bytes on the heap at the last garbage collection.
 func Live() int64 {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	return int64(live[0].Value.Uint64())
 }
 
-// Exceeded says which limit of the whole run an evaluation has passed, "" if none: memory that lives beyond what is
-// spared, in bytes, or time since it began. It takes about a microsecond.
+// Exceeded returns a message about the first exceeded limit, or "" if none is exceeded. The limits are: live memory
+// without spared bytes, the time since began, and the end of the command. The check takes about a microsecond.
 func (l Limits) Exceeded(spared int64, began time.Time) string {
 	switch {
 	case Live()-spared > l.Memory:
@@ -145,7 +145,7 @@ func (l Limits) Exceeded(spared int64, began time.Time) string {
 	case time.Since(began) > l.Seconds():
 		return fmt.Sprintf("it takes longer than the limit of %s", l.Seconds())
 	case !l.Ends.IsZero() && time.Now().After(l.Ends):
-		return fmt.Sprintf("the whole command takes longer than the limit of %s", seconds(l.Wall))
+		return fmt.Sprintf("the whole command takes longer than the limit of %s", seconds(l.WallTime))
 	}
 	return ""
 }

@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestLimitsAreDescribed holds docs/limits.md against the limits that there are.
+// TestLimitsAreDescribed compares docs/limits.md with the limits.
 func TestLimitsAreDescribed(t *testing.T) {
 	page, err := os.ReadFile("../../docs/limits.md")
 	if err != nil {
@@ -45,7 +45,7 @@ func TestLimitsAreDescribed(t *testing.T) {
 	}
 }
 
-// Wall is over at a moment, which evaluations look at.
+// TestWall checks that evaluations fail after the end of WallTime.
 func TestWall(t *testing.T) {
 	var l Limits
 	if l.Since(time.Now()); !l.Ends.IsZero() || l.Exceeded(1<<40, time.Now()) != "" && l.Filled().Exceeded(1<<40, time.Now()) != "" {
@@ -61,9 +61,9 @@ func TestWall(t *testing.T) {
 	if l.Since(time.Now().Add(-11 * time.Minute)); l.Exceeded(1<<40, time.Now()) != "the whole command takes longer than the limit of 10m0s" {
 		t.Error("it is not over")
 	}
-	for wall, want := range map[string]time.Duration{"5": 5 * time.Second, "600": time.Minute, "36000": 5 * time.Minute} {
-		if err := l.Parse("wall=" + wall); err != nil || l.Grace() != want {
-			t.Errorf("%s: a grace of %s, %v", wall, l.Grace(), err)
+	for limit, want := range map[string]time.Duration{"5": 5 * time.Second, "600": time.Minute, "36000": 5 * time.Minute} {
+		if err := l.Parse("wall=" + limit); err != nil || l.Grace() != want {
+			t.Errorf("%s: a grace of %s, %v", limit, l.Grace(), err)
 		}
 	}
 }

@@ -1,6 +1,5 @@
-// Package login gets tokens from hosts that users log in to, by the OAuth 2.0 grants of service login.v1: a code
-// that a browser brings back to this machine (RFC 6749 section 4.1, with PKCE, RFC 7636), or a name and a password
-// (section 4.3).
+// Package login obtains tokens from hosts by the OAuth 2.0 grants of the service login.v1: with a code that a browser
+// brings back to this machine (RFC 6749 section 4.1 with PKCE, RFC 7636), or with a name and a password (section 4.3).
 package login
 
 import (
@@ -19,10 +18,10 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Client asks a host for tokens.
+// Client requests tokens from a host.
 type Client struct {
 	Login     *registry.Login
-	Transport http.RoundTripper // nil: the environment's proxy and certificates
+	Transport http.RoundTripper // nil means the proxy and certificates of the environment
 }
 
 func (c Client) config() *oauth2.Config {
@@ -31,20 +30,20 @@ func (c Client) config() *oauth2.Config {
 	}}
 }
 
-// within lets the library ask through c. What is posted to get a token goes where the host said, and is not
-// posted elsewhere because of a redirect.
+// within returns a context with the HTTP client for the library. The client follows no redirects, so that posted
+// secrets are sent only to the address that the host has named.
 func (c Client) within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: c.Transport, Timeout: time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})
 }
 
-// ByPassword gets a token for a name and a password.
+// ByPassword returns a token for a name and a password.
 func (c Client) ByPassword(ctx context.Context, name, password string) (string, error) {
 	return token(c.config().PasswordCredentialsToken(c.within(ctx), name, password))
 }
 
-// ByCode gets a token for a code. It hands the address at which the user logs in to show, and waits until the
-// user's browser, sent back to a port of this machine, brings the code.
+// ByCode returns a token for a code. It calls show with the address of the login page, and waits until the login server
+// redirects the user's browser to a port of this machine with the code.
 func (c Client) ByCode(ctx context.Context, show func(address string)) (string, error) {
 	l, err := listen(c.Login.Ports)
 	if err != nil {
@@ -56,7 +55,7 @@ func (c Client) ByCode(ctx context.Context, show func(address string)) (string, 
 	answers := make(chan url.Values, 1)
 	server := &http.Server{Handler: answer(state, answers), ReadHeaderTimeout: 10 * time.Second}
 	go server.Serve(l)
-	// The browser gets its page before the port is closed.
+	// The browser must receive its page before the port is closed.
 	defer server.Shutdown(context.WithoutCancel(ctx))
 	show(config.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier)))
 	select {
@@ -74,7 +73,8 @@ func (c Client) ByCode(ctx context.Context, show func(address string)) (string, 
 	}
 }
 
-// answer takes what the login server lets the browser say about a login, and hands it on: a code, or why there is none.
+// answer returns the handler for the browser's request. It sends the parameters of the first valid request to answers:
+// a code, or an error.
 func answer(state string, answers chan<- url.Values) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -83,34 +83,34 @@ func answer(state string, answers chan<- url.Values) http.Handler {
 			return
 		}
 		if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) != 1 {
-			http.Error(w, "This page does not belong to the login that Lethe waits for, and was ignored. Use the address that the terminal shows.", http.StatusBadRequest)
+			http.Error(w, "This page belongs to another login and was ignored. Use the address that the terminal shows.", http.StatusBadRequest)
 			return
 		}
-		text := "Lethe has what it needs from the login server. Close this page and go back to the terminal.\n"
+		text := "The login server has answered Lethe. Close this page and return to the terminal.\n"
 		if q.Get("code") == "" {
-			text = "The login server gave no code. What it said is at the terminal.\n"
+			text = "The login server returned no code. The terminal shows its answer.\n"
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprint(w, text)
 		select {
 		case answers <- q:
-		default: // the page was loaded again
+		default: // the page was reloaded
 		}
 	})
 }
 
-// listen takes the first free port.
+// listen listens on the first free port.
 func listen(ports [2]int) (net.Listener, error) {
 	for port := ports[0]; port <= ports[1]; port++ {
 		if l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 			return l, nil
 		}
 	}
-	return nil, fmt.Errorf("none of the ports %d to %d of this machine, to which the login server would send the browser back, is free", ports[0], ports[1])
+	return nil, fmt.Errorf("the ports %d to %d of this machine are all in use, but the login needs one of them", ports[0], ports[1])
 }
 
-// token is what came of asking for one. What a server says about an error may repeat what it was sent, so only the
-// code of the error is passed on.
+// token returns the token, or an error for users. Error descriptions of a server may repeat secrets of the request, so
+// the error contains only the error code.
 func token(t *oauth2.Token, err error) (string, error) {
 	var refused *oauth2.RetrieveError
 	var unreached *url.Error

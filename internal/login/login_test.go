@@ -11,10 +11,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
-// TestNoCode: what a login server says instead of giving a code is told, without the description of it, and what belongs
-// to another login is not listened to.
+// TestNoCode checks that an error of the login server is reported without its description, and that requests of other
+// logins are ignored.
 func TestNoCode(t *testing.T) {
-	for said, want := range map[string]string{
+	for query, want := range map[string]string{
 		"error=invalid_scope&error_description=canary": "the login server refused: invalid_scope",
 		"other=canary": "the login server sent the browser back without a code",
 	} {
@@ -26,16 +26,16 @@ func TestNoCode(t *testing.T) {
 			u, _ := url.Parse(address)
 			back := u.Query().Get("redirect_uri")
 			for _, state := range []string{"another", u.Query().Get("state")} {
-				go http.Get(back + "?" + said + "&state=" + state)
+				go http.Get(back + "?" + query + "&state=" + state)
 			}
 		})
 		if err == nil || err.Error() != want {
-			t.Errorf("%s: %v, want %q", said, err, want)
+			t.Errorf("%s: %v, want %q", query, err, want)
 		}
 	}
 }
 
-// TestInterrupted: a user who stops waiting is not told of contexts.
+// TestInterrupted checks that the error after an interrupt does not mention contexts.
 func TestInterrupted(t *testing.T) {
 	at, _ := url.Parse("https://login.example.com")
 	c := Client{Login: &registry.Login{Authz: at, Token: at, Ports: [2]int{20000, 40000}}}
@@ -45,17 +45,18 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestForged: a page with another state is refused in words for whoever sees it, and the login goes on.
+// TestForged checks that a request with a wrong state is rejected with a message for users, and that the login
+// continues.
 func TestForged(t *testing.T) {
 	answers := make(chan url.Values, 1)
 	w := httptest.NewRecorder()
 	answer("right", answers).ServeHTTP(w, httptest.NewRequest("GET", "/login?code=canary&state=forged", nil))
-	if w.Code != http.StatusBadRequest || !strings.HasPrefix(w.Body.String(), "This page does not belong to the login that Lethe waits for") || len(answers) != 0 {
+	if w.Code != http.StatusBadRequest || !strings.HasPrefix(w.Body.String(), "This page belongs to another login") || len(answers) != 0 {
 		t.Errorf("%d %q, %d answers", w.Code, w.Body, len(answers))
 	}
 }
 
-// TestUnreached: why there was nobody to give a token is told.
+// TestUnreached checks that the error contains the reason if the server cannot be reached.
 func TestUnreached(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()

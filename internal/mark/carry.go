@@ -1,15 +1,17 @@
 package mark
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Carry puts the marks of what was asked for onto what was answered. A mark stays at its path only
-// where every container on the way has the same length and keys in both values; otherwise, and
-// always in sets, it rises to the container (ADR 13). Its work is linear in values and marks.
+// Carry returns the marks of the value that was sent, asked, at their places in the value that was returned, answer. A
+// mark keeps its path only if every container on the path has the same length and keys in both values. Otherwise it
+// rises to the first container that differs, and a mark inside a set always rises to the set (ADR 13). The work is
+// linear in the size of the values and marks.
 func Carry(asked Value, answer cty.Value) []At {
 	if len(asked.Marks) == 0 {
 		return nil
@@ -23,13 +25,13 @@ func Carry(asked Value, answer cty.Value) []At {
 	return Union(nil, landed)
 }
 
-// lander finds where marks stay. Many marks lie in the same maps: each pair of maps is compared once.
+// lander finds the new places of marks. It compares each pair of maps once, because one map may contain many marks.
 type lander struct {
-	keys map[string]bool // whether two maps have the same keys, by their place
-	buf  []byte          // the place as text
+	keys map[string]bool // whether the maps at a path have the same keys
+	buf  []byte          // the current path as text
 }
 
-// landing is the longest part of path that leads to the same place in both values.
+// landing returns the longest prefix of path that leads to the same place in both values.
 func (l *lander) landing(path cty.Path, a, b cty.Value) cty.Path {
 	l.buf = l.buf[:0]
 	for i, step := range path {
@@ -47,7 +49,7 @@ func (l *lander) landing(path cty.Path, a, b cty.Value) cty.Path {
 	return path
 }
 
-// sameShape reports whether steps mean the same in both values.
+// sameShape reports whether a path step leads to corresponding elements in both values.
 func (l *lander) sameShape(a, b cty.Value) bool {
 	if a.IsNull() || b.IsNull() || !a.IsKnown() || !b.IsKnown() {
 		return false
@@ -84,36 +86,45 @@ func sameKeys(a, b cty.Value) bool {
 	return true
 }
 
-// Union appends to list the marks of more that it does not have. A list holds at most one mark for each path and tag.
+// Union appends to list the marks of more that list does not contain. The result has at most one mark for each path and
+// tag. If both contain a mark, Union merges its pieces. It copies the list before it changes a mark in it.
 func Union(list, more []At) []At {
 	if len(more) == 0 {
 		return list
 	}
-	have := make(map[string]bool, len(list)+len(more))
+	have := make(map[string]int, len(list)+len(more))
 	var buf []byte
-	missing := func(m At) bool {
+	place := func(m At, at int) int {
 		buf = append(buf[:0], byte(m.Tag))
 		for _, step := range m.Path {
 			buf = appendStep(buf, step)
 		}
-		if have[string(buf)] {
-			return false
+		if old, present := have[string(buf)]; present {
+			return old
 		}
-		have[string(buf)] = true
-		return true
+		have[string(buf)] = at
+		return at
 	}
-	for _, m := range list {
-		missing(m)
+	for i, m := range list {
+		place(m, i)
 	}
+	own := false // list is a copy, which may be changed
 	for _, m := range more {
-		if missing(m) {
+		i := place(m, len(list))
+		switch {
+		case i == len(list):
 			list = append(list, m)
+		case m.Pieces != nil && m.Pieces != list[i].Pieces:
+			if !own {
+				list, own = slices.Clone(list), true
+			}
+			list[i].Pieces = bothPieces(list[i].Pieces, m.Pieces)
 		}
 	}
 	return list
 }
 
-// appendStep writes a step so that two paths have the same text only if they are equal.
+// appendStep appends a text for a step. Two paths have the same text only if they are equal.
 func appendStep(buf []byte, step cty.PathStep) []byte {
 	switch step := step.(type) {
 	case cty.GetAttrStep:
@@ -134,7 +145,7 @@ func appendStep(buf []byte, step cty.PathStep) []byte {
 	return append(buf, '?')
 }
 
-// keyOf is addr.KeyOf of a key that may have marks of its own.
+// keyOf returns addr.KeyOf(v), and false if the key is marked.
 func keyOf(v cty.Value) (addr.Key, bool) {
 	if v.IsMarked() {
 		return addr.NoKey, false
@@ -142,7 +153,7 @@ func keyOf(v cty.Value) (addr.Key, bool) {
 	return addr.KeyOf(v)
 }
 
-// SensitiveAt makes marks of places that are sensitive, without origins.
+// SensitiveAt returns a sensitive mark without an origin for each path.
 func SensitiveAt(paths []cty.Path) []At {
 	if len(paths) == 0 {
 		return nil
@@ -154,7 +165,7 @@ func SensitiveAt(paths []cty.Path) []At {
 	return out
 }
 
-// PathsOf gives the paths that have the tag.
+// PathsOf returns the paths of the marks with the tag.
 func (v Value) PathsOf(t Tag) []cty.Path {
 	var out []cty.Path
 	for _, m := range v.Marks {

@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// on puts a mark at rest onto a value.
+// on adds the mark to a value.
 func (m At) on(v cty.Value) cty.Value {
 	if m.Pieces == nil {
 		return With(v, m.Tag, m.Why)
@@ -15,7 +15,7 @@ func (m At) on(v cty.Value) cty.Value {
 	return Compact(v.Mark(tagged{m.Tag, m.Why, m.Pieces}))
 }
 
-// Compact gives v at most one mark of its own for each tag.
+// Compact merges the marks of v itself, so that it has at most one mark for each tag.
 func Compact(v cty.Value) cty.Value {
 	if !v.IsMarked() {
 		return v
@@ -26,14 +26,14 @@ func Compact(v cty.Value) cty.Value {
 	return withPiece(v, "")
 }
 
-// Piece notes that something will be made of v. It has no effect if v has no mark, or is not a text of at least
-// LeastPiece bytes or a number of as many digits.
+// Piece records the text of v in its marks, before another value is made of v. It has no effect if v is not marked, or
+// is not a string of at least LeastPiece bytes or a number of as many digits.
 func Piece(v cty.Value) cty.Value {
 	if !v.IsMarked() {
 		return v
 	}
-	bare, _ := v.Unmark()
-	if text, _ := ctyvalue.Text(bare); len(text) >= LeastPiece {
+	unmarked, _ := v.Unmark()
+	if text, _ := ctyvalue.Text(unmarked); len(text) >= LeastPiece {
 		return withPiece(v, text)
 	}
 	return v
@@ -67,17 +67,18 @@ func withPiece(v cty.Value, text string) cty.Value {
 	return v.WithMarks(out)
 }
 
-// MadeOf gives the result of a function the pieces of the lists, maps and objects that it made texts of. A function that
-// returns one of their texts as it is has chosen it; the others are no pieces of it.
+// MadeOf adds the texts in marked lists, maps and objects among the arguments of a function to the pieces of its
+// result. It adds nothing if a text of the result equals such a text: the function has then selected an element, and
+// the other elements are not part of the result.
 func MadeOf(result cty.Value, args []cty.Value) cty.Value {
 	of := func(a cty.Value) bool { return a != cty.NilVal && !a.Type().IsPrimitiveType() && a.ContainsMarked() }
 	if !result.IsMarked() || !slices.ContainsFunc(args, of) {
 		return result
 	}
-	bare, _ := result.UnmarkDeep()
+	unmarked, _ := result.UnmarkDeep()
 	made := map[string]bool{}
-	if bare.IsWhollyKnown() {
-		eachText(bare, func(text string) { made[text] = true })
+	if unmarked.IsWhollyKnown() {
+		eachText(unmarked, func(text string) { made[text] = true })
 	}
 	if len(made) == 0 {
 		return result

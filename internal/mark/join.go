@@ -4,9 +4,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Join puts the marks back. Unlike the library's way it keeps all marks of one place, and its work is
-// linear in value and marks together: only what lies on the way to a mark is rebuilt. A mark whose
-// place the value does not have rises to what is around it.
+// Join returns the value as a marked cty value. Unlike cty's function it keeps several marks of one place. Its work is
+// linear in the size of value and marks: it rebuilds only the containers on the paths. If the value has nothing at the
+// path of a mark, the mark rises to the innermost container on the path that exists.
 func (v Value) Join() cty.Value {
 	if len(v.Marks) == 0 {
 		return v.Raw
@@ -18,7 +18,7 @@ func (v Value) Join() cty.Value {
 	return t.apply(v.Raw)
 }
 
-// marksAt is a tree of the places that have marks.
+// marksAt is a node in a tree of the paths that have marks.
 type marksAt struct {
 	here  []At
 	names map[string]*marksAt // attributes, and elements of maps
@@ -29,7 +29,7 @@ func (t *marksAt) add(path cty.Path, m At) {
 	for _, step := range path {
 		next := t.next(step)
 		if next == nil {
-			break // a place that cannot be told: the mark stays on what is around it
+			break // the step is unknown, or a member of a set: the container gets the mark
 		}
 		t = next
 	}
@@ -64,7 +64,7 @@ func child[K comparable](m *map[K]*marksAt, k K) *marksAt {
 	return (*m)[k]
 }
 
-// apply marks a value. Where it is not as the paths say, the marks rise to what is there.
+// apply marks a value. If the value does not have a marked path, the mark rises to the innermost container that exists.
 func (t *marksAt) apply(v cty.Value) cty.Value {
 	switch ty := v.Type(); {
 	case len(t.names) == 0 && len(t.items) == 0:
@@ -81,7 +81,7 @@ func (t *marksAt) apply(v cty.Value) cty.Value {
 	return v
 }
 
-// rise puts all marks below onto v.
+// rise adds the marks of the node and of all nodes below it to v itself.
 func (t *marksAt) rise(v cty.Value) cty.Value {
 	for _, sub := range t.names {
 		v = sub.rise(v)
@@ -97,12 +97,12 @@ func (t *marksAt) rise(v cty.Value) cty.Value {
 
 func (t *marksAt) mapping(v cty.Value) cty.Value {
 	vals := v.AsValueMap()
-	var lost []*marksAt
+	var dropped []*marksAt
 	for name, sub := range t.names {
 		if e, ok := vals[name]; ok {
 			vals[name] = sub.apply(e)
 		} else {
-			lost = append(lost, sub)
+			dropped = append(dropped, sub)
 		}
 	}
 	switch {
@@ -112,19 +112,19 @@ func (t *marksAt) mapping(v cty.Value) cty.Value {
 		v = cty.MapVal(vals)
 	}
 	for _, sub := range t.items {
-		lost = append(lost, sub)
+		dropped = append(dropped, sub)
 	}
-	return riseAll(v, lost)
+	return riseAll(v, dropped)
 }
 
 func (t *marksAt) sequence(v cty.Value) cty.Value {
 	vals := v.AsValueSlice()
-	var lost []*marksAt
+	var dropped []*marksAt
 	for i, sub := range t.items {
 		if i < len(vals) {
 			vals[i] = sub.apply(vals[i])
 		} else {
-			lost = append(lost, sub)
+			dropped = append(dropped, sub)
 		}
 	}
 	switch {
@@ -134,14 +134,14 @@ func (t *marksAt) sequence(v cty.Value) cty.Value {
 		v = cty.ListVal(vals)
 	}
 	for _, sub := range t.names {
-		lost = append(lost, sub)
+		dropped = append(dropped, sub)
 	}
-	return riseAll(v, lost)
+	return riseAll(v, dropped)
 }
 
-// riseAll puts all marks at and below places that v does not have onto v.
-func riseAll(v cty.Value, lost []*marksAt) cty.Value {
-	for _, sub := range lost {
+// riseAll adds all marks at and below places that v does not have to v itself.
+func riseAll(v cty.Value, dropped []*marksAt) cty.Value {
+	for _, sub := range dropped {
 		v = sub.rise(v)
 	}
 	return v

@@ -1,15 +1,14 @@
-// Package mark knows what is sensitive and what is ephemeral, and where it came from.
+// Package mark represents the marks of values: which parts of a value are sensitive or ephemeral, and their origins.
 //
-// It is the only room that touches the marks of package cty (invariant I2). Inside an evaluation
-// values carry cty marks, because cty's operations spread them; at rest values are plain and
-// their marks are a list of paths beside them (I4). Split and Join go from one form to the other
-// and cost nothing when there is nothing to do.
+// Only this package uses the marks of package cty (invariant I2). During evaluation, values carry cty marks, because
+// cty's operations propagate them. Stored values are plain, with a list of marked paths beside them (I4). Split and
+// Join convert between the two forms. They do no work for values without marks.
 //
-// A mark is a Tag, and for what an explanation must name, an Origin: a chain of places from the
-// value back to its source (`output.dsn ← local.url ← var.password`). Cells add themselves to the
-// chain with Via; borders that accept no ephemeral value call Require and get the chain to print.
+// A mark has a Tag and, for explanations, an Origin: the chain of places from the value back to its source
+// (`output.dsn ← local.url ← var.password`). Cells add themselves to the chain with Via. Errors about ephemeral values
+// print the chain.
 //
-// Deprecation is no mark: it is a property of references.
+// Deprecation is not a mark: it is a property of references.
 package mark
 
 import (
@@ -21,13 +20,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Tag is a property that a value hands on to all that is made from it.
+// Tag is a property of a value. Every value made from the value has it, too.
 type Tag uint8
 
 // The tags.
 const (
-	Sensitive Tag = iota + 1 // not to be shown
-	Ephemeral                // not to be kept
+	Sensitive Tag = iota + 1 // must not be shown
+	Ephemeral                // must not be stored
 )
 
 func (t Tag) String() string {
@@ -37,17 +36,17 @@ func (t Tag) String() string {
 	return "sensitive"
 }
 
-// Mask is what stands for a value with the mark where it is not shown.
+// Mask returns the text that replaces a value with the mark in output.
 func (t Tag) Mask() string { return "(" + t.String() + " value)" }
 
-// Origin is where a marked value came from, with the way it took.
+// Origin is the source of a marked value and the chain of places through which the value passed.
 type Origin struct {
 	What  string // an address: "var.password", "local.url"
 	Range diag.Range
 	From  *Origin
 }
 
-// String is the chain, the nearest place first.
+// String returns the chain, the nearest place first.
 func (o *Origin) String() string {
 	var parts []string
 	for ; o != nil; o = o.From {
@@ -56,7 +55,7 @@ func (o *Origin) String() string {
 	return strings.Join(parts, " ← ")
 }
 
-// At is a mark at rest: the tag, the place inside the value, and the origin if it is known.
+// At is the mark of a stored value: the path inside the value, the tag, and the origin or nil.
 type At struct {
 	Path   cty.Path
 	Tag    Tag
@@ -64,23 +63,23 @@ type At struct {
 	Pieces *Pieces
 }
 
-// Value is a value at rest: plain, with its marks beside it.
+// Value is a stored value: a plain value and its marks.
 type Value struct {
 	Raw   cty.Value // never marked, at any depth
 	Marks []At      // at most one for each path and tag
 }
 
-// Plain is an unmarked value.
+// Plain returns v, which must be unmarked, as a Value.
 func Plain(v cty.Value) Value { return Value{Raw: v} }
 
-// tagged is the cty mark. Origins are pointers, so equal marks are identical ones.
+// tagged is the cty mark. Two marks are equal only if their origins and pieces are the same pointers.
 type tagged struct {
 	tag    Tag
 	why    *Origin
 	pieces *Pieces
 }
 
-// With marks v itself.
+// With marks v itself. It returns v unchanged if v itself has the tag.
 func With(v cty.Value, t Tag, why *Origin) cty.Value {
 	if Is(v, t) {
 		return v
@@ -88,7 +87,7 @@ func With(v cty.Value, t Tag, why *Origin) cty.Value {
 	return v.Mark(tagged{tag: t, why: why})
 }
 
-// Without removes the tag from v itself; what lies inside keeps its own.
+// Without removes the tag from v itself. Elements and attributes of v keep their marks.
 func Without(v cty.Value, t Tag) cty.Value {
 	if !v.IsMarked() {
 		return v
@@ -118,7 +117,7 @@ func Is(v cty.Value, t Tag) bool {
 	return false
 }
 
-// Anywhere reports whether v or anything in it has the tag.
+// Anywhere reports whether v or any part of it has the tag.
 func Anywhere(v cty.Value, t Tag) bool {
 	if !v.ContainsMarked() {
 		return false
@@ -134,8 +133,8 @@ func Anywhere(v cty.Value, t Tag) bool {
 	return false
 }
 
-// Same gives v the marks that w itself has, not those inside of it: for results that are made of w without cty, which
-// would have handed them on.
+// Same adds the marks of w itself to v. It does not add marks of parts of w. It is for values that are made from w
+// without cty, which would propagate the marks.
 func Same(v, w cty.Value) cty.Value {
 	if !w.IsMarked() {
 		return v
@@ -143,8 +142,8 @@ func Same(v, w cty.Value) cty.Value {
 	return v.WithMarks(w.Marks())
 }
 
-// Bare is v without its own marks, and a function that puts them onto a result.
-func Bare(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
+// Unmark returns v without the marks of v itself, and a function that adds them to a result.
+func Unmark(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
 	if !v.IsMarked() {
 		return v, func(r cty.Value) cty.Value { return r }
 	}
@@ -152,8 +151,8 @@ func Bare(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
 	return v, func(r cty.Value) cty.Value { return r.WithMarks(ms) }
 }
 
-// BareDeep is v without any marks, and a function that puts all of them onto a result itself.
-func BareDeep(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
+// UnmarkDeep returns v without any marks, and a function that adds all of them to a result itself.
+func UnmarkDeep(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
 	asIs := func(r cty.Value) cty.Value { return r }
 	if v.Type().IsPrimitiveType() && !v.IsMarked() {
 		return v, asIs
@@ -165,7 +164,7 @@ func BareDeep(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
 	return v, func(r cty.Value) cty.Value { return r.WithMarks(ms) }
 }
 
-// Split takes the marks off v.
+// Split separates v from its marks.
 func Split(v cty.Value) Value {
 	if v == cty.NilVal || !v.ContainsMarked() {
 		return Value{Raw: v}
@@ -194,17 +193,17 @@ func Split(v cty.Value) Value {
 	return out
 }
 
-// better chooses one origin of several, the same one every time.
+// better reports whether a is the better of two origins. The choice is deterministic.
 func better(a, b *Origin) bool {
 	return b == nil && a != nil || a != nil && a.String() < b.String()
 }
 
-// Has reports whether the value or anything in it has the tag.
+// Has reports whether the value or any part of it has the tag.
 func (v Value) Has(t Tag) bool {
 	return slices.ContainsFunc(v.Marks, func(a At) bool { return a.Tag == t })
 }
 
-// Find gives the first mark with that tag.
+// Find returns the first mark with the tag, and false if no mark has it.
 func (v Value) Find(t Tag) (At, bool) {
 	i := slices.IndexFunc(v.Marks, func(a At) bool { return a.Tag == t })
 	if i < 0 {
@@ -213,19 +212,20 @@ func (v Value) Find(t Tag) (At, bool) {
 	return v.Marks[i], true
 }
 
-// Sensitive keeps those marks alone that say so.
+// Sensitive returns the value with its sensitive marks only.
 func (v Value) Sensitive() Value {
 	v.Marks = slices.DeleteFunc(slices.Clone(v.Marks), func(a At) bool { return a.Tag != Sensitive })
 	return v
 }
 
-// Via adds a step to the origin of every ephemeral mark: the value passed through what.
+// Via adds a step to the origin of each mark: the value passed through the place what. Sensitive marks without an
+// origin remain without one.
 func (v Value) Via(what string, r diag.Range) Value {
 	if len(v.Marks) == 0 {
 		return v
 	}
 	v.Marks = slices.Clone(v.Marks)
-	steps := map[*Origin]*Origin{} // one new step for each way in, so that equal origins stay equal
+	steps := map[*Origin]*Origin{} // one new step for each origin, so that equal origins stay equal
 	for i := range v.Marks {
 		a := &v.Marks[i]
 		if a.Why == nil && a.Tag != Ephemeral {
@@ -239,7 +239,7 @@ func (v Value) Via(what string, r diag.Range) Value {
 	return v
 }
 
-// PathString is a path as users write it after an attribute: `tags["b"]`, `rule[0].port`.
+// PathString formats a path as users write it after an attribute: `tags["b"]`, `rule[0].port`.
 func PathString(p cty.Path) string {
 	var b strings.Builder
 	for _, s := range p {
@@ -256,7 +256,7 @@ func PathString(p cty.Path) string {
 	return b.String()
 }
 
-// PathBelow is a path as users write it after an address: `.tags["b"]`, `[0].port`.
+// PathBelow formats a path as users write it after an address: `.tags["b"]`, `[0].port`.
 func PathBelow(p cty.Path) string {
 	text := PathString(p)
 	if text != "" && text[0] != '[' {
@@ -282,8 +282,8 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-// Look counts what is in v into c, marked or not. It reports false where there is more than c.MostElements or
-// c.MostBytes allow, and it has stopped.
+// Look adds the contents of v, marked or not, to c. It stops and returns false if they exceed the limits c.MostElements
+// or c.MostBytes.
 func Look(c *ctyvalue.Contents, v cty.Value) bool {
 	if !c.Add(v) {
 		look(c, v)

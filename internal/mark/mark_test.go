@@ -2,6 +2,7 @@ package mark
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/zclconf/go-cty/cty"
@@ -37,7 +38,7 @@ func TestJoinTwoTagsAtOnePath(t *testing.T) {
 	}
 }
 
-// TestJoinElsewhere: a mark for a place that is not there is not lost.
+// TestJoinElsewhere checks that a mark is kept if the value has nothing at its path.
 func TestJoinElsewhere(t *testing.T) {
 	paths := []cty.Path{cty.GetAttrPath("nosuch"), cty.GetAttrPath("l").IndexInt(7), cty.GetAttrPath("s").Index(cty.StringVal("x")), cty.GetAttrPath("u").GetAttr("deep"), cty.GetAttrPath("n").IndexInt(0)}
 	raw := cty.ObjectVal(map[string]cty.Value{
@@ -50,7 +51,7 @@ func TestJoinElsewhere(t *testing.T) {
 	}
 }
 
-// TestSplitJoin: taking marks off and putting them back changes nothing.
+// TestSplitJoin checks that Join restores the value that Split has separated.
 func TestSplitJoin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := anyValue(t, 3)
@@ -60,7 +61,7 @@ func TestSplitJoin(t *testing.T) {
 	})
 }
 
-// anyValue draws a value with marks in it. Marks inside of sets are those of the set.
+// anyValue draws a value that contains marks. Marks of elements of a set are marks of the set.
 func anyValue(t *rapid.T, depth int) cty.Value {
 	var v cty.Value
 	switch k := rapid.IntRange(0, 5).Draw(t, "kind"); {
@@ -105,19 +106,19 @@ func marked(t *rapid.T, v cty.Value) cty.Value {
 
 func TestBareDeep(t *testing.T) {
 	v := cty.TupleVal([]cty.Value{With(cty.StringVal("a"), Sensitive, nil), cty.TupleVal([]cty.Value{With(cty.True, Ephemeral, nil)})})
-	bare, remark := BareDeep(v)
-	if bare.ContainsMarked() {
-		t.Errorf("%#v has marks", bare)
+	unmarked, remark := UnmarkDeep(v)
+	if unmarked.ContainsMarked() {
+		t.Errorf("%#v has marks", unmarked)
 	}
 	if r := remark(cty.True); !Is(r, Sensitive) || !Is(r, Ephemeral) {
 		t.Errorf("%#v was to have both marks", r)
 	}
-	if _, remark := BareDeep(cty.True); remark(cty.False).IsMarked() {
+	if _, remark := UnmarkDeep(cty.True); remark(cty.False).IsMarked() {
 		t.Error("a mark from nowhere")
 	}
 }
 
-// TestJoinIsLinear compares the work for two sizes, in allocations: time says little on a busy machine.
+// TestJoinIsLinear compares the allocations for two sizes, because time is unreliable on a busy machine.
 func TestJoinIsLinear(t *testing.T) {
 	work := func(n int) float64 {
 		vals := make([]cty.Value, n)
@@ -149,7 +150,7 @@ func BenchmarkJoin(b *testing.B) {
 	}
 }
 
-// TestJoinRisesFromBelow: a mark below a key or an index that the value does not have rises, too.
+// TestJoinRisesFromBelow checks that a mark rises if it is below a key or an index that the value does not have.
 func TestJoinRisesFromBelow(t *testing.T) {
 	x := cty.ObjectVal(map[string]cty.Value{"x": cty.StringVal("s"), "y": cty.TupleVal([]cty.Value{cty.True})})
 	for name, raw := range map[string]cty.Value{
@@ -169,7 +170,7 @@ func TestJoinRisesFromBelow(t *testing.T) {
 	}
 }
 
-// TestUnion: a list has at most one mark for each path and tag, whatever the steps of the path are.
+// TestUnion checks that a list has at most one mark for each path and tag, with all kinds of steps.
 func TestUnion(t *testing.T) {
 	member := cty.ObjectVal(map[string]cty.Value{"a": cty.StringVal("x")})
 	paths := []cty.Path{
@@ -188,7 +189,7 @@ func TestUnion(t *testing.T) {
 	}
 }
 
-// TestCarryIsLinear compares the work for two sizes, in allocations: time says little on a busy machine.
+// TestCarryIsLinear compares the allocations for two sizes, because time is unreliable on a busy machine.
 func TestCarryIsLinear(t *testing.T) {
 	shapes := map[string]func(n int) (cty.Value, func(int) cty.Path){
 		"list": func(n int) (cty.Value, func(int) cty.Path) {
@@ -225,7 +226,7 @@ func TestCarryIsLinear(t *testing.T) {
 	}
 }
 
-// TestPlaces: a place is touched by the marks at it, above it and below it.
+// TestPlaces checks that Touch finds marks at a path, above it and below it.
 func TestPlaces(t *testing.T) {
 	p := NewPlaces([]At{{Path: cty.GetAttrPath("a").IndexInt(1), Tag: Sensitive}, {Path: cty.GetAttrPath("b"), Tag: Ephemeral}})
 	for _, c := range []struct {
@@ -261,5 +262,26 @@ func TestSamePaths(t *testing.T) {
 		if got := SamePaths(x.a, x.b); got != x.same {
 			t.Errorf("%v %v: %v", x.a, x.b, got)
 		}
+	}
+}
+
+// TestUnionPieces checks that the union of two marks at one path has the pieces of both, and that neither list changes.
+func TestUnionPieces(t *testing.T) {
+	piece := func(text string) At {
+		m, _ := Split(Piece(With(cty.StringVal(text), Sensitive, nil))).Find(Sensitive)
+		return m
+	}
+	a, b := []At{piece("first piece")}, []At{piece("second piece"), piece("third piece")}
+	for i, got := range [][]At{Union(a, b), Union(nil, append(slices.Clone(b), a...))} {
+		var texts []string
+		for _, m := range got {
+			m.Pieces.Each(func(text string) { texts = append(texts, text) })
+		}
+		if len(got) != 1 || len(texts) != 3 {
+			t.Errorf("%d: %d marks with the pieces %q", i, len(got), texts)
+		}
+	}
+	if a[0].Pieces.a != nil || a[0].Pieces.b != nil {
+		t.Error("a list has changed")
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// LeastPiece is the length in bytes of the shortest text that is remembered as a piece.
+// LeastPiece is the length in bytes of the shortest text that is recorded as a piece.
 const LeastPiece = 8
 
-// Pieces are the texts that a marked value was made from, and that may not stand in it as they were: arguments of
-// functions, values in templates. Where the value arrives, the guard learns them. A value shares the pieces of the values
-// that it was made from.
+// Pieces are the texts from which a marked value was made: arguments of functions, and values in templates. The value need
+// not contain them verbatim. The guard learns the pieces of each value that it receives. A value shares the pieces of the
+// values from which it was made.
 type Pieces struct {
 	text string
 	a, b *Pieces
@@ -26,7 +26,7 @@ func bothPieces(a, b *Pieces) *Pieces {
 	return &Pieces{a: a, b: b}
 }
 
-// Each visits the texts. A text may be visited more than once.
+// Each calls visit for each text. It may visit a text more than once.
 func (p *Pieces) Each(visit func(text string)) {
 	if p == nil {
 		return
@@ -55,7 +55,7 @@ func eachText(v cty.Value, visit func(string)) {
 	})
 }
 
-// markedTexts visits the texts in v that are marked, or lie in something that is.
+// markedTexts visits the texts in v that are marked, or that are part of a marked value.
 func markedTexts(v cty.Value, marked bool, visit func(string)) {
 	if v.IsMarked() {
 		marked = true

@@ -2,11 +2,11 @@ package mark
 
 import "github.com/zclconf/go-cty/cty"
 
-// Places finds the marks that a part of a value has. A lookup takes time by the length of the path, not by the number of
+// Places finds the marks of a part of a value. The time of a lookup depends on the length of the path, not on the number of
 // marks.
 type Places struct {
-	at    map[string]tags // what is marked itself, by the text of its path
-	above map[string]tags // what has something marked in it
+	at    map[string]tags // the tags of marked values, by the text of the path
+	above map[string]tags // the tags of marks inside a value, by the text of its path
 }
 
 // tags is a set of tags.
@@ -44,7 +44,7 @@ func (p *Places) Touch(path cty.Path, t Tag) bool {
 	return (p.at[string(buf)] | p.above[string(buf)]).has(t)
 }
 
-// SamePaths reports whether two lists without repeats have the same paths, in any order.
+// SamePaths reports whether two lists have the same paths, in any order. No path may be in a list twice.
 func SamePaths(a, b []cty.Path) bool {
 	if len(a) != len(b) {
 		return false

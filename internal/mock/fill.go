@@ -11,16 +11,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// filler puts values where a provider decides.
+// filler fills in the values that a provider decides.
 type filler struct {
-	of      string // the object's address
-	unknown bool   // what is decided is not known yet
-	nulls   bool   // what is computed and not configured is decided; otherwise only what is unknown
-	deep    int    // how many nested attributes and blocks are around
+	of      string // the address of the object
+	unknown bool   // decided values are unknown
+	nulls   bool   // null computed attributes are decided too; otherwise only unknown attributes
+	deep    int    // depth of nested attributes and blocks
 	err     error
 }
 
-// block fills a block. given is an object with values for it, or NilVal; path leads to it.
+// block fills a block. given is an object with values for it, or NilVal. path is the path of the block.
 func (f *filler) block(b *schema.Block, v, config, given cty.Value, path cty.Path) cty.Value {
 	if v.IsNull() || !v.IsKnown() {
 		return v
@@ -60,7 +60,7 @@ func (f *filler) attr(a *schema.Attr, v, config, given cty.Value, path cty.Path)
 	return v
 }
 
-// each applies a function to an object, or to those in a collection.
+// each applies a function to an object, or to each element of a collection.
 func each(v cty.Value, path cty.Path, fill func(cty.Value, cty.Path) cty.Value) cty.Value {
 	ty := v.Type()
 	switch {
@@ -92,7 +92,7 @@ func each(v cty.Value, path cty.Path, fill func(cty.Value, cty.Path) cty.Value) 
 	return cty.TupleVal(list)
 }
 
-// made is the value of a computed attribute: given, or made up.
+// made returns the value of a computed attribute: the given value, or an invented one.
 func (f *filler) made(a *schema.Attr, given cty.Value, path cty.Path) cty.Value {
 	if given == cty.NilVal {
 		return f.invented(a, path)
@@ -112,7 +112,7 @@ func (f *filler) made(a *schema.Attr, given cty.Value, path cty.Path) cty.Value 
 	return v
 }
 
-// invented is a value that is made up.
+// invented returns an invented value.
 func (f *filler) invented(a *schema.Attr, path cty.Path) cty.Value {
 	if a.Object == nil || a.Object.Nesting != schema.Single {
 		return Zero(a.Type, path, f.word)
@@ -124,8 +124,8 @@ func (f *filler) invented(a *schema.Attr, path cty.Path) cty.Value {
 	return cty.ObjectVal(out)
 }
 
-// Zero is a value of a type: numbers are 0, truth values false, collections empty. Texts are those of word, by their places
-// in the value.
+// Zero returns a value of a type. Numbers are 0, booleans false, collections empty. A string is the result of word for
+// its path. A value of any other type is null.
 func Zero(t cty.Type, path cty.Path, word func(cty.Path) string) cty.Value {
 	switch {
 	case t == cty.String:
@@ -156,7 +156,8 @@ func Zero(t cty.Type, path cty.Path, word func(cty.Path) string) cty.Value {
 	return cty.NullVal(t)
 }
 
-// word is a text for a place in the object: eight letters and digits, so that two of them differ.
+// word returns a string of eight letters and digits, derived from the object's address and the path, so that different
+// attributes have different strings.
 func (f *filler) word(path cty.Path) string {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
 	sum := sha256.Sum256([]byte(f.of + " " + mark.PathString(path)))
@@ -167,8 +168,8 @@ func (f *filler) word(path cty.Path) string {
 	return b.String()
 }
 
-// object returns the values given for a block or a nested attribute. They must be an object, also if there can be several
-// blocks: its values are used in each of them.
+// object returns the values given for a block or a nested attribute. They must be one object, even if several blocks are
+// possible: each block uses its values. Otherwise object records an error and returns NilVal.
 func (f *filler) object(given cty.Value, path cty.Path) cty.Value {
 	if given == cty.NilVal || given.Type().IsObjectType() {
 		return given
@@ -177,7 +178,7 @@ func (f *filler) object(given cty.Value, path cty.Path) cty.Value {
 	return cty.NilVal
 }
 
-// part is an attribute of an object, NilVal where it is not there.
+// part returns an attribute of an object, or NilVal if it does not exist.
 func part(v cty.Value, name string) cty.Value {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute(name) {
 		return cty.NilVal

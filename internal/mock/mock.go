@@ -1,11 +1,11 @@
-// Package mock answers in the place of providers, for tests: values that are made up by the schemas of the real
-// provider, or given.
+// Package mock replaces providers in tests. It returns given values, or values invented from the schemas of the real
+// provider.
 //
-// A Provider stands for a configured provider. It asks the real one, unconfigured, for schemas, for what is wrong with
-// a configuration and for functions; it reaches nothing outside. An Object answers for one object: of such a provider,
-// or of a real one that a test overrides for this object alone. What a provider decides (computed attributes that the
-// configuration leaves out) is given, or made up; everything else is as it is configured. Values that are made up
-// depend on the object's address and on the attribute alone: a test gives the same each time.
+// A Provider replaces a configured provider. It uses the real provider, unconfigured, for schemas, validation and
+// functions, and accesses no remote system. An Object answers for one object: of a Provider, or of a real provider that
+// a test overrides for this object alone. The values that a provider decides (computed attributes that the configuration
+// omits) are given or invented. All other values come from the configuration. An invented value depends only on the
+// object's address and on the attribute, so a test produces the same values each time.
 package mock
 
 import (
@@ -20,22 +20,22 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Provider stands for a configured provider.
+// Provider replaces a configured provider.
 type Provider struct {
-	provider.Provider // the real one, not configured
+	provider.Provider // the real provider, not configured
 }
 
-// Configure takes all settings.
+// Configure accepts all settings.
 func (p *Provider) Configure(context.Context, provider.Dynamic, provider.Allow) provider.Diags {
 	return nil
 }
 
-// ValidateConfig takes all settings.
+// ValidateConfig accepts all settings.
 func (p *Provider) ValidateConfig(_ context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
 	return config, nil
 }
 
-// ConfiguredFunctions are those of the schemas.
+// ConfiguredFunctions returns the functions of the schemas.
 func (p *Provider) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
 	s, ds := p.Schemas(ctx)
 	if s == nil {
@@ -44,17 +44,17 @@ func (p *Provider) ConfiguredFunctions(ctx context.Context) (map[string]*provide
 	return s.Functions, ds
 }
 
-// Stop does nothing: no call waits for anything.
+// Stop does nothing, because no call waits.
 func (p *Provider) Stop(context.Context) error { return nil }
 
-// Shutdown leaves the real provider alone.
+// Shutdown does nothing: the real provider keeps running.
 func (p *Provider) Shutdown() error { return nil }
 
-// Answer is what is known of an object.
+// Answer holds the given values of an object.
 type Answer struct {
-	Given cty.Value  // an object with what is given; NilVal: nothing is
-	Known bool       // also while planning
-	At    diag.Range // where that stands in the test
+	Given cty.Value  // an object with the given values; NilVal if no value is given
+	Known bool       // the values are known during plan too
+	At    diag.Range // the place of the values in the test file
 }
 
 // Object answers for one object.
@@ -64,7 +64,7 @@ type Object struct {
 	Answer            Answer
 }
 
-// schema finds the schema of a type.
+// schema returns the schema of a type. It returns an error if the provider has no such type.
 func (o *Object) schema(ctx context.Context, mode addr.Mode, typ string) (*schema.Schema, provider.Diags) {
 	schemas, ds := o.Schemas(ctx)
 	if ds.HasErrors() {
@@ -77,7 +77,7 @@ func (o *Object) schema(ctx context.Context, mode addr.Mode, typ string) (*schem
 	return s, append(ds, provider.Failed(err)...)
 }
 
-// Upgrade reads the stored form: it was written with this schema.
+// Upgrade decodes the stored form with the current schema, because a mock wrote it with this schema.
 func (o *Object) Upgrade(ctx context.Context, req provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
 	s, ds := o.schema(ctx, addr.Managed, req.Type)
 	if ds.HasErrors() {
@@ -91,12 +91,12 @@ func (o *Object) Upgrade(ctx context.Context, req provider.UpgradeRequest) (prov
 	return provider.UpgradeResponse{State: d}, ds
 }
 
-// Read finds the object as it was.
+// Read returns the object unchanged.
 func (o *Object) Read(_ context.Context, req provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
 	return provider.ReadResponse{State: req.State, Private: req.Private, Identity: req.Identity}, nil
 }
 
-// Plan leaves to the apply what a provider decides, unless it is to be known before.
+// Plan leaves the values that a provider decides unknown, unless Answer.Known is set.
 func (o *Object) Plan(ctx context.Context, req provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 	s, ds := o.schema(ctx, addr.Managed, req.Type)
 	if ds.HasErrors() {
@@ -122,7 +122,7 @@ func (o *Object) Plan(ctx context.Context, req provider.PlanRequest) (provider.P
 	return resp, ds
 }
 
-// Apply makes up what is not known yet.
+// Apply fills in the unknown values.
 func (o *Object) Apply(ctx context.Context, req provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	s, ds := o.schema(ctx, addr.Managed, req.Type)
 	if ds.HasErrors() {
@@ -144,7 +144,7 @@ func (o *Object) Apply(ctx context.Context, req provider.ApplyRequest) (provider
 	return resp, ds
 }
 
-// Import finds an object of every id.
+// Import returns an object for every id.
 func (o *Object) Import(ctx context.Context, req provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
 	s, ds := o.schema(ctx, addr.Managed, req.Type)
 	if ds.HasErrors() {
@@ -163,37 +163,37 @@ func (o *Object) Import(ctx context.Context, req provider.ImportRequest) (provid
 	return provider.ImportResponse{Objects: []provider.Imported{{Type: req.Type, State: d, Identity: req.Identity}}}, ds
 }
 
-// Move takes no object over: what one of another type would become cannot be made up.
+// Move returns an error, because the result of a move from another type cannot be invented.
 func (o *Object) Move(context.Context, provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
 	return provider.MoveResponse{}, provider.Failed(errors.New("a mock cannot move an object from another type"))
 }
 
-// ReadData makes a result up.
+// ReadData returns the configuration with the values that a provider decides.
 func (o *Object) ReadData(ctx context.Context, req provider.DataRequest) (provider.DataResponse, provider.Diags) {
 	d, ds := o.result(ctx, addr.Data, req.Type, req.Config)
 	return provider.DataResponse{State: d}, ds
 }
 
-// Open opens a lease that nothing outside knows of.
+// Open opens a lease that exists in no remote system.
 func (o *Object) Open(ctx context.Context, req provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
 	d, ds := o.result(ctx, addr.Ephemeral, req.Type, req.Config)
 	return provider.OpenResponse{Result: d}, ds
 }
 
-// Renew is never asked for.
+// Renew does nothing. It is never called, because Open returns no time of renewal.
 func (o *Object) Renew(_ context.Context, _ string, private []byte) (provider.RenewResponse, provider.Diags) {
 	return provider.RenewResponse{Private: private}, nil
 }
 
-// CloseLease closes it.
+// CloseLease does nothing.
 func (o *Object) CloseLease(context.Context, string, []byte) provider.Diags { return nil }
 
-// UpgradeIdentity has nothing to upgrade.
+// UpgradeIdentity does nothing.
 func (o *Object) UpgradeIdentity(context.Context, string, int64, []byte) (provider.Dynamic, provider.Diags) {
 	return provider.Dynamic{}, nil
 }
 
-// result is a configuration with what a provider decides.
+// result returns a configuration with the values that a provider decides.
 func (o *Object) result(ctx context.Context, mode addr.Mode, typ string, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
 	s, ds := o.schema(ctx, mode, typ)
 	if ds.HasErrors() {
@@ -210,7 +210,7 @@ func (o *Object) result(ctx context.Context, mode addr.Mode, typ string, config 
 	return encoded(s, made)
 }
 
-// fill makes a value of the object, by what f says is decided here.
+// fill fills in the values of the object that f decides.
 func (o *Object) fill(s *schema.Schema, v, config cty.Value, f filler) (cty.Value, provider.Diags) {
 	f.of = o.Of.String()
 	made := f.block(s.Block, v, config, o.Answer.Given, nil)
@@ -220,9 +220,9 @@ func (o *Object) fill(s *schema.Schema, v, config cty.Value, f filler) (cty.Valu
 	return made, nil
 }
 
-// refused says that a given value does not fit. The value is not shown: it may be a secret.
+// refused returns the error for a given value that does not fit. It does not show the value, which may be a secret.
 func (o *Object) refused(err error) provider.Diags {
-	return provider.Diags{diag.Errorf("Invalid mocked values", "A value that is given for %s does not fit: %s.", o.Of, err).At(o.Answer.At)}
+	return provider.Diags{diag.Errorf("Invalid mocked values", "A value for %s is unsuitable: %s.", o.Of, err).At(o.Answer.At)}
 }
 
 func encoded(s *schema.Schema, v cty.Value) (provider.Dynamic, provider.Diags) {

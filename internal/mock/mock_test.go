@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-var thing = &schema.Schema{Block: &schema.Block{
+var testObject = &schema.Schema{Block: &schema.Block{
 	Attrs: []*schema.Attr{
 		{Name: "id", Type: cty.String, Computed: true},
 		{Name: "limits", Type: cty.Object(map[string]cty.Type{"cpu": cty.Number, "host": cty.String}), Computed: true, Object: &schema.Object{
@@ -26,13 +26,13 @@ var thing = &schema.Schema{Block: &schema.Block{
 	},
 }}
 
-// plain is a thing without what only managed resources may have.
-var plain = &schema.Schema{Block: &schema.Block{Attrs: slices.DeleteFunc(slices.Clone(thing.Attrs), func(a *schema.Attr) bool { return a.WriteOnly })}}
+// plain is the schema testObject without write-only attributes, which only managed resources may have.
+var plain = &schema.Schema{Block: &schema.Block{Attrs: slices.DeleteFunc(slices.Clone(testObject.Attrs), func(a *schema.Attr) bool { return a.WriteOnly })}}
 
 func object(t *testing.T, a Answer) *Object {
 	t.Helper()
 	schemas := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
-	for mode, s := range map[addr.Mode]*schema.Schema{addr.Managed: thing, addr.Data: plain, addr.Ephemeral: plain} {
+	for mode, s := range map[addr.Mode]*schema.Schema{addr.Managed: testObject, addr.Data: plain, addr.Ephemeral: plain} {
 		schemas.Add(mode, "x_thing", func() (*schema.Schema, error) { return s, nil })
 	}
 	real := &providertest.Fake{Describe: func() (*provider.Schemas, provider.Diags) { return schemas, nil }}
@@ -45,7 +45,7 @@ func object(t *testing.T, a Answer) *Object {
 
 func wire(t *testing.T, v cty.Value) provider.Dynamic {
 	t.Helper()
-	s := thing
+	s := testObject
 	if !v.Type().HasAttribute("secret") {
 		s = plain
 	}
@@ -62,10 +62,10 @@ func configured() cty.Value {
 	return cty.ObjectVal(all)
 }
 
-// question is the configuration of a data source or of an ephemeral resource.
+// question returns the configuration of a data source or of an ephemeral resource.
 func question() cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
-		"id": cty.NullVal(cty.String), "limits": cty.NullVal(thing.Attr("limits").Type), "name": cty.StringVal("n"), "note": cty.NullVal(cty.String),
+		"id": cty.NullVal(cty.String), "limits": cty.NullVal(testObject.Attr("limits").Type), "name": cty.StringVal("n"), "note": cty.NullVal(cty.String),
 		"size": cty.NullVal(cty.Number), "tags": cty.NullVal(cty.List(cty.String)),
 	})
 }
@@ -73,8 +73,8 @@ func question() cty.Value {
 // create plans and applies an object.
 func create(t *testing.T, o *Object) (planned, made cty.Value) {
 	t.Helper()
-	config, null := configured(), thing.Null()
-	proposed := thing.Propose(null, config)
+	config, null := configured(), testObject.Null()
+	proposed := testObject.Propose(null, config)
 	p, ds := o.Plan(context.Background(), provider.PlanRequest{Type: "x_thing", Prior: wire(t, null), Proposed: wire(t, proposed), Config: wire(t, config)})
 	if ds.HasErrors() {
 		t.Fatal(ds)
@@ -83,8 +83,8 @@ func create(t *testing.T, o *Object) (planned, made cty.Value) {
 	if ds.HasErrors() {
 		t.Fatal(ds)
 	}
-	planned, err1 := p.Planned.Decode(thing)
-	made, err2 := a.State.Decode(thing)
+	planned, err1 := p.Planned.Decode(testObject)
+	made, err2 := a.State.Decode(testObject)
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}
@@ -94,7 +94,8 @@ func create(t *testing.T, o *Object) (planned, made cty.Value) {
 	return planned, made
 }
 
-// What a provider decides is unknown in a plan and made up then; the same each time.
+// TestMadeUp checks that the values that a provider decides are unknown in the plan and invented by apply, with the
+// same result each time.
 func TestMadeUp(t *testing.T) {
 	planned, made := create(t, object(t, Answer{}))
 	for _, name := range []string{"id", "limits", "size", "tags"} {
@@ -113,7 +114,7 @@ func TestMadeUp(t *testing.T) {
 	}
 }
 
-// What is given is taken, also while planning where that is asked for.
+// TestGiven checks that given values are used, during plan too if Known is set.
 func TestGiven(t *testing.T) {
 	given := cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("i"), "name": cty.StringVal("not taken"), "limits": cty.ObjectVal(map[string]cty.Value{"cpu": cty.StringVal("4")})})
 	planned, made := create(t, object(t, Answer{Given: given, Known: true}))
@@ -129,7 +130,8 @@ func TestGiven(t *testing.T) {
 	}
 }
 
-// Results of data sources and leases are known at once; objects that are there stay as they are.
+// TestResults checks that results of data sources and leases are known at once, and that Read does not change an
+// object.
 func TestResults(t *testing.T) {
 	o, ctx := object(t, Answer{}), context.Background()
 	read, ds := o.ReadData(ctx, provider.DataRequest{Type: "x_thing", Config: wire(t, question())})
@@ -141,7 +143,7 @@ func TestResults(t *testing.T) {
 	if ds.HasErrors() || len(found.Objects) != 1 {
 		t.Fatal(ds)
 	}
-	if v, err := found.Objects[0].State.Decode(thing); err != nil || v.GetAttr("id").AsString() != "known" {
+	if v, err := found.Objects[0].State.Decode(testObject); err != nil || v.GetAttr("id").AsString() != "known" {
 		t.Errorf("%#v %v", v, err)
 	}
 	same, _ := o.Read(ctx, provider.ReadRequest{Type: "x_thing", State: found.Objects[0].State})

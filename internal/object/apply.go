@@ -5,17 +5,17 @@ import (
 	"context"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object/guard"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Up creates or updates an object as proposed. The entry is what is to be recorded, also when the
-// call failed; it is nil if there is nothing.
+// Up creates or updates an object as proposed. It returns the entry to record, even if the call failed. The entry is
+// nil if no object exists.
 func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
 	op := event.Update
 	if prior == nil {
@@ -23,26 +23,20 @@ func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Store
 	}
 	began := time.Now()
 	idKey, id := wireID(t, p.Prior)
-	t.tell(event.Started{Object: t.Object, Op: op, IDKey: idKey, ID: id, At: began})
-	var resp provider.ApplyResponse
-	var ds provider.Diags
+	t.send(event.Started{Object: t.Object, Op: op, IDKey: idKey, ID: id, At: began})
+	var answer guard.Answer
 	called := t.token(ctx, func() {
-		resp, ds = t.Provider.Apply(ctx, provider.ApplyRequest{
-			Type: t.Type.Name, Prior: send(p.Prior), Planned: send(p.Planned), Config: send(p.Written),
-			Private: p.Private, Identity: identityWire(t, p.Identity), Meta: t.Type.Meta, Note: t.Note,
+		answer = t.Provider.Apply(ctx, provider.ApplyRequest{
+			Type: t.Type.Name, Prior: guard.Send(p.Prior), Planned: guard.Send(p.Planned), Config: guard.Send(p.Written),
+			Private: p.Private, Identity: t.Type.IdentityWire(p.Identity), Meta: t.Type.Meta, Note: t.Note,
 		})
 	})
 	if !called {
 		return mark.Value{}, prior, false
 	}
-	if resp.Unanswered {
-		t.unanswered(op, ds)
-	}
-	ok := t.Report(ds)
-	v, entry, good := recordMade(ctx, t, p, resp, prior, s, ok)
-	ok = ok && good
-	if idKey, id = shownID(t, v.Raw); !ok {
-		t.tell(event.Failed{Object: t.Object, Op: op, Took: time.Since(began)})
+	v, entry, ok := recordMade(ctx, t, p, &answer, prior, s)
+	if idKey, id = t.Type.Shown(v.Raw); !ok {
+		t.send(event.Failed{Object: t.Object, Op: op, Took: time.Since(began)})
 		if prior == nil && entry != nil {
 			entry.Tainted = true
 		}
@@ -52,230 +46,158 @@ func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Store
 	if s.Later != nil {
 		s.Later(done)
 	} else {
-		t.tell(done)
+		t.send(done)
 	}
 	return v, entry, true
 }
 
-// Same is an object that a proposal leaves as it is, with what the configuration now says is sensitive
-// in it. It reports whether that is something new, which is reported as an update although the provider
-// has nothing to do with it.
+// Same returns an object that the proposal does not change, with the sensitive paths of the current configuration. It
+// returns true if these paths have changed. Such an object counts as updated, although no call is made.
 func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, bool) {
-	v, next := markResult(t, p.Value, p.Asked), *e
+	v, next := t.Type.Marked(p.Value, p.Asked), *e
 	next.Sensitive = v.PathsOf(mark.Sensitive)
 	news := remarked(t, e, p)
 	if news {
 		idKey, id := wireID(t, p.Prior)
-		t.tell(event.Started{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id, At: time.Now()})
-		t.tell(event.Done{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id})
+		t.send(event.Started{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id, At: time.Now()})
+		t.send(event.Done{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id})
 	}
 	return v, &next, news
 }
 
-// recordMade turns the answer to an apply call into a value and an entry, holding it against the plan.
-func recordMade(ctx context.Context, t *Tools, p *Proposal, resp provider.ApplyResponse, prior *state.Entry, s Stored, succeeded bool) (mark.Value, *state.Entry, bool) {
-	if resp.State.Msgpack == nil && resp.State.JSON == nil {
-		if succeeded {
-			t.breach("Provider produced inconsistent result after apply", "%s did not report what became of %s. This is a bug in the provider, to be reported there.", t.who(), t.Object)
-		}
+// recordMade turns the answer to an apply call into a value and an entry.
+func recordMade(ctx context.Context, t *Tools, p *Proposal, answer *guard.Answer, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
+	op := event.Update
+	if prior == nil {
+		op = event.Create
+	}
+	a, ok := t.admit(answer, guard.Terms{
+		Config: p.Asked, Was: prior, Want: p.Value, Identity: p.Identity, Unanswered: t.unanswered(op),
+		Missing: func(made *guard.Answer) bool { return undo(ctx, t, made, s) },
+	})
+	t.Unanswered = t.Unanswered || a.Unanswered
+	switch {
+	case a.Missing:
+		return mark.Value{}, nil, false
+	case a.Object == guard.Refused:
+		return mark.Value{}, recordUnreadable(t, prior, s, a.Private), false
+	case a.Object != guard.Present: // the provider may not have found the object yet; the next refresh shows that
 		return mark.Value{}, prior, false
 	}
-	wire, ok := msgpackOf(t, resp.State, "Provider produced invalid object")
-	if !ok {
-		return mark.Value{}, recordUnreadable(t, prior, s, resp), false
-	}
-	v, ok := decode(t, wire, "Provider produced invalid object")
-	if !ok {
-		return mark.Value{}, recordUnreadable(t, prior, s, resp), false
-	}
-	if v.IsNull() {
-		// The prior object is kept: the provider may not have found it yet, and the next refresh finds out.
-		if succeeded {
-			t.breach("Provider produced inconsistent result after apply", "When applying changes to %s, %s answered that there is no object: \"Root object was present, but now absent\". This is a bug in the provider, to be reported there.", t.Object, t.who())
-		}
-		return mark.Value{}, prior, false
-	}
-	v, good := settle(t, v, succeeded)
-	identity, ok := decodeIdentity(t, resp.Identity)
+	value := t.Type.Marked(a.Value, p.Asked)
 	entry := &state.Entry{
-		Provider: s.Provider, Private: resp.Private, Recorded: s.Recorded,
+		Provider: s.Provider, Private: a.Private, Recorded: s.Recorded, Sensitive: value.PathsOf(mark.Sensitive),
 		CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy,
 	}
-	answered, said := v, identity
-	v, identity, kept := guardEntry(t, entry, v, identity, &rights{config: p.Asked.Raw, was: prior}, "Provider produced invalid object")
-	if !kept && prior == nil && lostValue(t, answered, said, v, identity) && undo(ctx, t, wire, resp, s) {
-		return mark.Value{}, nil, false
+	if prior != nil {
+		entry.Tainted, entry.Extra = prior.Tainted && !a.Succeeded, prior.Extra
 	}
-	good = good && kept
-	if good && succeeded && !resp.LegacyTypes {
-		good = asPlanned(t, p, v, markResult(t, v, p.Asked).Marks)
-	}
-	value := markResult(t, v, p.Asked)
+	identity := a.Identity
 	if identity == cty.NilVal {
 		identity = p.Identity
-	} else if ok && !resp.LegacyTypes { // that SDK holds its providers to it itself, as far as it shall
-		good = steadyIdentity(t, p.Identity, identity, value) && good
-	}
-	entry.Sensitive = value.PathsOf(mark.Sensitive)
-	if prior != nil {
-		entry.Tainted, entry.Extra = prior.Tainted && !succeeded, prior.Extra
 	}
 	if identity != cty.NilVal && !identity.IsWhollyKnown() {
 		identity = cty.NilVal
 	}
-	if !fillEntry(t, entry, v, identity) {
-		return value, recordUnreadable(t, prior, s, resp), false
+	if !t.subject().Fill(entry, a.Value, identity) {
+		return value, recordUnreadable(t, prior, s, a.Private), false
 	}
-	return value, entry, good && ok
+	return value, entry, ok
 }
 
-// settle makes a value fit to be kept: no write-only values, nothing unknown.
-func settle(t *Tools, v cty.Value, succeeded bool) (cty.Value, bool) {
-	v, good := nullWriteOnly(t, v, "Provider produced invalid object", "after apply")
-	if ctyvalue.WhollyKnown(v) {
-		return v, good
-	}
-	if succeeded {
-		whollyKnown(t, v, "Provider returned invalid result object after apply", "after the apply operation")
-		good = false
-	}
-	v, _ = cty.Transform(v, func(_ cty.Path, v cty.Value) (cty.Value, error) {
-		if !v.IsKnown() {
-			return cty.NullVal(v.Type()), nil
-		}
-		return v, nil
-	})
-	return v, good
-}
-
-// asPlanned reports where the result is not what was planned.
-func asPlanned(t *Tools, p *Proposal, v cty.Value, marks []mark.At) bool {
-	breaches := t.Type.ApplyBreaches(p.Value, v)
-	for _, b := range breaches {
-		t.breach("Provider produced inconsistent result after apply", "When applying changes to %s, %s produced an unexpected new value: %s: %s.\n\nThis is a bug in the provider, to be reported there.",
-			t.Object, t.who(), placeText(t, b.Path), said(b, marks))
-	}
-	return len(breaches) == 0
-}
-
-// recordUnreadable keeps what can be kept of an object whose answer cannot be read: an update keeps what
-// was known before; a create keeps an empty, tainted object, so that it is not forgotten.
-func recordUnreadable(t *Tools, prior *state.Entry, s Stored, resp provider.ApplyResponse) *state.Entry {
+// recordUnreadable returns the entry of an object whose answer cannot be read. After an update it is the prior entry.
+// After a create it is an empty, tainted object with the private data, so that the object is not forgotten.
+func recordUnreadable(t *Tools, prior *state.Entry, s Stored, private []byte) *state.Entry {
 	if prior != nil {
 		return prior
 	}
-	entry := &state.Entry{Provider: s.Provider, Recorded: s.Recorded, CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy, Tainted: true}
-	entry.Private, _ = keepablePrivate(t, resp.Private, &rights{}, "Provider produced invalid object")
-	if !fillEntry(t, entry, t.Type.Empty(), cty.NilVal) {
+	entry := &state.Entry{Provider: s.Provider, Private: private, Recorded: s.Recorded, CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy, Tainted: true}
+	if !t.subject().Fill(entry, t.Type.Empty(), cty.NilVal) {
 		return nil
 	}
 	return entry
 }
 
-// shownID finds what identifies a value to a reader.
-func shownID(t *Tools, v cty.Value) (string, string) { return t.Type.Shown(v) }
-
-// Shown returns the attribute that identifies a value to a reader, and its text.
-func (t *Type) Shown(v cty.Value) (key, text string) {
-	if v == cty.NilVal || v.IsNull() {
-		return "", ""
+// undo destroys an object that was just created, because the parts that may be stored cannot identify it. It reports
+// whether the object was destroyed completely.
+func undo(ctx context.Context, t *Tools, made *guard.Answer, s Stored) bool {
+	undone := false
+	if !s.SkipDestroy {
+		t.token(ctx, func() {
+			answer := t.Provider.Undo(ctx, t.Type, made)
+			_, undone = t.admit(&answer, guard.Terms{})
+		})
 	}
-	for _, name := range []string{"id", "name"} {
-		a := t.Attr(name)
-		if a == nil || a.Type != cty.String || a.Sensitive || a.WriteOnly {
-			continue
-		}
-		if s := v.GetAttr(name); s.IsKnown() && !s.IsNull() && s.AsString() != "" {
-			return name, s.AsString()
-		}
+	if undone {
+		t.breach("Provider produced invalid object", "The provider put a secret into the identifier of %s. Lethe stores no secrets and could not find the object without its identifier, so it destroyed the object. Pass no secrets to this provider until the bug is fixed.", t.Object)
+	} else {
+		t.breach("Provider produced invalid object", "The provider put a secret into the identifier of %s. Lethe stores no secrets, and could not destroy the object. It still exists and is not in the state: remove it by other means.", t.Object)
 	}
-	return "", ""
+	return undone
 }
 
-// Down destroys an object. The entry is what is left of it, nil for nothing.
+// Down destroys an object. It returns the entry of the object if it still exists, and nil otherwise.
 func (t *Tools) Down(ctx context.Context, cur Current, private []byte) (*state.Entry, bool) {
 	began := t.Began
 	idKey, id := wireID(t, cur.Wire)
 	if began.IsZero() {
 		began = time.Now()
-		t.tell(event.Started{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, At: began})
+		t.send(event.Started{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, At: began})
 	}
-	var resp provider.ApplyResponse
-	var ds provider.Diags
+	var answer guard.Answer
 	called := t.token(ctx, func() {
-		resp, ds = t.Provider.Apply(ctx, provider.ApplyRequest{
-			Type: t.Type.Name, Prior: send(cur.Wire), Planned: send(nullWire), Config: send(nullWire),
+		answer = t.Provider.Apply(ctx, provider.ApplyRequest{
+			Type: t.Type.Name, Prior: guard.Send(cur.Wire), Planned: guard.Send(guard.NullWire), Config: guard.Send(guard.NullWire),
 			Private: private, Identity: storedIdentity(t, cur.Entry), Meta: t.Type.Meta, Note: t.Note,
 		})
 	})
 	if !called {
 		return cur.Entry, false
 	}
-	if resp.Unanswered {
-		t.unanswered(event.Delete, ds)
-	}
-	ok := t.Report(ds)
-	left, good := recordLeft(t, cur, resp, ok)
-	if ok = ok && good; !ok {
-		t.tell(event.Failed{Object: t.Object, Op: event.Delete, Took: time.Since(began)})
+	left, ok := recordLeft(t, cur, &answer)
+	if !ok {
+		t.send(event.Failed{Object: t.Object, Op: event.Delete, Took: time.Since(began)})
 		return left, false
 	}
-	t.tell(event.Done{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, Took: time.Since(began)})
+	t.send(event.Done{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, Took: time.Since(began)})
 	return nil, true
 }
 
-// recordLeft is what remains after a destroy call.
-func recordLeft(t *Tools, cur Current, resp provider.ApplyResponse, succeeded bool) (*state.Entry, bool) {
-	if resp.State.Msgpack == nil && resp.State.JSON == nil {
-		if succeeded {
-			return nil, true
-		}
+// recordLeft returns the entry that remains after a destroy call.
+func recordLeft(t *Tools, cur Current, answer *guard.Answer) (*state.Entry, bool) {
+	a, ok := t.admit(answer, guard.Terms{Was: cur.Entry, Unanswered: t.unanswered(event.Delete)})
+	t.Unanswered = t.Unanswered || a.Unanswered
+	if ok {
+		return nil, true
+	}
+	if a.Object != guard.Present {
 		return cur.Entry, false
 	}
-	wire, ok := msgpackOf(t, resp.State, "Provider produced invalid object")
-	if !ok {
-		return cur.Entry, false
-	}
-	if isNull(wire) {
-		if succeeded {
-			return nil, true
-		}
-		return cur.Entry, false // as Terraform: what failed may not have destroyed all, and refreshing finds out
-	}
-	v, ok := decode(t, wire, "Provider produced invalid object")
-	if !ok {
-		return cur.Entry, false
-	}
-	if succeeded {
-		t.breach("Provider returned invalid result object after apply", "%s reported success in destroying %s and yet answered with an object. This is a bug in the provider, to be reported there; the object stays recorded.", t.who(), t.Object)
-	}
-	v, _ = settle(t, v, false)
 	next := *cur.Entry
-	next.Private = resp.Private
-	v, _, kept := guardEntry(t, &next, v, cty.NilVal, &rights{was: cur.Entry}, "Provider produced invalid object")
-	if !kept || !fillEntry(t, &next, v, cty.NilVal) {
+	next.Private = a.Private
+	if !t.subject().Fill(&next, a.Value, cty.NilVal) {
 		return cur.Entry, false
 	}
 	return &next, false
 }
 
-// Stored is a stored object in its wire form, without a provider's help: the entry must be of the
-// current schema, as everything is that a plan has refreshed.
+// Stored returns a stored object in its encoded form, without a call. The entry must have the current schema, which all
+// entries have after a refresh by a plan.
 func (t *Tools) Stored(e *state.Entry) (Known, bool) {
 	v, err := t.Type.DecodeJSON(e.Attrs)
 	if err != nil {
-		malformed(t, "Invalid stored object", err)
+		t.subject().Malformed("Invalid stored object", err)
 		return Known{}, false
 	}
 	wire, ok := encode(t, t.Type.FillBlocks(v))
 	return Known{Wire: wire, Upgraded: wire}, ok
 }
 
-// Approved returns the proposal that the plan recorded, if nothing that the provider decided by has changed since: the
-// configuration was wholly known, nothing in it is write-only, and it is the same now. It returns nil if the configuration
-// is another: a provider of the legacy type system may apply another value than it planned, and this object refer to it.
+// Approved returns the planned proposal if its inputs have not changed since: the configuration was wholly known,
+// contains no write-only values, and is the same now. It returns nil if the configuration has changed. That happens if
+// a provider of the legacy type system applies another value than it planned, and this object refers to that value.
 func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Forced) (*Proposal, bool) {
-	p := &Proposal{Prior: nullWire, Was: t.Type.Null(), Value: c.After.Raw, Private: c.Private, Identity: c.Identity, Legacy: c.Legacy}
+	p := &Proposal{Prior: guard.NullWire, Was: t.Type.Null(), Value: c.After.Raw, Private: c.Private, Identity: c.Identity, Legacy: c.Legacy}
 	var ok bool
 	if cur.Entry != nil {
 		p.Prior = cur.Wire

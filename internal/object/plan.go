@@ -9,15 +9,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object/guard"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
-	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Forced is what a user or the lifecycle block demands of a decision, beside configuration and provider.
+// Forced holds the settings of the user and the lifecycle block that affect a decision.
 type Forced struct {
 	Replace   bool       // -replace names the object
 	Triggered bool       // replace_triggered_by
@@ -25,7 +25,7 @@ type Forced struct {
 	IgnoreAll bool
 }
 
-// ignored returns the paths that ignore_changes names. An empty path stands for the whole object.
+// ignored returns the paths in ignore_changes. An empty path represents the whole object.
 func (f Forced) ignored() []cty.Path {
 	if f.IgnoreAll {
 		return []cty.Path{nil}
@@ -33,88 +33,79 @@ func (f Forced) ignored() []cty.Path {
 	return f.Ignore
 }
 
-// Current is the object that a plan starts from: nothing, or a refreshed entry.
+// Current is the object that a plan starts from: a refreshed entry, or none.
 type Current struct {
-	Entry *state.Entry // nil: there is none
+	Entry *state.Entry // nil if no object exists
 	Known
-	// Private is the private data to plan with if Entry is nil: the second plan of a replacement gets the private data that
-	// the first one planned.
+	// Private is the private data of the plan request if Entry is nil. The second plan of a replacement has the private
+	// data that the first plan returned.
 	Private []byte
 }
 
-// Proposal is what a provider plans to make of a configuration: the part that planning and
-// applying have in common.
+// Proposal is a provider's plan for a configuration, with the inputs of the plan. Planning and applying both use it.
 type Proposal struct {
-	Asked    mark.Value // the configuration, what is to be ignored as it was
-	Config   []byte     // wire form of Asked; the plan request has it
-	Written  []byte     // wire form of the configuration as written; the apply request has it
+	Asked    mark.Value // the configuration, with the prior values of ignored attributes
+	Config   []byte     // wire form of Asked, for the plan request
+	Written  []byte     // wire form of the configuration without ignore_changes, for the apply request
 	Planned  []byte
 	Prior    []byte
-	Was      cty.Value // of Prior
-	Value    cty.Value // of Planned
+	Was      cty.Value // value of Prior
+	Value    cty.Value // value of Planned
 	Replace  []cty.Path
 	Private  []byte
 	Identity cty.Value
 	Legacy   bool
 }
 
-// Propose asks the provider what it would make of the configuration, starting from prior (a null
-// wire form to create), and holds the answer against the contract.
-func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f Forced) (*Proposal, bool) {
+// Propose calls the provider to plan the configuration, with the prior object if one exists.
+func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f Forced) (*Proposal, plan.Outcome) {
 	prior := t.Type.Null()
 	if cur.Wire != nil {
 		var ok bool
 		if prior, ok = decode(t, cur.Wire, "Invalid stored object"); !ok {
-			return nil, false
+			return nil, plan.Outcome{}
 		}
 	}
 	p := &Proposal{Prior: cur.Wire, Was: prior}
 	if p.Prior == nil {
-		p.Prior = nullWire
+		p.Prior = guard.NullWire
 	}
 	if !ask(t, p, config, cur.Entry, f) {
-		return nil, false
+		return nil, plan.Outcome{}
 	}
-	raw := p.Asked.Raw
-	proposed := t.Type.Propose(prior, raw)
+	proposed := t.Type.Propose(prior, p.Asked.Raw)
 	wantWire, ok := encode(t, proposed)
 	if !ok {
-		return nil, false
+		return nil, plan.Outcome{}
 	}
 	private := cur.Private
 	var identity cty.Value
 	if cur.Entry != nil {
-		private, identity = cur.Entry.Private, identityOf(t, cur.Entry)
+		private, identity = cur.Entry.Private, t.Type.StoredIdentity(cur.Entry)
 	}
-	r := &rights{config: raw, was: cur.Entry}
-	resp, ok := callPlan(ctx, t, r, provider.PlanRequest{
-		Type: t.Type.Name, Prior: send(p.Prior), Proposed: send(wantWire), Config: send(p.Config),
-		Private: private, Identity: identityWire(t, identity), Meta: t.Type.Meta, Allow: t.allow(),
+	answer, ok := callPlan(ctx, t, provider.PlanRequest{
+		Type: t.Type.Name, Prior: guard.Send(p.Prior), Proposed: guard.Send(wantWire), Config: guard.Send(p.Config),
+		Private: private, Identity: t.Type.IdentityWire(identity), Meta: t.Type.Meta, Allow: t.Allow,
 	})
 	if !ok {
-		return nil, false
+		return nil, plan.Outcome{}
 	}
-	if p.Planned, ok = msgpackOf(t, resp.Planned, "Provider produced invalid plan"); !ok {
-		return nil, false
+	a, ok := t.admit(&answer, guard.Terms{Config: p.Asked, Was: cur.Entry, Prior: prior, Want: proposed, Sent: wantWire})
+	if !ok {
+		return nil, a.Outcome
 	}
-	p.Private, p.Legacy = resp.Private, resp.LegacyTypes
-	if !checkPlanned(t, p, prior, r, proposed, wantWire) || p.Legacy && !keepIgnored(t, p, f) {
-		return nil, false
-	}
-	if p.Identity, ok = decodeIdentity(t, resp.Identity); !ok {
-		return nil, false
-	}
-	if p.Identity, ok = keepableIdentity(t, p.Identity, r, "Provider produced invalid plan"); !ok {
-		return nil, false
+	p.Planned, p.Value, p.Private, p.Identity, p.Legacy = a.Wire, a.Value, a.Private, a.Identity, a.Legacy
+	if p.Legacy && !keepIgnored(t, p, f) {
+		return nil, plan.Outcome{}
 	}
 	if p.Identity == cty.NilVal {
-		p.Identity = identity // another one is allowed: some objects change theirs when they change
+		p.Identity = identity // the provider may plan another identity: some objects change their identity in an update
 	}
-	p.Replace, ok = replacePaths(t, resp.Replace, prior, p.Value)
-	return p, ok
+	p.Replace = changedPaths(t, a.Replace, prior, p.Value)
+	return p, a.Outcome
 }
 
-// ask writes the configuration into a proposal, with the prior object's values where ignore_changes says so.
+// ask sets the configuration of a proposal, with the prior values of ignored attributes.
 func ask(t *Tools, p *Proposal, config mark.Value, was *state.Entry, f Forced) (ok bool) {
 	p.Asked = ignore(t, config, p.Was, was, f)
 	if p.Config, ok = encode(t, p.Asked.Raw); !ok {
@@ -127,9 +118,9 @@ func ask(t *Tools, p *Proposal, config mark.Value, was *state.Entry, f Forced) (
 	return ok
 }
 
-// keepIgnored puts the prior object's values into a planned object where ignore_changes says so. Providers of the legacy
-// type system change values that are not in the configuration, or that are there as they are stored: the hash of a hash is
-// another hash.
+// keepIgnored restores the prior values of ignored attributes in a planned object. Providers of the legacy type system
+// change values that the configuration does not have, or that it has in stored form: the hash of a hash is another
+// hash.
 func keepIgnored(t *Tools, p *Proposal, f Forced) (ok bool) {
 	v := p.Value
 	for _, path := range f.ignored() {
@@ -145,83 +136,15 @@ func keepIgnored(t *Tools, p *Proposal, f Forced) (ok bool) {
 	return ok
 }
 
-func callPlan(ctx context.Context, t *Tools, r *rights, req provider.PlanRequest) (provider.PlanResponse, bool) {
-	var resp provider.PlanResponse
-	var ds provider.Diags
-	if !t.token(ctx, func() { resp, ds = t.Provider.Plan(ctx, req) }) {
-		return resp, false
-	}
-	if !t.Report(ds) || t.deferred(resp.Deferred) {
-		return resp, false
-	}
-	if bytes.Equal(resp.Private, req.Private) {
-		return resp, true
-	}
-	var kept bool
-	resp.Private, kept = keepablePrivate(t, resp.Private, r, "Provider produced invalid plan")
-	return resp, kept
+// callPlan makes the call PlanResourceChange. It returns false if the walk is cancelled.
+func callPlan(ctx context.Context, t *Tools, req provider.PlanRequest) (answer guard.Answer, ok bool) {
+	ok = t.token(ctx, func() { answer = t.Provider.Plan(ctx, req) })
+	return answer, ok
 }
 
-// checkPlanned decodes the answer and holds it against configuration and prior object. An answer equal
-// to the proposal was made by our own rules and needs no further look.
-func checkPlanned(t *Tools, p *Proposal, prior cty.Value, r *rights, proposed cty.Value, proposedWire []byte) bool {
-	if sameWire(t, p.Planned, proposedWire) && (!t.Type.HasWriteOnly() || noWriteOnlyIn(t, p.Planned)) {
-		p.Value = proposed
-		return true
-	}
-	var ok bool
-	if p.Value, ok = decode(t, p.Planned, "Provider produced invalid plan"); !ok {
-		return false
-	}
-	if p.Value.IsNull() {
-		t.breach("Provider produced invalid plan", "%s planned to destroy %s, which the configuration wants. This is a bug in the provider, to be reported there.", t.who(), t.Object)
-		return false
-	}
-	v, clean := nullWriteOnly(t, p.Value, "Provider produced invalid plan", "during planning")
-	if !clean {
-		return false
-	}
-	p.Value = v
-	if _, kept := keepable(t, v, r, "Provider produced invalid plan"); !kept {
-		return false
-	}
-	if p.Legacy {
-		return true
-	}
-	breaches := t.Type.PlanBreaches(prior, t.Type.NullWriteOnly(p.Asked.Raw), p.Value)
-	for _, b := range breaches {
-		t.breach("Provider produced invalid plan", "%s planned an invalid value for %s: %s.\n\nThis is a bug in the provider, to be reported there.",
-			t.who(), placeText(t, b.Path), said(b, p.Asked.Marks))
-	}
-	return len(breaches) == 0
-}
-
-// said is a breach's text, without values where a mark lies on the way to the place or in it.
-func said(b schema.Breach, marks []mark.At) string {
-	for _, m := range marks {
-		if b.Path.HasPrefix(m.Path) || m.Path.HasPrefix(b.Path) {
-			return b.Safe
-		}
-	}
-	return b.Text
-}
-
-// placeText is an attribute of the object as messages name it.
-func placeText(t *Tools, p cty.Path) string { return t.Object.String() + mark.PathBelow(p) }
-
-// replacePaths returns the paths whose values change: the protocol says that other paths do not count. A write-only
-// attribute has no visible change, so the provider's word is taken for it. A path that the schema does not have is an error.
-func replacePaths(t *Tools, paths []cty.Path, prior, planned cty.Value) ([]cty.Path, bool) {
-	if prior.IsNull() {
-		return nil, true
-	}
-	for _, p := range paths {
-		if !t.Type.HasPath(p) {
-			t.breach("Provider produced invalid plan", "%s requires that %s be replaced because of the attribute \"%s\", which its schema does not have. This is a bug in the provider, to be reported there.",
-				t.who(), t.Object, mark.PathString(p))
-			return nil, false
-		}
-	}
+// changedPaths returns the paths whose values change. By the protocol, other paths do not count. A write-only attribute
+// has no visible change, so it counts whenever the provider names it.
+func changedPaths(t *Tools, paths []cty.Path, prior, planned cty.Value) []cty.Path {
 	return slices.DeleteFunc(paths, func(p cty.Path) bool {
 		if t.Type.IsWriteOnly(p) {
 			return false
@@ -229,28 +152,28 @@ func replacePaths(t *Tools, paths []cty.Path, prior, planned cty.Value) ([]cty.P
 		before, err1 := p.Apply(prior)
 		after, err2 := p.Apply(planned)
 		if err1 != nil || err2 != nil {
-			return err1 != nil && err2 != nil // a place in only one of them is a change
+			return err1 != nil && err2 != nil // a path that exists in only one of the objects is a change
 		}
 		return before.RawEquals(after)
-	}), true
+	})
 }
 
-// Plan decides what to do about a declared object. A tainted object is planned as if there were none, since a provider may
-// refuse to change it in place.
-func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forced) (*plan.Change, bool) {
+// Plan decides about a declared object. A tainted object is planned like a new object, because a provider may refuse to
+// change it in place.
+func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forced) (*plan.Change, plan.Outcome) {
 	from := cur
 	if cur.Entry != nil && cur.Entry.Tainted {
 		from = Current{}
 	}
-	p, ok := t.Propose(ctx, config, from, f)
-	if !ok {
-		return nil, false
+	p, out := t.Propose(ctx, config, from, f)
+	if out.Kind != plan.Known {
+		return nil, out
 	}
 	c := &plan.Change{Object: t.Object, Was: t.Object, Entry: cur.Entry, Settled: t.Settled(config)}
 	if cur.Entry == nil {
 		c.Action = plan.Create
 		completeChange(t, c, p, config)
-		return c, true
+		return c, out
 	}
 	c.Action, c.Why, c.Replace = decide(t, cur, p, f)
 	if c.Action == plan.NoOp && remarked(t, cur.Entry, p) {
@@ -260,42 +183,41 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 	case c.Action == plan.NoOp:
 		c.Unchanged = true
 		c.Private, c.Identity = p.Private, p.Identity
-		return c, true
+		return c, out
 	case c.Action.Replaces() && from.Entry != nil:
 		if len(p.Private) > 0 {
-			c.Settled = false // the new object does not inherit private data: apply plans it without
+			c.Settled = false // the new object does not inherit private data, so apply plans it again
 		}
-		if p, ok = t.Propose(ctx, config, Current{Private: p.Private}, Forced{}); !ok {
-			return nil, false
+		if p, out = t.Propose(ctx, config, Current{Private: p.Private}, Forced{}); out.Kind != plan.Known {
+			return nil, out
 		}
 	}
 	completeChange(t, c, p, config)
 	if before, ok := t.Value(cur.Entry, cur.Known); ok {
 		c.Before = before
 	}
-	c.BeforeIdentity = identityOf(t, cur.Entry)
-	return c, true
+	c.BeforeIdentity = t.Type.StoredIdentity(cur.Entry)
+	return c, out
 }
 
-// remarked reports whether other parts of an object are sensitive than those that are stored as such.
-// Nothing changes then but what may be shown, which has to be stored.
+// remarked reports whether the sensitive paths of an object differ from the stored ones. Then the object is unchanged,
+// but the state must store the new paths.
 func remarked(t *Tools, e *state.Entry, p *Proposal) bool {
 	if !p.Asked.Has(mark.Sensitive) && len(e.Sensitive) == 0 {
 		return false
 	}
-	was, is := sensitivePaths(t, p.Value, e.Sensitive), markResult(t, p.Value, p.Asked).PathsOf(mark.Sensitive)
+	was, is := t.Type.Sensitive(p.Value, e.Sensitive), t.Type.Marked(p.Value, p.Asked).PathsOf(mark.Sensitive)
 	return !mark.SamePaths(was, is)
 }
 
-// Nothing reports whether a proposal leaves an object as it is. Sets may be equal though their wire
-// forms are not.
+// Nothing reports whether a proposal does not change the object. Equal sets may have different wire forms.
 func (t *Tools) Nothing(p *Proposal) bool {
-	return sameWire(t, p.Planned, p.Prior) || p.Was.RawEquals(p.Value)
+	return t.Walk.Guard.SameWire(p.Planned, p.Prior) || p.Was.RawEquals(p.Value)
 }
 
-// decide chooses the action for an object that exists and is wanted.
+// decide chooses the action for an object that exists and is declared.
 func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Reason, []cty.Path) {
-	const replace = plan.DeleteCreate // the order may turn it round
+	const replace = plan.DeleteCreate // the order may reverse it
 	switch {
 	case f.Triggered:
 		return replace, plan.ReplaceByTriggers, p.Replace
@@ -311,10 +233,10 @@ func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Rea
 	return plan.Update, plan.NoReason, nil
 }
 
-// completeChange writes the proposal into the change.
+// completeChange copies the proposal to the change.
 func completeChange(t *Tools, c *plan.Change, p *Proposal, config mark.Value) {
 	c.Before = mark.Plain(t.Type.Null())
-	c.After = markResult(t, p.Value, p.Asked)
+	c.After = t.Type.Marked(p.Value, p.Asked)
 	if t.Type.HasWriteOnly() {
 		c.Sent = t.Type.WriteOnly(config.Raw)
 	}
@@ -330,77 +252,72 @@ func (p *Proposal) digest() []byte {
 	return sum[:16]
 }
 
-// markResult gives an answer the marks of the configuration it came from and those of its schema.
-// Ephemeral marks end here: what a provider answers about a persistent object is not ephemeral.
-func markResult(t *Tools, v cty.Value, config mark.Value) mark.Value {
-	return mark.Value{Raw: v, Marks: withSchemaMarks(t, mark.Carry(config.Sensitive(), v), v)}
-}
-
-// PlanDown plans the end of an object: the provider is asked where it wants to be.
+// PlanDown plans the end of an object. It calls the provider only if the provider is capable of planning a destruction.
 func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.Change, bool) {
-	c := &plan.Change{Object: t.Object, Was: t.Object, Entry: cur.Entry, Action: plan.Delete, Private: cur.Entry.Private}
+	c := &plan.Change{Object: t.Object, Was: t.Object, Entry: cur.Entry, Action: plan.Delete, ProviderData: plan.ProviderData{Private: cur.Entry.Private}}
 	before, ok := t.Value(cur.Entry, cur.Known)
 	if !ok {
 		return nil, false
 	}
 	c.Before, c.After = before, mark.Plain(t.Type.Null())
-	c.BeforeIdentity = identityOf(t, cur.Entry)
+	c.BeforeIdentity = t.Type.StoredIdentity(cur.Entry)
 	if !capable {
 		return c, true
 	}
-	resp, ok := callPlan(ctx, t, &rights{was: cur.Entry}, provider.PlanRequest{
-		Type: t.Type.Name, Prior: send(cur.Wire), Proposed: send(nullWire), Config: send(nullWire),
-		Private: cur.Entry.Private, Identity: storedIdentity(t, cur.Entry), Meta: t.Type.Meta, Allow: t.allow(),
+	answer, ok := callPlan(ctx, t, provider.PlanRequest{
+		Type: t.Type.Name, Prior: guard.Send(cur.Wire), Proposed: guard.Send(guard.NullWire), Config: guard.Send(guard.NullWire),
+		Private: cur.Entry.Private, Identity: storedIdentity(t, cur.Entry), Meta: t.Type.Meta,
 	})
 	if !ok {
 		return nil, false
 	}
-	if !isNull(resp.Planned.Msgpack) || resp.Planned.JSON != nil && string(resp.Planned.JSON) != "null" {
-		t.breach("Provider produced invalid plan", "%s was asked to plan the destruction of %s, and planned an object instead of none. This is a bug in the provider, to be reported there.", t.who(), t.Object)
+	a, ok := t.admit(&answer, guard.Terms{Was: cur.Entry})
+	if !ok {
 		return nil, false
 	}
-	c.Private = resp.Private
+	c.Private = a.Private
 	return c, true
 }
 
-// Within reports whether the final plan of an object keeps to the approved one: the action is the same, and no known value
-// is another. Providers of the legacy type system are held to it like others: what was approved is what is done.
+// Within reports whether the final plan of an object agrees with the approved plan: the action is the same, and no
+// known value differs. This applies to providers of the legacy type system, too, because users approve the plan.
 func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
 	const title = "Provider produced inconsistent final plan"
-	why := "This is a bug in the provider, to be reported there."
+	why := "This is a bug in the provider. Report it to its developers."
 	if approved.Settled && !bytes.Equal(approved.Asked, p.digest()) {
-		why = "The configuration of " + t.Object.String() + " was known when the plan was made, and is another now: it refers to a value that another provider planned and did not keep to. This is a bug in that provider, to be reported there."
+		why = "The configuration of " + t.Object.String() + " was known in the plan, and has another value now. It refers to a value that another provider planned and then changed. This is a bug in that provider. Report it to its developers."
 	}
-	why += "\n\n" + t.Object.String() + " was not changed. Plan again to see what is left to do."
+	why += "\n\n" + t.Object.String() + " was not changed. Make a new plan for the remaining changes."
 	if approved.Action == plan.Update && len(p.Replace) > 0 {
 		replace := "DeleteThenCreate"
 		if approved.CreateFirst {
 			replace = "CreateThenDelete"
 		}
-		t.breach(title, "When expanding the plan for %s to include new values learned so far during apply, %s changed the planned action from Update to %s: %s cannot be changed in place.\n\n%s",
-			t.Object, t.who(), replace, placeText(t, p.Replace[0]), why)
+		t.breach(title, "When applying %s, %s changed the planned action from Update to %s: %s cannot be changed in place.\n\n%s",
+			t.Object, t.who(), replace, t.subject().AttributeText(p.Replace[0]), why)
 		return false
 	}
 	breaches := t.Type.ApplyBreaches(approved.After.Raw, p.Value)
 	for _, b := range breaches {
-		t.breach(title, "When expanding the plan for %s to include new values learned so far during apply, %s produced an invalid new value for %s: %s.\n\n%s",
-			t.Object, t.who(), placeText(t, b.Path), said(b, approved.After.Marks), why)
+		t.breach(title, "When applying %s, %s planned an invalid new value for %s: %s.\n\n%s",
+			t.Object, t.who(), t.subject().AttributeText(b.Path), guard.BreachText(b, approved.After.Marks), why)
 	}
 	return len(breaches) == 0
 }
 
-// Settled reports whether a configuration leaves nothing for apply to plan again.
+// Settled reports whether apply need not plan a configuration again.
 func (t *Tools) Settled(config mark.Value) bool {
 	return ctyvalue.WhollyKnown(config.Raw) && !config.Has(mark.Ephemeral) && len(t.Type.WriteOnly(config.Raw)) == 0
 }
 
-// ignore returns the configuration with the prior object's values, and their sensitive marks, where ignore_changes says so.
-// Where everything is ignored, attributes that only the provider sets stay null: no configuration has them.
+// ignore returns the configuration with the prior values of ignored attributes and their sensitive marks. If everything
+// is ignored, attributes that only the provider sets stay null, because no configuration has them.
 func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Forced) mark.Value {
 	paths := slices.Clone(f.ignored())
 	if prior.IsNull() || len(paths) == 0 {
 		return config
 	}
+	sensitive := configuredPaths(t, prior, was)
 	if f.IgnoreAll {
 		prior = t.Type.NullComputed(prior)
 	}
@@ -415,7 +332,7 @@ func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Fo
 		out.Raw = overlay(out.Raw, prior, p)
 	}
 	var stored []mark.At
-	for _, m := range mark.SensitiveAt(was.Sensitive) {
+	for _, m := range mark.SensitiveAt(sensitive) {
 		if ignored(m.Path) {
 			stored = append(stored, m)
 			continue
@@ -430,13 +347,27 @@ func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Fo
 	return out
 }
 
-// marked reports whether the value at a path lies in a sensitive one.
+// configuredPaths returns the sensitive paths of a stored object that come from its configuration. The schema's paths
+// are excluded, because they are added to every value. In a configuration their values are null, and their marks would
+// move up to their parents.
+func configuredPaths(t *Tools, prior cty.Value, was *state.Entry) []cty.Path {
+	if len(was.Sensitive) == 0 {
+		return nil
+	}
+	schema := map[string]bool{}
+	for _, p := range t.Type.SensitivePaths(prior) {
+		schema[mark.PathString(p)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(was.Sensitive), func(p cty.Path) bool { return schema[mark.PathString(p)] })
+}
+
+// marked reports whether the value at a path is in a sensitive value.
 func marked(v mark.Value, path cty.Path) bool {
 	return slices.ContainsFunc(v.Marks, func(m mark.At) bool { return m.Tag == mark.Sensitive && path.HasPrefix(m.Path) })
 }
 
-// meant is the part of a value that a path means: a key of what is no map, as an object in a dynamic attribute, stands for
-// the whole of it, as in Terraform.
+// meant returns the part of a value that a path in ignore_changes means. If the path has a key of a value that is not a
+// map, such as an object in a dynamic attribute, it means the whole value, as in Terraform.
 func meant(config cty.Value, path cty.Path) cty.Path {
 	for i, step := range path {
 		if index, ok := step.(cty.IndexStep); ok && index.Key.Type() == cty.String {
@@ -448,8 +379,8 @@ func meant(config cty.Value, path cty.Path) cty.Path {
 	return path
 }
 
-// overlay is config with the value at path taken from prior. A map key that one of them lacks is
-// added or dropped; a path that leads nowhere changes nothing.
+// overlay returns config with the value at path from prior. If only one of them has the map key, the key is added or
+// dropped. If the path does not exist, config is unchanged.
 func overlay(config, prior cty.Value, path cty.Path) cty.Value {
 	if len(path) == 0 {
 		return prior
@@ -543,14 +474,13 @@ func overlayIndex(config, prior cty.Value, key cty.Value, rest cty.Path) cty.Val
 	return cty.ListVal(elems)
 }
 
-// fit makes an element of a collection of what was there before: in a dynamic attribute that may have
-// been of another type.
+// fit converts a prior value to the element type of a collection. In a dynamic attribute the prior type may differ.
 func fit(v cty.Value, ty cty.Type) (cty.Value, bool) {
 	v, err := convert.Convert(v, ty)
 	return v, err == nil
 }
 
-// Forget is the change that leaves an object to itself.
+// Forget returns the change that removes an object from the state without destroying it.
 func Forget(o addr.Object, cur Current, before mark.Value, null cty.Value) *plan.Change {
 	return &plan.Change{Object: o, Was: o, Entry: cur.Entry, Action: plan.Forget, Before: before, After: mark.Plain(null)}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object/guard"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
@@ -44,16 +45,16 @@ func newBench(t *testing.T) *bench {
 	far := &providertest.Fake{Address: addr.Builtin("fake")}
 	o := addr.Resource{Type: "fake_thing", Name: "a"}.In(addr.ModuleInstance{}).Instance(addr.NoKey).Current()
 	return &bench{t, &Tools{
-		Object: o, Provider: far, Bag: &diag.Bag{},
+		Object: o, Provider: guard.Of(far), Bag: &diag.Bag{},
 		Type: &Type{
 			Schema: &schema.Schema{Block: block}, Name: "fake_thing", Mode: addr.Managed,
 			Identity: &provider.Identity{Version: 2, Attrs: []provider.IdentityAttr{{Name: "id", Type: cty.String}}},
 		},
-		Walk: &Walk{Secrets: &secret.Set{}},
+		Walk: &Walk{Guard: &guard.Guard{Secrets: &secret.Set{}}},
 	}, far}
 }
 
-// object makes an object of the type: null but for some attributes, and without blocks.
+// object returns an object of the type. All other attributes are null. keys are the keys of its blocks.
 func (b *bench) object(attrs map[string]string, keys ...string) cty.Value {
 	all := b.Type.Empty().AsValueMap()
 	for name, v := range attrs {
@@ -69,7 +70,7 @@ func (b *bench) object(attrs map[string]string, keys ...string) cty.Value {
 	return cty.ObjectVal(all)
 }
 
-// with is an object with other attributes.
+// with returns an object with some attributes replaced.
 func with(v cty.Value, attrs map[string]cty.Value) cty.Value {
 	all := v.AsValueMap()
 	for name, v := range attrs {
@@ -84,7 +85,7 @@ func (b *bench) wire(v cty.Value) provider.Dynamic {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return send(wire)
+	return guard.Send(wire)
 }
 
 func (b *bench) value(d provider.Dynamic) cty.Value {
@@ -96,7 +97,7 @@ func (b *bench) value(d provider.Dynamic) cty.Value {
 	return v
 }
 
-// stored is an object as a state has it.
+// stored returns an object in the form of a state.
 func (b *bench) stored(v cty.Value) Current {
 	b.Helper()
 	attrs, err := b.Type.EncodeJSON(v)
@@ -107,8 +108,8 @@ func (b *bench) stored(v cty.Value) Current {
 	return Current{Entry: &state.Entry{Attrs: attrs, Private: []byte("stored")}, Known: Known{Wire: wire, Upgraded: wire, inForm: true}}
 }
 
-// says fails the test unless the diagnostics are errors with these texts, one each.
-func (b *bench) says(want ...string) {
+// reported fails the test unless the diagnostics are errors with these texts, one each.
+func (b *bench) reported(want ...string) {
 	b.Helper()
 	all := b.Bag.List()
 	b.Bag = &diag.Bag{}
@@ -133,6 +134,30 @@ func (b *bench) plans(legacy bool, replace []cty.Path, f func(cty.Value) cty.Val
 	}
 }
 
+// plan calls Plan, and reports whether the outcome is known.
+func (b *bench) plan(config mark.Value, cur Current, f Forced) (*plan.Change, bool) {
+	c, out := b.Plan(context.Background(), config, cur, f)
+	return c, out.Kind == plan.Known
+}
+
+// propose calls Propose, and reports whether the outcome is known.
+func (b *bench) propose(config mark.Value, cur Current, f Forced) (*Proposal, bool) {
+	p, out := b.Propose(context.Background(), config, cur, f)
+	return p, out.Kind == plan.Known
+}
+
+// readData calls ReadData, and reports whether the outcome is known.
+func (b *bench) readData(config mark.Value) (*state.Entry, bool) {
+	_, e, out := b.ReadData(context.Background(), config, Stored{}, false)
+	return e, out.Kind == plan.Known
+}
+
+// open calls Open, and reports whether the outcome is known.
+func (b *bench) open(config mark.Value, held func(guard.Lease)) (mark.Value, bool) {
+	v, out := b.Open(context.Background(), config, nil, held)
+	return v, out.Kind == plan.Known
+}
+
 func same(v cty.Value) cty.Value { return v }
 
 func set(name, text string) func(cty.Value) cty.Value {
@@ -143,9 +168,9 @@ func set(name, text string) func(cty.Value) cty.Value {
 func TestUpdateThatAnswersNullKeepsThePriorObject(t *testing.T) {
 	failed := provider.Diags{diag.Errorf("failed", "")}
 	for name, c := range map[string]struct {
-		prior bool
-		ds    provider.Diags
-		says  string
+		prior  bool
+		ds     provider.Diags
+		titles string
 	}{
 		"update":            {true, nil, "present, but now absent"},
 		"update that fails": {true, failed, "failed"},
@@ -159,9 +184,9 @@ func TestUpdateThatAnswersNullKeepsThePriorObject(t *testing.T) {
 				cur = b.stored(b.object(map[string]string{"id": "1", "note": "a"}))
 			}
 			b.far.OnApply = func(context.Context, provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
-				return provider.ApplyResponse{State: send(nullWire), LegacyTypes: true}, c.ds
+				return provider.ApplyResponse{State: guard.Send(guard.NullWire), LegacyTypes: true}, c.ds
 			}
-			p, ok := b.Propose(context.Background(), mark.Plain(b.object(map[string]string{"note": "b"})), cur, Forced{})
+			p, ok := b.propose(mark.Plain(b.object(map[string]string{"note": "b"})), cur, Forced{})
 			if !ok {
 				t.Fatal("not planned")
 			}
@@ -169,13 +194,13 @@ func TestUpdateThatAnswersNullKeepsThePriorObject(t *testing.T) {
 			if ok || entry != cur.Entry {
 				t.Errorf("recorded %+v (%v), want the prior entry", entry, ok)
 			}
-			b.says(c.says)
+			b.reported(c.titles)
 		})
 	}
 }
 
-// What ignore_changes names stays as it is where a provider of the legacy type system plans something else for it, and
-// what does not change replaces nothing.
+// If a provider of the legacy type system plans another value for an ignored attribute, the prior value is kept. An
+// attribute that does not change does not replace the object.
 func TestIgnoreChangesHoldsForLegacyPlans(t *testing.T) {
 	note, key := cty.GetAttrPath("note"), cty.GetAttrPath("part").IndexInt(0).GetAttr("key")
 	other := func(v cty.Value) cty.Value {
@@ -204,7 +229,7 @@ func TestIgnoreChangesHoldsForLegacyPlans(t *testing.T) {
 			b := newBench(t)
 			was := b.object(map[string]string{"id": "1", "note": "hash", "calc": "c"}, "hash")
 			b.plans(true, c.replace, other)
-			change, ok := b.Plan(context.Background(), mark.Plain(b.object(map[string]string{"note": "text"}, "text")), b.stored(was), c.f)
+			change, ok := b.plan(mark.Plain(b.object(map[string]string{"note": "text"}, "text")), b.stored(was), c.f)
 			if !ok {
 				t.Fatalf("not planned: %v", b.Bag.List())
 			}
@@ -227,37 +252,38 @@ func TestIgnoreChangesHoldsForLegacyPlans(t *testing.T) {
 	}
 }
 
-// A provider of the present type system is held to the configuration instead.
+// A provider of the current type system must respect the configuration.
 func TestIgnoreChangesIsNotRepeatedForOtherPlans(t *testing.T) {
 	b := newBench(t)
 	b.plans(false, nil, set("note", "other"))
-	_, ok := b.Plan(context.Background(), mark.Plain(b.object(nil)), b.stored(b.object(map[string]string{"id": "1", "note": "a"})), Forced{IgnoreAll: true})
+	_, ok := b.plan(mark.Plain(b.object(nil)), b.stored(b.object(map[string]string{"id": "1", "note": "a"})), Forced{IgnoreAll: true})
 	if ok {
 		t.Error("planned")
 	}
-	b.says("planned an invalid value for fake_thing.a.note")
+	b.reported("planned an invalid value for fake_thing.a.note")
 }
 
-// The second plan at apply follows the same rule.
+// The second plan during apply follows the same rule.
 func TestIgnoreChangesHoldsForTheFinalPlan(t *testing.T) {
 	b := newBench(t)
 	b.plans(true, []cty.Path{cty.GetAttrPath("note")}, set("note", "hash of hash"))
 	cur, f := b.stored(b.object(map[string]string{"id": "1", "note": "hash"})), Forced{Ignore: []cty.Path{cty.GetAttrPath("note")}}
 	unknown := with(b.object(map[string]string{"note": "text"}), map[string]cty.Value{"name": cty.UnknownVal(cty.String)})
-	change, ok := b.Plan(context.Background(), mark.Plain(unknown), cur, f)
+	change, ok := b.plan(mark.Plain(unknown), cur, f)
 	if !ok || change.Action != plan.Update {
 		t.Fatalf("%+v", change)
 	}
-	p, ok := b.Propose(context.Background(), mark.Plain(b.object(map[string]string{"note": "text", "name": "n"})), cur, f)
+	p, ok := b.propose(mark.Plain(b.object(map[string]string{"note": "text", "name": "n"})), cur, f)
 	if !ok || !b.Within(change, p) {
 		t.Fatalf("refused: %v", b.Bag.List())
 	}
-	if got := b.value(send(p.Planned)).GetAttr("note"); !got.RawEquals(cty.StringVal("hash")) {
+	if got := b.value(guard.Send(p.Planned)).GetAttr("note"); !got.RawEquals(cty.StringVal("hash")) {
 		t.Errorf("the plan sent to apply has %#v", got)
 	}
 }
 
-// An apply request has the configuration as it is written, a plan request has it with what is ignored.
+// An apply request has the configuration without ignore_changes; a plan request has the prior values of ignored
+// attributes.
 func TestApplyGetsTheWrittenConfiguration(t *testing.T) {
 	for name, f := range map[string]Forced{"all": {IgnoreAll: true}, "some": {Ignore: []cty.Path{cty.GetAttrPath("note"), cty.GetAttrPath("secret")}}} {
 		t.Run(name, func(t *testing.T) {
@@ -272,7 +298,7 @@ func TestApplyGetsTheWrittenConfiguration(t *testing.T) {
 				return provider.ApplyResponse{State: r.Planned}, nil
 			}
 			cur, config := b.stored(b.object(map[string]string{"id": "1", "note": "old"})), b.object(map[string]string{"note": "new", "secret": "canary"})
-			p, _ := b.Propose(context.Background(), mark.Plain(config), cur, f)
+			p, _ := b.propose(mark.Plain(config), cur, f)
 			_, entry, ok := b.Up(context.Background(), p, cur.Entry, Stored{})
 			if !ok {
 				t.Fatal(b.Bag.List())
@@ -290,7 +316,7 @@ func TestApplyGetsTheWrittenConfiguration(t *testing.T) {
 	}
 }
 
-// Where all changes are ignored, the configuration has no values for attributes that only the provider sets.
+// If all changes are ignored, the configuration has no values for attributes that only the provider sets.
 func TestIgnoreAllLeavesComputedAttributesNull(t *testing.T) {
 	b := newBench(t)
 	var config cty.Value
@@ -299,7 +325,7 @@ func TestIgnoreAllLeavesComputedAttributesNull(t *testing.T) {
 		return provider.PlanResponse{Planned: r.Proposed}, nil
 	}
 	was := b.object(map[string]string{"id": "1", "calc": "c", "note": "n"}, "k")
-	if c, ok := b.Plan(context.Background(), mark.Plain(b.object(map[string]string{"note": "m"})), b.stored(was), Forced{IgnoreAll: true}); !ok || c.Action != plan.NoOp {
+	if c, ok := b.plan(mark.Plain(b.object(map[string]string{"note": "m"})), b.stored(was), Forced{IgnoreAll: true}); !ok || c.Action != plan.NoOp {
 		t.Fatalf("%+v", c)
 	}
 	want := with(was, map[string]cty.Value{"id": cty.NullVal(cty.String), "part": cty.ListVal([]cty.Value{
@@ -310,65 +336,65 @@ func TestIgnoreAllLeavesComputedAttributesNull(t *testing.T) {
 	}
 }
 
-// A replacement that the approved plan does not have is refused at apply, whatever the provider's type system.
+// A replacement that is not in the approved plan is refused during apply, with either type system.
 func TestReplacementAtApplyIsRefused(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
 		for createFirst, text := range map[bool]string{false: "from Update to DeleteThenCreate", true: "from Update to CreateThenDelete"} {
 			b := newBench(t)
 			cur, config := b.stored(b.object(map[string]string{"id": "1", "note": "a"})), b.object(map[string]string{"note": "b"})
 			b.plans(legacy, nil, same)
-			approved, _ := b.Plan(context.Background(), mark.Plain(with(config, map[string]cty.Value{"note": cty.UnknownVal(cty.String)})), cur, Forced{})
+			approved, _ := b.plan(mark.Plain(with(config, map[string]cty.Value{"note": cty.UnknownVal(cty.String)})), cur, Forced{})
 			approved.CreateFirst = createFirst
 			b.plans(legacy, []cty.Path{cty.GetAttrPath("note")}, same)
-			p, ok := b.Propose(context.Background(), mark.Plain(config), cur, Forced{})
+			p, ok := b.propose(mark.Plain(config), cur, Forced{})
 			if !ok || b.Within(approved, p) {
 				t.Error("carried out")
 			}
-			b.says(text)
+			b.reported(text)
 		}
 	}
 }
 
-// An update may turn out to be nothing, and a replacement has a create that needs no replacement.
+// The final plan of an update may have no changes. The create step of a replacement does not need a replacement itself.
 func TestFinalPlanMayDoLess(t *testing.T) {
 	b := newBench(t)
 	cur, config := b.stored(b.object(map[string]string{"id": "1", "note": "a"})), b.object(map[string]string{"note": "a"})
 	unknown := mark.Plain(with(config, map[string]cty.Value{"note": cty.UnknownVal(cty.String)}))
 	for _, replace := range [][]cty.Path{nil, {cty.GetAttrPath("note")}} {
 		b.plans(false, replace, same)
-		approved, _ := b.Plan(context.Background(), unknown, cur, Forced{})
+		approved, _ := b.plan(unknown, cur, Forced{})
 		from := cur
 		if approved.Action.Replaces() {
 			from = Current{}
 		}
-		if p, ok := b.Propose(context.Background(), mark.Plain(config), from, Forced{}); !ok || !b.Within(approved, p) {
+		if p, ok := b.propose(mark.Plain(config), from, Forced{}); !ok || !b.Within(approved, p) {
 			t.Errorf("%s: %v", approved.Action, b.Bag.List())
 		}
 	}
 }
 
-// The final plan of a provider of the legacy type system keeps to the approved one, too.
+// The final plan of a provider of the legacy type system must agree with the approved plan, too.
 func TestFinalPlanOfLegacyProvidersIsChecked(t *testing.T) {
 	b := newBench(t)
 	cur, config := b.stored(b.object(map[string]string{"id": "1", "note": "a"})), b.object(map[string]string{"note": "b"})
 	b.plans(true, nil, set("name", "given"))
-	approved, _ := b.Plan(context.Background(), mark.Plain(with(config, map[string]cty.Value{"note": cty.UnknownVal(cty.String)})), cur, Forced{})
+	approved, _ := b.plan(mark.Plain(with(config, map[string]cty.Value{"note": cty.UnknownVal(cty.String)})), cur, Forced{})
 	b.plans(true, nil, set("name", "other"))
-	p, _ := b.Propose(context.Background(), mark.Plain(config), cur, Forced{})
+	p, _ := b.propose(mark.Plain(config), cur, Forced{})
 	if b.Within(approved, p) {
 		t.Error("carried out")
 	}
-	b.says(`fake_thing.a.name: was cty.StringVal("given"), but now cty.StringVal("other")`)
+	b.reported(`fake_thing.a.name: was cty.StringVal("given"), but now cty.StringVal("other")`)
 }
 
-// An approved plan stands only for the configuration that it was made with.
+// An approved plan applies only to the configuration that it was made with.
 func TestApprovedPlanNeedsTheSameConfiguration(t *testing.T) {
 	for name, f := range map[string]Forced{"plain": {}, "ignored": {Ignore: []cty.Path{cty.GetAttrPath("name")}}} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.plans(true, nil, same)
 			cur, config := b.stored(b.object(map[string]string{"id": "1"})), b.object(map[string]string{"note": "a", "name": "n"})
-			c, ok := b.Plan(context.Background(), mark.Plain(config), cur, f)
+			c, ok := b.plan(mark.Plain(config), cur, f)
 			if !ok || !c.Settled {
 				t.Fatalf("%+v", c)
 			}
@@ -379,11 +405,11 @@ func TestApprovedPlanNeedsTheSameConfiguration(t *testing.T) {
 			if p, ok := b.Approved(c, cur, other, f); !ok || p != nil {
 				t.Error("another configuration is the approved one")
 			}
-			p, _ := b.Propose(context.Background(), other, cur, f)
+			p, _ := b.propose(other, cur, f)
 			if b.Within(c, p) {
 				t.Error("another value is within the approved plan")
 			}
-			b.says("The configuration of fake_thing.a was known when the plan was made, and is another now")
+			b.reported("The configuration of fake_thing.a was known in the plan, and has another value now")
 			ignored := mark.Plain(b.object(map[string]string{"note": "a", "name": "m"}))
 			if p, _ := b.Approved(c, cur, ignored, f); (p != nil) != (name == "ignored") {
 				t.Errorf("another value of name: approved %v", p != nil)
@@ -392,7 +418,7 @@ func TestApprovedPlanNeedsTheSameConfiguration(t *testing.T) {
 	}
 }
 
-// A tainted object is planned as if there were none: a provider may refuse to change it in place.
+// A tainted object is planned like a new object, because a provider may refuse to change it in place.
 func TestTaintedObjectIsPlannedAsNew(t *testing.T) {
 	for why, f := range map[plan.Reason]Forced{
 		plan.ReplaceTainted: {Replace: true, Ignore: []cty.Path{cty.GetAttrPath("note")}}, plan.ReplaceByTriggers: {Triggered: true, IgnoreAll: true},
@@ -406,7 +432,7 @@ func TestTaintedObjectIsPlannedAsNew(t *testing.T) {
 			}
 			return provider.PlanResponse{Planned: r.Proposed}, nil
 		}
-		c, ok := b.Plan(context.Background(), mark.Plain(b.object(map[string]string{"note": "b"})), cur, f)
+		c, ok := b.plan(mark.Plain(b.object(map[string]string{"note": "b"})), cur, f)
 		if !ok || c.Action != plan.DeleteCreate || c.Why != why || len(c.Replace) > 0 {
 			t.Fatalf("%+v: %v", c, b.Bag.List())
 		}
@@ -419,7 +445,7 @@ func TestTaintedObjectIsPlannedAsNew(t *testing.T) {
 	}
 }
 
-// The second plan of a replacement gets the private data that the first one planned; the new object does not get it.
+// The second plan of a replacement has the private data that the first plan returned. The new object does not have it.
 func TestReplacementIsPlannedWithPrivateData(t *testing.T) {
 	b := newBench(t)
 	var got []string
@@ -427,7 +453,7 @@ func TestReplacementIsPlannedWithPrivateData(t *testing.T) {
 		got = append(got, string(r.Private))
 		return provider.PlanResponse{Planned: r.Proposed, Private: []byte(fmt.Sprint("plan ", len(got))), Replace: []cty.Path{cty.GetAttrPath("note")}}, nil
 	}
-	c, ok := b.Plan(context.Background(), mark.Plain(b.object(map[string]string{"note": "b"})), b.stored(b.object(map[string]string{"id": "1", "note": "a"})), Forced{})
+	c, ok := b.plan(mark.Plain(b.object(map[string]string{"note": "b"})), b.stored(b.object(map[string]string{"id": "1", "note": "a"})), Forced{})
 	if !ok || c.Action != plan.DeleteCreate || string(c.Private) != "plan 2" {
 		t.Fatalf("%+v", c)
 	}
@@ -439,7 +465,8 @@ func TestReplacementIsPlannedWithPrivateData(t *testing.T) {
 	}
 }
 
-// A path that the schema does not have cannot require a replacement. One that leads nowhere in both objects is no change.
+// A path that the schema does not have cannot require a replacement. A path that exists in neither object is not a
+// change.
 func TestReplacementBecauseOfAnUnknownAttribute(t *testing.T) {
 	for name, c := range map[string]struct {
 		path   cty.Path
@@ -453,19 +480,19 @@ func TestReplacementBecauseOfAnUnknownAttribute(t *testing.T) {
 	} {
 		b := newBench(t)
 		b.plans(false, []cty.Path{c.path}, same)
-		change, ok := b.Plan(context.Background(), mark.Plain(b.object(map[string]string{"note": "b"})), b.stored(b.object(map[string]string{"id": "1", "note": "a"})), Forced{})
+		change, ok := b.plan(mark.Plain(b.object(map[string]string{"note": "b"})), b.stored(b.object(map[string]string{"id": "1", "note": "a"})), Forced{})
 		if c.action == plan.NoOp {
 			if ok {
 				t.Errorf("%s: planned", name)
 			}
-			b.says("which its schema does not have")
+			b.reported("which is not in its schema")
 		} else if !ok || change.Action != c.action {
 			t.Errorf("%s: %+v", name, change)
 		}
 	}
 }
 
-// No blocks are an empty list, whether a provider reads, upgrades, moves or imports an object.
+// Null blocks become an empty list when a provider reads, upgrades, moves or imports an object.
 func TestNullBlocksAreNoBlocks(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t)
@@ -473,8 +500,8 @@ func TestNullBlocksAreNoBlocks(t *testing.T) {
 	null := b.wire(with(v, map[string]cty.Value{"part": cty.NullVal(v.GetAttr("part").Type())}))
 	check := func(step string, e *state.Entry, k Known, ok bool) {
 		t.Helper()
-		if !ok || !b.value(send(k.Wire)).RawEquals(v) {
-			t.Errorf("%s: %v, %#v", step, ok, b.value(send(k.Wire)))
+		if !ok || !b.value(guard.Send(k.Wire)).RawEquals(v) {
+			t.Errorf("%s: %v, %#v", step, ok, b.value(guard.Send(k.Wire)))
 		}
 		if e != nil && !strings.Contains(string(e.Attrs), `"part":[]`) {
 			t.Errorf("%s: recorded %s", step, e.Attrs)
@@ -515,17 +542,17 @@ func TestNullBlocksAreNoBlocks(t *testing.T) {
 	check("import", nil, k, ok)
 	e, k, ok = b.Read(ctx, e, k)
 	check("read of an import", e, k, ok)
-	b.says()
+	b.reported()
 }
 
-// The provider upgrades an identity that was stored in an older form. Other answers than an identity are errors.
+// The provider upgrades an identity that was stored with an older schema. Any answer without an identity is an error.
 func TestStoredIdentityIsUpgraded(t *testing.T) {
 	id := func(v cty.Value) provider.Dynamic {
 		b, err := schema.Encode(cty.ObjectVal(map[string]cty.Value{"id": v}), cty.Object(map[string]cty.Type{"id": cty.String}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return send(b)
+		return guard.Send(b)
 	}
 	upgraded := id(cty.StringVal("new"))
 	for name, c := range map[string]struct {
@@ -534,21 +561,21 @@ func TestStoredIdentityIsUpgraded(t *testing.T) {
 		ds      provider.Diags
 		want    string
 		calls   int
-		says    []string
+		titles  []string
 	}{
 		"older":       {1, upgraded, nil, `{"id":"new"}`, 1, nil},
 		"much older":  {0, upgraded, nil, `{"id":"new"}`, 1, nil},
 		"the same":    {2, upgraded, nil, `{"old":"x"}`, 0, nil},
 		"newer":       {3, upgraded, nil, "", 0, []string{"version 3 of its identity schema"}},
 		"refused":     {1, upgraded, provider.Diags{diag.Errorf("cannot upgrade", "")}, "", 1, []string{"cannot upgrade"}},
-		"null":        {1, send(nullWire), nil, "", 1, []string{"did not upgrade the stored identity"}},
-		"unknown":     {1, id(cty.UnknownVal(cty.String)), nil, "", 1, []string{"did not upgrade the stored identity"}},
+		"null":        {1, guard.Send(guard.NullWire), nil, "", 1, []string{"upgraded the stored identity"}},
+		"unknown":     {1, id(cty.UnknownVal(cty.String)), nil, "", 1, []string{"upgraded the stored identity"}},
 		"with secret": {1, id(cty.StringVal("canary-canary")), nil, "", 1, []string{"in the identity"}},
 		"malformed":   {1, providertest.Msgpack("\xc1"), nil, "", 1, []string{"invalid identity"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.Walk.Secrets.AddValue(cty.StringVal("canary-canary"), secret.Origin{Kind: secret.Setting})
+			b.Walk.Guard.Secrets.AddValue(cty.StringVal("canary-canary"), secret.Origin{Kind: secret.Setting})
 			b.far.OnUpgradeIdentity = func(_ context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags) {
 				if typ != "fake_thing" || version != c.version || string(json) != `{"old":"x"}` {
 					t.Errorf("asked to upgrade %s %d %s", typ, version, json)
@@ -558,7 +585,7 @@ func TestStoredIdentityIsUpgraded(t *testing.T) {
 			entry := b.stored(b.object(map[string]string{"id": "1"})).Entry
 			entry.Identity, entry.IdentitySchema = []byte(`{"old":"x"}`), c.version
 			e, _, ok := b.Upgrade(context.Background(), entry)
-			if ok != (c.says == nil) {
+			if ok != (c.titles == nil) {
 				t.Errorf("ok is %v", ok)
 			}
 			if ok && (string(e.Identity) != c.want || e.IdentitySchema != 2) {
@@ -575,12 +602,13 @@ func TestStoredIdentityIsUpgraded(t *testing.T) {
 					t.Errorf("the canary is in %q", d.Detail)
 				}
 			}
-			b.says(c.says...)
+			b.reported(c.titles...)
 		})
 	}
 }
 
-// Attributes that the schema does not have any more are not sent to the provider, unless it may have an upgrade for them.
+// Attributes that the current schema no longer has are not sent to the provider, unless it may have an upgrade for
+// them.
 func TestRemovedAttributesAreStripped(t *testing.T) {
 	for version, want := range map[int64]string{
 		1: `{"id":"1","part":[{"key":"<k>"}]}`,
@@ -612,11 +640,11 @@ func TestImportOfSeveralObjects(t *testing.T) {
 		if ok != several || (e != nil) != several {
 			t.Errorf("imported %v, %v", e, ok)
 		}
-		b.says(text)
+		b.reported(text)
 	}
 }
 
-// What ignore_changes keeps of a sensitive value stays sensitive, and no key is made up for a map that is null.
+// Ignored parts of a sensitive value stay sensitive, and a null map gets no keys.
 func TestIgnoredPartsKeepTheirMarks(t *testing.T) {
 	b := newBench(t)
 	part := cty.GetAttrPath("part")
@@ -641,6 +669,30 @@ func TestIgnoredPartsKeepTheirMarks(t *testing.T) {
 		got := ignore(b.Tools, mark.Value{Raw: config, Marks: mark.SensitiveAt(c.config)}, was, cur.Entry, Forced{Ignore: c.ignored})
 		if !mark.SamePaths(got.PathsOf(mark.Sensitive), c.want) {
 			t.Errorf("%s: %v, want %v", name, got.Marks, c.want)
+		}
+	}
+}
+
+// If everything is ignored, a sensitive value inside a computed attribute does not make the rest of the object
+// sensitive.
+func TestIgnoreAllKeepsMarksOfComputedObjectsInTheirPlace(t *testing.T) {
+	b := newBench(t)
+	b.Type.Block.Attrs = append([]*schema.Attr{}, b.Type.Block.Attrs[0], b.Type.Block.Attrs[1], &schema.Attr{
+		Name: "meta", Computed: true, Type: cty.Object(map[string]cty.Type{"text": cty.String}),
+		Object: &schema.Object{Nesting: schema.Single, Attrs: []*schema.Attr{{Name: "text", Type: cty.String, Computed: true, Sensitive: true}}},
+	}, b.Type.Block.Attrs[2], b.Type.Block.Attrs[3])
+	b.far.OnPlan = func(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+		return provider.PlanResponse{Planned: r.Proposed}, nil
+	}
+	text := cty.GetAttrPath("meta").GetAttr("text")
+	for name, meta := range map[string]cty.Value{
+		"set":  cty.ObjectVal(map[string]cty.Value{"text": cty.StringVal("canary")}),
+		"null": cty.ObjectVal(map[string]cty.Value{"text": cty.NullVal(cty.String)}),
+	} {
+		cur := b.stored(with(b.object(map[string]string{"id": "1", "note": "n"}), map[string]cty.Value{"meta": meta}))
+		cur.Entry.Sensitive = []cty.Path{text}
+		if c, ok := b.plan(mark.Plain(b.object(nil)), cur, Forced{IgnoreAll: true}); !ok || c.Action != plan.NoOp {
+			t.Errorf("%s: %+v", name, c)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package oci gets packages of providers and modules from OCI registries, in the shapes that OpenTofu knows: an index
-// with the artifact type of a provider, which has a manifest for each platform, and a manifest with the artifact type of
-// a module; each manifest has one layer, a zip file.
+// Package oci fetches packages of providers and modules from OCI registries, in the formats of OpenTofu. A provider is
+// an index with the artifact type of providers, with a manifest for each platform. A module is a manifest with the
+// artifact type of modules. Each manifest has one layer, a zip file.
 package oci
 
 import (
@@ -28,27 +28,28 @@ import (
 	"oras.land/oras-go/v2/registry/remote/retry"
 )
 
-// What packages are called.
+// Types of packages.
 const (
 	providerType = "application/vnd.opentofu.provider"        // the artifact type of an index
-	targetType   = "application/vnd.opentofu.provider-target" // of a manifest in it
-	moduleType   = "application/vnd.opentofu.modulepkg"       // of a module's manifest
+	targetType   = "application/vnd.opentofu.provider-target" // the artifact type of a manifest in an index
+	moduleType   = "application/vnd.opentofu.modulepkg"       // the artifact type of a module's manifest
 	zipType      = "archive/zip"                              // the media type of a layer
 )
 
-// maxManifest is the size of the largest document that is read, in bytes.
+// maxManifest is the maximum size of an index or a manifest in bytes.
 const maxManifest = 4 << 20
 
-// ErrNotFound says that a registry does not have what it was asked for.
+// ErrNotFound reports that a registry does not have the requested repository.
 var ErrNotFound = errors.New("the OCI registry has no repository of that name")
 
-// Client asks OCI registries.
+// Client makes requests to OCI registries.
 type Client struct {
-	Transport http.RoundTripper // nil: the environment's proxy and certificates
+	Transport http.RoundTripper // nil means the proxy and certificates of the environment
 	Header    http.Header       // sent with every request
-	Stall     time.Duration     // of an answer without progress; 0: a minute
-	Retries   int               // of a package whose transfer is cut
-	// Credential finds the credentials for a repository of a host; the zero value is none. nil: there are none.
+	Stall     time.Duration     // time limit for an answer without progress; 0 means a minute
+	Retries   int               // for a package whose transfer was cut
+	// Credential returns the credentials for a repository of a host, or the zero value without credentials. A nil
+	// function means no credentials.
 	Credential func(ctx context.Context, host, repository string) (auth.Credential, error)
 }
 
@@ -56,25 +57,25 @@ type Client struct {
 type Blob struct {
 	Sum      string // its SHA-256, in hexadecimal
 	Size     int64  // in bytes
-	Manifest string // the digest of the manifest that names it
+	Manifest string // the digest of its manifest
 	at       v1.Descriptor
 	repo     *repository
 }
 
-// repository is one whose answers make progress.
+// repository is a repository with a time limit for answers without progress.
 type repository struct {
 	*remote.Repository
 	stall time.Duration
-	again download.Client // of which the retries count
-	has   *atomic.Bool    // credentials were asked for, and there were some
+	again download.Client // only its Retries are used
+	has   *atomic.Bool    // whether the last request for credentials found any
 }
 
-// watch ends a context when nothing comes for a while.
+// watch returns a context that ends when no data arrives for a while.
 func (r *repository) watch(ctx context.Context) (watched context.Context, alive, stop func()) {
 	return download.Watch(ctx, r.Reference.Host(), r.stall)
 }
 
-// Save writes the file, and goes on after a cut. What comes is not held against Sum.
+// Save writes the file, and continues after a cut. It does not compare the content with Sum.
 func (b *Blob) Save(ctx context.Context, w io.Writer, limit int64) error {
 	if b.at.Size > limit {
 		return fmt.Errorf("the package has %d bytes, more than %d", b.at.Size, limit)
@@ -83,13 +84,13 @@ func (b *Blob) Save(ctx context.Context, w io.Writer, limit int64) error {
 	return b.repo.again.Repeat(ctx, func() error { return b.rest(ctx, w, &done) })
 }
 
-// rest writes what of the file was not written yet.
+// rest writes the rest of the file. done is the number of bytes already written.
 func (b *Blob) rest(ctx context.Context, w io.Writer, done *int64) error {
 	ctx, alive, stop := b.repo.watch(ctx)
 	defer stop()
 	r, err := b.repo.Blobs().Fetch(ctx, b.at)
 	if err != nil {
-		return b.repo.said(ctx, err)
+		return b.repo.answerError(ctx, err)
 	}
 	defer r.Close()
 	from := heard{r, alive}
@@ -108,14 +109,14 @@ func (b *Blob) rest(ctx context.Context, w io.Writer, done *int64) error {
 	case ctx.Err() != nil:
 		return download.Cause(ctx)
 	case err != nil && broken == nil:
-		return err // of the writer
+		return err // an error of the writer
 	case *done < b.at.Size:
-		return download.Cut(fmt.Errorf("the package ends after %d of %d bytes: %w", *done, b.at.Size, cmp.Or(err, io.ErrUnexpectedEOF)))
+		return download.Transient(fmt.Errorf("the package ends after %d of %d bytes: %w", *done, b.at.Size, cmp.Or(err, io.ErrUnexpectedEOF)))
 	}
 	return nil
 }
 
-// breaking reads, and keeps the error that ends it.
+// breaking is a reader that stores its error.
 type breaking struct {
 	io.Reader
 	err *error
@@ -129,7 +130,7 @@ func (r *breaking) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// heard reads, and says when something came.
+// heard is a reader that reports when data arrives.
 type heard struct {
 	io.Reader
 	alive func()
@@ -143,7 +144,7 @@ func (h heard) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// repository opens a repository, such as "registry.example.com/providers/random".
+// repository returns a repository with a name such as "registry.example.com/providers/random".
 func (c *Client) repository(name string) (*repository, error) {
 	repo, err := remote.NewRepository(name)
 	if err != nil || repo.Reference.Reference != "" {
@@ -151,7 +152,7 @@ func (c *Client) repository(name string) (*repository, error) {
 	}
 	client := &auth.Client{Client: &http.Client{Transport: retry.NewTransport(cmp.Or(c.Transport, download.ForFiles()))}, Header: c.Header, Cache: auth.NewCache()}
 	if host, _, err := net.SplitHostPort(repo.Reference.Registry); err == nil && isLoopback(host) {
-		client.BlockedRealmPrefixes = []netip.Prefix{} // a registry of this machine may send to a login service of this machine
+		client.BlockedRealmPrefixes = []netip.Prefix{} // a local registry may use a local login service
 	}
 	has := new(atomic.Bool)
 	if c.Credential != nil {
@@ -173,7 +174,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Versions lists the versions of a provider whose repository it is: its tags, in which "_" stands for "+".
+// Versions returns the versions of the provider in a repository. Its tags are the versions, with "_" instead of "+".
 func (c *Client) Versions(ctx context.Context, repository string) ([]versions.Version, error) {
 	repo, err := c.repository(repository)
 	if err != nil {
@@ -191,10 +192,10 @@ func (c *Client) Versions(ctx context.Context, repository string) ([]versions.Ve
 		}
 		return nil
 	})
-	return out, repo.said(ctx, err)
+	return out, repo.answerError(ctx, err)
 }
 
-// Provider finds the package of one version for a platform, such as "linux_amd64".
+// Provider returns the package of a version of a provider for a platform such as "linux_amd64".
 func (c *Client) Provider(ctx context.Context, repository string, v versions.Version, platform string) (*Blob, error) {
 	repo, err := c.repository(repository)
 	if err != nil {
@@ -205,7 +206,7 @@ func (c *Client) Provider(ctx context.Context, repository string, v versions.Ver
 		return nil, err
 	}
 	if index.ArtifactType != providerType {
-		return nil, fmt.Errorf("%s has something else than a provider in that version: its artifact type is %q, and not %q", repository, index.ArtifactType, providerType)
+		return nil, fmt.Errorf("%s does not have a provider in that version: the artifact type is %q, not %q", repository, index.ArtifactType, providerType)
 	}
 	for _, m := range index.Manifests {
 		if m.ArtifactType == targetType && m.Platform != nil && m.Platform.OS+"_"+m.Platform.Architecture == platform {
@@ -215,7 +216,7 @@ func (c *Client) Provider(ctx context.Context, repository string, v versions.Ver
 	return nil, fmt.Errorf("%s has no package of version %s for %s", repository, v, platform)
 }
 
-// Module finds the package of a module by a tag or a digest ("sha256:…").
+// Module returns the package of a module with a tag or a digest ("sha256:…").
 func (c *Client) Module(ctx context.Context, repository, reference string) (*Blob, error) {
 	repo, err := c.repository(repository)
 	if err != nil {
@@ -224,7 +225,7 @@ func (c *Client) Module(ctx context.Context, repository, reference string) (*Blo
 	return layer(ctx, repo, reference, moduleType)
 }
 
-// layer finds the one layer of a manifest.
+// layer returns the only layer of a manifest.
 func layer(ctx context.Context, repo *repository, reference, artifact string) (*Blob, error) {
 	var m v1.Manifest
 	digest, err := document(ctx, repo, reference, &m)
@@ -233,26 +234,26 @@ func layer(ctx context.Context, repo *repository, reference, artifact string) (*
 	}
 	switch {
 	case m.ArtifactType != artifact:
-		return nil, fmt.Errorf("%s has something else under %s: its artifact type is %q, and not %q", repo.Reference, reference, m.ArtifactType, artifact)
+		return nil, fmt.Errorf("%s does not have a package under %s: the artifact type is %q, not %q", repo.Reference, reference, m.ArtifactType, artifact)
 	case len(m.Layers) != 1 || m.Layers[0].MediaType != zipType || m.Layers[0].Digest.Validate() != nil || m.Layers[0].Digest.Algorithm() != "sha256":
-		return nil, fmt.Errorf("what %s has under %s is not a package: that would have exactly one layer, of the type %s and with a SHA-256 digest", repo.Reference, reference, zipType)
+		return nil, fmt.Errorf("%s does not have a package under %s: a package has exactly one layer, of the type %s and with a SHA-256 digest", repo.Reference, reference, zipType)
 	}
 	return &Blob{m.Layers[0].Digest.Encoded(), m.Layers[0].Size, digest, m.Layers[0], repo}, nil
 }
 
-// document reads an index or a manifest, and gives its digest.
+// document reads an index or a manifest, and returns its digest.
 func document(ctx context.Context, repo *repository, reference string, into any) (digest string, err error) {
 	ctx, _, stop := repo.watch(ctx)
 	defer stop()
 	at, r, err := repo.Manifests().FetchReference(ctx, reference)
 	if err != nil {
-		return "", repo.said(ctx, err)
+		return "", repo.answerError(ctx, err)
 	}
 	defer r.Close()
 	if at.Size > maxManifest {
 		return "", fmt.Errorf("%s has a document of %d bytes under %s", repo.Reference, at.Size, reference)
 	}
-	text, err := content.ReadAll(r, at) // which holds it against its digest
+	text, err := content.ReadAll(r, at) // ReadAll verifies the digest
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
@@ -260,13 +261,13 @@ func document(ctx context.Context, repo *repository, reference string, into any)
 		return "", cause
 	}
 	if err != nil {
-		return "", fmt.Errorf("what %s has under %s cannot be read: %w", repo.Reference, reference, err)
+		return "", fmt.Errorf("the document that %s has under %s cannot be read: %w", repo.Reference, reference, err)
 	}
 	return at.Digest.String(), nil
 }
 
-// said is what a registry says about an error.
-func (r *repository) said(ctx context.Context, err error) error {
+// answerError converts an error of a registry to an error for users.
+func (r *repository) answerError(ctx context.Context, err error) error {
 	var answer *errcode.ErrorResponse
 	switch cause := download.Cause(ctx); {
 	case err != nil && cause != nil:
@@ -277,9 +278,9 @@ func (r *repository) said(ctx context.Context, err error) error {
 		why := ""
 		switch refused := answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden; {
 		case refused && r.has.Load():
-			why = ": it does not accept, for this, the credentials that an oci_credentials block of the CLI configuration, or a file that docker login and its kind write, has for " + r.Reference.Registry
+			why = ": it rejected the credentials in an oci_credentials block of the CLI configuration or in a file of docker login for " + r.Reference.Registry
 		case refused:
-			why = ", and no credentials for " + r.Reference.Registry + " were sent: there are none, or it did not ask for them. They come with an oci_credentials block of the CLI configuration, or with docker login"
+			why = ", and no credentials for " + r.Reference.Registry + " were sent: none are configured, or it did not ask for them. Add an oci_credentials block to the CLI configuration, or use docker login"
 		}
 		return fmt.Errorf("%s%s answered %d %s%s", answer.URL.Host, answer.URL.Path, answer.StatusCode, http.StatusText(answer.StatusCode), why)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
 
-// A registry that falls silent is given up, in each kind of request.
+// Each kind of request ends with an error if the registry stops sending.
 func TestSilence(t *testing.T) {
 	v := versions.MustParseVersion("1.0.0")
 	for name, path := range map[string]string{"tags": "/v2/p/tags/list", "manifest": "/v2/p/manifests/1.0.0", "package": "/v2/p/blobs/"} {
@@ -57,7 +57,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// A package goes on where its transfer was cut, whether the server can send a part of it or not.
+// A download continues after a cut, whether or not the server can send a part of the package.
 func TestCut(t *testing.T) {
 	v := versions.MustParseVersion("1.0.0")
 	for _, parts := range []bool{true, false} {

@@ -1,8 +1,8 @@
-// Package paths says where a path that a user, a configuration or the environment gives leads.
+// Package paths resolves paths of users, of configurations and of the environment.
 //
-// The kernel takes ".." as the parent of the directory that a symbolic link leads to. Taken away as text, "link/.."
-// is another directory. In is the one function that joins a working directory and a path. The paths of the language, in
-// which Terraform removes ".." as text, are the exception: Text joins them. docs/guide/paths.md has a row for each path.
+// For the kernel, ".." is the parent of the target of a symbolic link. If ".." is removed as text, "link/.." is another
+// directory. Only the function In joins a working directory and a path. The paths of the language are an exception,
+// because Terraform removes ".." in them as text: Text joins them. docs/reference/paths.md has a row for each path.
 package paths
 
 import (
@@ -13,19 +13,19 @@ import (
 	"strings"
 )
 
-// Real returns the path of a directory as the kernel has it: absolute and without symbolic links.
+// Real returns the path of a directory as the kernel resolves it: absolute and without symbolic links.
 func Real(dir string) (string, error) {
 	if !filepath.IsAbs(dir) || !links {
 		return filepath.Abs(dir)
 	}
-	return filepath.EvalSymlinks(dir) // takes ".." as the kernel does
+	return filepath.EvalSymlinks(dir) // resolves ".." like the kernel
 }
 
-// links reports whether the kernel follows a symbolic link before it takes its parent. Windows takes ".." away as text.
+// links reports whether the kernel follows a symbolic link before ".." is resolved. Windows removes ".." as text.
 const links = runtime.GOOS != "windows"
 
-// In returns the absolute path that a program in dir means by path, where ".." means what it means to the kernel. dir is
-// absolute. An empty path stays empty.
+// In returns the absolute path that path means for a program in dir. It resolves ".." like the kernel. dir is absolute.
+// An empty path stays empty.
 func In(dir, path string) string {
 	switch {
 	case path == "":
@@ -57,11 +57,11 @@ func parent(dir string) string {
 	return filepath.Dir(dir)
 }
 
-// Follow returns where a path with slashes leads from dir, its symbolic links followed: relative as it is, unless one of
-// them is absolute. It returns the path itself if there is nothing.
+// Follow returns the target of a path with slashes after following all symbolic links from dir. The result is relative
+// to dir, unless a link is absolute. If the path does not exist or has too many links, Follow returns it unchanged.
 func Follow(dir, path string) string {
 	left, at := strings.Split(path, "/"), "."
-	for range 255 { // as the kernel, it gives up some time
+	for range 255 { // like the kernel, limit the number of links
 		var link string
 		for link == "" && len(left) > 0 {
 			name := left[0]
@@ -98,8 +98,8 @@ func Follow(dir, path string) string {
 	return path
 }
 
-// Text returns the absolute path that the language means by path: ".." is removed with the name before it, whatever that
-// is. An empty path is dir.
+// Text returns the absolute path that path means in the language. It removes ".." together with the name before it,
+// even if that is a link. For an empty path, it returns dir.
 func Text(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/paths"
 )
 
-// tree makes directories with links among them, and returns the real path of the top.
+// tree creates directories and links, and returns the real path of the top.
 func tree(t *testing.T) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -23,7 +23,7 @@ func tree(t *testing.T) string {
 	}
 	for _, dir := range []string{"a/b/c", "d/e", "a/\xfe \"'"} {
 		if err := os.MkdirAll(filepath.Join(top, dir), 0o755); err != nil {
-			t.Skip(err) // a file system that takes UTF-8 alone
+			t.Skip(err) // the file system accepts only UTF-8
 		}
 	}
 	for name, to := range map[string]string{
@@ -36,13 +36,13 @@ func tree(t *testing.T) string {
 	return top
 }
 
-// names are parts of paths in the tree.
+// names are the parts of random paths in the tree.
 var names = []string{"a", "b", "c", "d", "e", "far", "up", "back", "two", "abs", "..", ".", "", "\xfe \"'", "none"}
 
-// TestLeadsWhereTheKernelGoes draws paths, and compares where In and Follow lead with where the kernel does.
+// TestLeadsWhereTheKernelGoes compares In and Follow with the kernel for random paths.
 func TestLeadsWhereTheKernelGoes(t *testing.T) {
 	top := tree(t)
-	r, there := rand.New(rand.NewPCG(1, 2)), 0
+	r, exists := rand.New(rand.NewPCG(1, 2)), 0
 	for range 20000 {
 		dir := filepath.Join(top, []string{"", "a", "a/b/c", "d/e"}[r.IntN(4)])
 		parts := make([]string, 1+r.IntN(6))
@@ -57,7 +57,7 @@ func TestLeadsWhereTheKernelGoes(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		there++
+		exists++
 		in := paths.In(dir, path)
 		if is, err := os.Stat(in); err != nil || !os.SameFile(is, want) || !filepath.IsAbs(in) || filepath.Clean(in) != in {
 			t.Fatalf("In(%q, %q) = %q: %v", dir, path, in, err)
@@ -74,8 +74,8 @@ func TestLeadsWhereTheKernelGoes(t *testing.T) {
 			t.Fatalf("Follow(%q, %q) = %q has links: %v", dir, path, led, err)
 		}
 	}
-	if there < 1000 {
-		t.Fatalf("only %d paths led anywhere", there)
+	if exists < 1000 {
+		t.Fatalf("only %d paths led anywhere", exists)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestForms(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{paths.In(top, ""), ""},
 		{paths.In(top, "x/../y"), filepath.Join(top, "y")},
-		{paths.In(top, "a/far"), filepath.Join(top, "a/far")}, // a link that ".." does not follow keeps its name
+		{paths.In(top, "a/far"), filepath.Join(top, "a/far")}, // a link without ".." after it keeps its name
 		{paths.In(top, "a/far/.."), filepath.Join(top, "d")},
 		{paths.In("/elsewhere", top+"/a/far/../x"), filepath.Join(top, "d/x")},
 		{paths.Text(top, "a/far/../x"), filepath.Join(top, "a/x")},

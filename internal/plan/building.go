@@ -2,30 +2,30 @@ package plan
 
 import "github.com/lethe-iac/lethe/internal/walk"
 
-// node is a step in the making.
+// node is a step while the graph is built.
 type node struct {
 	kind  Kind
 	face  Face
 	part  uint16
-	late  bool
+	lazy  bool
 	index int32
 }
 
-// id is a node's number and one more, so that zero means none.
+// id is the number of a node plus one. Zero means that the node does not exist.
 type id int32
 
-// edge says that to comes after from.
+// edge orders two nodes: to comes after from.
 type edge struct{ from, to arc }
 
-// arc is a node, and whether it is needed.
+// arc is one end of an edge. The lowest bit is set if the edge is a need; the other bits are the node's number.
 type arc uint32
 
 func (a arc) node() int32 { return int32(a >> 1) }
 
 func (a arc) needs() bool { return a&1 != 0 }
 
-// role is what a gate of a vertex stands for. Vertices that are gates have one node for upIn and
-// upOut, and one for downIn and downOut.
+// role is the purpose of a gate that belongs to a vertex. A vertex that is a gate itself has one node for upIn and
+// upOut, and one node for downIn and downOut.
 type role uint8
 
 const (
@@ -33,49 +33,55 @@ const (
 	upOut                  // after its ups
 	downIn                 // before its downs
 	downOut                // after its downs
-	emptied                // after its destroy-first downs; of a gate: after those of what it refers to
-	drained                // after the destroy-first downs of all that depends on it in the state
-	passed                 // of a value: after the destroy-first downs of what refers to it
+	emptied                // after its destroy-first downs; of a gate: after the destroy-first downs of the vertices that it refers to
+	drained                // after the destroy-first downs of all dependents in the state
+	passed                 // of a value: after the destroy-first downs of the vertices that refer to it
 	cleared                // before its ups that have work
-	used                   // after the ups of what depends on it
+	used                   // after the ups of its dependents
 	lastIn                 // before its create-first downs
-	closedUp               // before its ups: destroy-first downs through before sessions made from it are over
-	closedDown             // before its downs: so are all downs through them
+	closedUp               // before its ups: after the destroy-first downs through the before sessions that its values configure
+	closedDown             // before its downs: after all downs through these sessions
 	roles
 )
 
-// building is the graph of one plan.
+// graph holds the steps of a plan and the edges between them. The rules add nodes and edges; emit.go sorts them.
+type graph struct {
+	nodes []node
+	edges []edge
+	soft  []edge // from steps that use before sessions to the sources of their settings; dropped on cycles
+
+	out, in walk.Rows[arc] // by node, after link
+	order   []int32        // topological, after sort; nodes on cycles are missing
+}
+
+// building applies the rules to the groups, objects and holds of one plan, and adds their nodes and edges to the graph.
+// It records which gates and steps belong to which vertex, object and hold.
 type building struct {
 	*problem
 	firsts
-	nodes    []node
-	edges    []edge
-	soft     []edge // from steps that work through before sessions to what these are made from; they give way
+	graph    graph
 	vertex   [roles][]id
 	hold     [2][]id // closedUp and closedDown of holds
-	sources  []id    // by hold: after the ups that its settings are made from
+	sources  []id    // by hold: after the ups of the objects that its settings refer to
 	users    []id    // by hold: after the ups through it
 	sessions [2][]session
 	lasting  []bool // by hold: its before session also serves create-first downs
 	objs     []ends
-	todo     []work // by group: which of its objects have work
+	todo     []work // by group: the kinds of work that its objects have
 	all      work
-
-	out, in walk.Rows[arc] // once the graph is complete
-	order   []int32
 }
 
-// ends are the first and the last step up and down of an object; 0 where there is no work.
+// ends are the first and the last step up and down of an object. An id is 0 if there is no work.
 type ends struct{ up, upLast, down, downLast id }
 
 type session struct{ up, down id }
 
-func (b *building) add(n node) id {
-	b.nodes = append(b.nodes, n)
-	return id(len(b.nodes))
+func (g *graph) add(n node) id {
+	g.nodes = append(g.nodes, n)
+	return id(len(g.nodes))
 }
 
-// gate is the gate of a vertex for a role, made when it is first asked for.
+// gate returns the gate of a vertex for a role. The first call creates it.
 func (b *building) gate(r role, v Vertex) id {
 	if b.isGate(v) && (r == upOut || r == downOut) {
 		r--
@@ -84,15 +90,15 @@ func (b *building) gate(r role, v Vertex) id {
 		b.vertex[r] = make([]id, b.vertices)
 	}
 	if b.vertex[r][v] == 0 {
-		b.vertex[r][v] = b.add(node{kind: Gate})
+		b.vertex[r][v] = b.graph.add(node{kind: Gate})
 	}
 	return b.vertex[r][v]
 }
 
-// has reports whether the gate was asked for.
+// has reports whether the gate exists.
 func (b *building) has(r role, v Vertex) bool { return b.vertex[r] != nil && b.vertex[r][v] != 0 }
 
-func (b *building) after(n, dep id, needs bool) edge {
+func (g *graph) after(n, dep id, needs bool) edge {
 	e := edge{arc(dep-1) << 1, arc(n-1) << 1}
 	if needs {
 		e.from |= 1
@@ -100,16 +106,16 @@ func (b *building) after(n, dep id, needs bool) edge {
 	return e
 }
 
-// needs makes n come after dep, and only if that succeeded; either may be missing.
-func (b *building) needs(n, dep id) {
+// needs makes n run after dep, and only if dep succeeded. It does nothing if n or dep is 0.
+func (g *graph) needs(n, dep id) {
 	if n != 0 && dep != 0 {
-		b.edges = append(b.edges, b.after(n, dep, true))
+		g.edges = append(g.edges, g.after(n, dep, true))
 	}
 }
 
-// waits makes n come after dep, however that ended.
-func (b *building) waits(n, dep id) {
+// waits makes n run after dep, whether or not dep succeeded. It does nothing if n or dep is 0.
+func (g *graph) waits(n, dep id) {
 	if n != 0 && dep != 0 {
-		b.edges = append(b.edges, b.after(n, dep, false))
+		g.edges = append(g.edges, g.after(n, dep, false))
 	}
 }

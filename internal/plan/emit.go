@@ -2,76 +2,75 @@ package plan
 
 import "github.com/lethe-iac/lethe/internal/walk"
 
-// link sorts the edges.
-func (b *building) link(edges []edge) {
-	n := len(b.nodes)
-	b.out = walk.Sorted(n, edges, func(e edge) int32 { return e.from.node() }, func(e edge) arc { return e.to | e.from&1 })
-	b.in = walk.Sorted(n, edges, func(e edge) int32 { return e.to.node() }, func(e edge) arc { return e.from })
+// link indexes the edges by their two ends.
+func (g *graph) link(edges []edge) {
+	n := len(g.nodes)
+	g.out = walk.Sorted(n, edges, func(e edge) int32 { return e.from.node() }, func(e edge) arc { return e.to | e.from&1 })
+	g.in = walk.Sorted(n, edges, func(e edge) int32 { return e.to.node() }, func(e edge) arc { return e.from })
 }
 
-// sort finds an order of the nodes and reports whether all are in it.
-func (b *building) sort() bool {
-	b.order = walk.Topological(b.in, b.out, arc.node)
-	return len(b.order) == len(b.nodes)
+// sort orders the nodes topologically. It returns false if some nodes are on or behind cycles.
+func (g *graph) sort() bool {
+	g.order = walk.Topological(g.in, g.out, arc.node)
+	return len(g.order) == len(g.nodes)
 }
 
 // acyclic reports whether the graph with its soft edges has no cycle.
-func (b *building) acyclic() bool {
-	hard := len(b.edges)
-	b.edges = append(b.edges, b.soft...)
-	b.link(b.edges)
-	b.edges = b.edges[:hard]
-	return b.sort()
+func (g *graph) acyclic() bool {
+	hard := len(g.edges)
+	g.edges = append(g.edges, g.soft...)
+	g.link(g.edges)
+	g.edges = g.edges[:hard]
+	return g.sort()
 }
 
-// harden drops the soft edges that lie on cycles, and reports whether that was enough. It is not
-// where the other edges have a cycle of their own.
-func (b *building) harden() bool {
-	b.link(b.edges)
-	if !b.sort() {
+// harden drops the soft edges that are on cycles. It returns false if a cycle of hard edges remains.
+func (g *graph) harden() bool {
+	g.link(g.edges)
+	if !g.sort() {
 		return false
 	}
-	b.acyclic() // to link all of them again
-	comp, _ := walk.Components(len(b.nodes), b.out.Of, arc.node)
-	kept := b.soft[:0]
-	for _, e := range b.soft {
+	g.acyclic() // link all edges again
+	comp, _ := walk.Components(len(g.nodes), g.out.Of, arc.node)
+	kept := g.soft[:0]
+	for _, e := range g.soft {
 		if comp[e.from.node()] != comp[e.to.node()] {
 			kept = append(kept, e)
 		}
 	}
-	b.soft = kept
-	return b.acyclic()
+	g.soft = kept
+	return g.acyclic()
 }
 
-// emit makes the steps: every node with work, and the gates that stand between them and save
-// edges.
-func (b *building) emit(s *Steps) {
-	cyclic := len(b.order) < len(b.nodes)
-	useful := b.useful()
-	if cyclic { // our bug: everything is emitted, so that it can be shown
-		b.order = b.order[:0]
-		for i := range b.nodes {
-			b.order, useful[i] = append(b.order, int32(i)), true
+// emit appends a step to s for every node with work, and for each gate that saves edges between such nodes. It sets the
+// edges of the steps.
+func (g *graph) emit(s *Steps) {
+	cyclic := len(g.order) < len(g.nodes)
+	useful := g.useful()
+	if cyclic { // our bug: emit everything, so that it can be shown
+		g.order = g.order[:0]
+		for i := range g.nodes {
+			g.order, useful[i] = append(g.order, int32(i)), true
 		}
 	}
-	deps := newLists(len(b.nodes))
-	dissolved := make([]bool, len(b.nodes))
-	for _, n := range b.order {
+	deps := newLists(len(g.nodes))
+	dissolved := make([]bool, len(g.nodes))
+	for _, n := range g.order {
 		if !useful[n] {
 			continue
 		}
-		b.collect(n, deps, useful, dissolved)
-		dissolved[n] = !cyclic && b.nodes[n].kind == Gate && dissolves(len(deps.of(n)), b.followers(n, useful))
+		g.collect(n, deps, useful, dissolved)
+		dissolved[n] = !cyclic && g.nodes[n].kind == Gate && dissolves(len(deps.of(n)), g.followers(n, useful))
 	}
-	number := make([]uint32, len(b.nodes))
-	for n, x := range b.nodes {
+	number := make([]uint32, len(g.nodes))
+	for n, x := range g.nodes {
 		if useful[n] && !dissolved[n] {
 			number[n] = uint32(len(s.List))
-			s.List = append(s.List, Step{Kind: x.kind, Face: x.face, Part: x.part, Late: x.late, Index: x.index})
+			s.List = append(s.List, Step{Kind: x.kind, Face: x.face, Part: x.part, Lazy: x.lazy, Index: x.index})
 		}
 	}
 	s.start = make([]uint32, 1, len(s.List)+1)
-	for n := range b.nodes {
+	for n := range g.nodes {
 		if !useful[n] || dissolved[n] {
 			continue
 		}
@@ -82,19 +81,19 @@ func (b *building) emit(s *Steps) {
 	}
 }
 
-// useful finds the nodes with work, and the gates with such before and after them.
-func (b *building) useful() []bool {
-	before, after := make([]bool, len(b.nodes)), make([]bool, len(b.nodes))
-	for _, n := range b.order {
-		before[n] = before[n] || b.nodes[n].kind != Gate
-		for _, a := range b.out.Of(n) {
+// useful returns by node: true for nodes with work, and for gates with work both before and after them.
+func (g *graph) useful() []bool {
+	before, after := make([]bool, len(g.nodes)), make([]bool, len(g.nodes))
+	for _, n := range g.order {
+		before[n] = before[n] || g.nodes[n].kind != Gate
+		for _, a := range g.out.Of(n) {
 			before[a.node()] = before[a.node()] || before[n]
 		}
 	}
-	for i := len(b.order) - 1; i >= 0; i-- {
-		n := b.order[i]
-		after[n] = after[n] || b.nodes[n].kind != Gate
-		for _, a := range b.in.Of(n) {
+	for i := len(g.order) - 1; i >= 0; i-- {
+		n := g.order[i]
+		after[n] = after[n] || g.nodes[n].kind != Gate
+		for _, a := range g.in.Of(n) {
 			after[a.node()] = after[a.node()] || after[n]
 		}
 	}
@@ -104,21 +103,21 @@ func (b *building) useful() []bool {
 	return before
 }
 
-// dissolves reports whether a gate with so many nodes before and after it saves no edges.
+// dissolves reports whether a gate with these numbers of nodes before and after it saves no edges.
 func dissolves(before, after int) bool { return before <= 8 && before*after <= before+after }
 
-func (b *building) followers(n int32, useful []bool) int {
+func (g *graph) followers(n int32, useful []bool) int {
 	count := 0
-	for _, a := range b.out.Of(n) {
+	for _, a := range g.out.Of(n) {
 		count += bit(useful[a.node()])
 	}
 	return count
 }
 
-// collect lists what n comes after, gates that are dissolved replaced by what they come after.
-func (b *building) collect(n int32, deps *lists, useful, dissolved []bool) {
+// collect lists the predecessors of n. It replaces a dissolved gate by the predecessors of the gate.
+func (g *graph) collect(n int32, deps *lists, useful, dissolved []bool) {
 	deps.begin(n)
-	for _, a := range b.in.Of(n) {
+	for _, a := range g.in.Of(n) {
 		switch d := a.node(); {
 		case !useful[d]:
 		case !dissolved[d]:
@@ -135,11 +134,11 @@ func (b *building) collect(n int32, deps *lists, useful, dissolved []bool) {
 	deps.end(n)
 }
 
-// lists are lists of arcs by node, written one after the other.
+// lists are lists of arcs by node. All lists share one array.
 type lists struct {
 	start, stop []int32
 	arcs        []arc
-	seen        []struct{ by, at int32 } // by node: the last list it was put on, and where
+	seen        []struct{ by, at int32 } // by node: the last list that it was put on, and its index there
 }
 
 func newLists(n int) *lists {
@@ -151,7 +150,8 @@ func (l *lists) of(n int32) []arc { return l.arcs[l.start[n]:l.stop[n]] }
 func (l *lists) begin(n int32) { l.start[n] = int32Len(l.arcs) }
 func (l *lists) end(n int32)   { l.stop[n] = int32Len(l.arcs) }
 
-// put adds an arc to the list of n; of two to the same node, a need remains.
+// put adds an arc to the list of n. If the list has an arc to the same node, the two become one, which is a need if
+// either is.
 func (l *lists) put(n int32, a arc) {
 	s := &l.seen[a.node()]
 	if s.by == n+1 {

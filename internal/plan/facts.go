@@ -3,20 +3,20 @@ package plan
 import "slices"
 
 const (
-	known   facts = 1 << iota // the facts are found
-	changed                   // something that it is made from has a real step
-	gone                      // something that it is made from goes down
-	fresh                     // something that it is made from was not there before
-	looked                    // something that it is made from is looked at though it does not change: conditions of it may fail
+	known   facts = 1 << iota // the facts have been computed
+	changed                   // a source has a step that changes it
+	removed                   // a source goes down
+	fresh                     // a source did not exist before
+	looked                    // a source has an up without a change: its conditions may fail
 )
 
-// vertexFacts are those of everything that v stands for. Objects are not looked through: what they
-// are made from shows in their own steps.
+// vertexFacts returns the union of the facts of the objects that v refers to, through values. It does not follow the
+// references of the objects: an object's own steps show the effect of its sources.
 func (p *problem) vertexFacts(v Vertex) facts {
 	if p.facts[v]&known != 0 {
 		return p.facts[v]
 	}
-	p.facts[v] = known // should there be a cycle, it ends here
+	p.facts[v] = known // ends the recursion on a cycle
 	f := known
 	if !p.isGate(v) {
 		f |= p.objectFacts(p.objects(v))
@@ -53,7 +53,7 @@ func (p *problem) objectFacts(objects []int32) facts {
 			f |= changed
 		}
 		if x.Down {
-			f |= changed | gone
+			f |= changed | removed
 		}
 	}
 	if comes && !existed {
@@ -62,7 +62,7 @@ func (p *problem) objectFacts(objects []int32) facts {
 	return f
 }
 
-// holdFacts are those of everything that a hold's settings are made from, over values and holds.
+// holdFacts returns the facts of the sources of a hold's settings, through values and other holds.
 func (p *problem) holdFacts(k int32) facts {
 	if p.held[k]&known != 0 {
 		return p.held[k]
@@ -82,20 +82,19 @@ func (p *problem) holdFacts(k int32) facts {
 	return f
 }
 
-// downFace is the face of the hold that takes an object down.
+// downFace returns the face of the hold that serves the down of an object.
 func (p *problem) downFace(k int32, createFirst bool) Face {
 	f := p.holdFacts(k)
 	switch {
 	case p.Destroy:
 		return Before
-	case f&fresh != 0, createFirst && f&gone == 0:
+	case f&fresh != 0, createFirst && f&removed == 0:
 		return After
 	}
 	return Before
 }
 
-// freshDowns lists the current objects that go down through a hold whose settings before are not
-// known.
+// freshDowns lists the current objects whose downs work through a hold with unknown prior settings.
 func (p *problem) freshDowns() []int32 {
 	var list []int32
 	for i := range p.Objects {

@@ -1,23 +1,23 @@
 package plan
 
-// firsts says what is create-first.
+// firsts records which objects and groups are create-first.
 type firsts struct {
-	object []bool   // by object: its down, if there is one, comes after the ups
+	object []bool   // by object: its down, if any, comes after the ups
 	cause  []Vertex // by object: the group that made it create-first, or -1
-	group  []bool   // by group: create-first as declared, by itself or through what depends on it
+	group  []bool   // by group: create-first as declared, by its own setting or through its dependents
 }
 
-// spreading is how create-first reaches what the create-first objects depend on.
+// spreading extends create-first from objects and groups to their dependencies.
 type spreading struct {
 	*problem
 	firsts
-	by     []Vertex  // by group: the group that made it create-first as declared, -1 if none or it itself
-	passed [2][]bool // by vertex: passed on from there, along each set
-	held   [2][]bool // by hold: passed on to what its settings are made from
-	queue  []passing // to be passed on
+	by     []Vertex  // by group: the group that made it create-first as declared, -1 if none or the group itself
+	passed [2][]bool // by direction and vertex: the vertex's dependencies have been reached
+	held   [2][]bool // by direction and hold: the sources of its settings have been reached
+	queue  []passing // vertices whose dependencies have yet to be reached
 }
 
-// The two ways in which it spreads.
+// The two directions of spreading.
 const (
 	asDeclared = iota
 	asRecorded
@@ -25,18 +25,22 @@ const (
 
 type passing struct {
 	from, cause Vertex
-	way         int
+	direction   int
 }
 
-// spread finds what is create-first. It spreads in two ways. Along declared references from groups
-// that are declared so, also where the plan at hand changes nothing of it: that is what replacements go by, and
-// what the state is to remember. And along recorded ones from the downs that come last by then,
-// since what an object referred to may not go before it. Of the objects that go and do not come
-// again, those go last that are stored so. The objects in extra do, too.
+// spread finds the objects and groups that are create-first. Create-first spreads in two ways:
+//
+//   - along declared references, from groups that set create_before_destroy, even if the plan changes none of their
+//     objects. The order of replacements depends on the result, and the state stores it;
+//   - along recorded references, from the objects whose downs come last. A dependency must not go down before its
+//     dependents.
+//
+// Deposed objects and the objects in extra are create-first. An object that goes down without an up is create-first if
+// it is stored as create-first.
 func (p *problem) spread(extra []int32) firsts {
 	s := &spreading{problem: p, by: make([]Vertex, len(p.Groups))}
-	for way := range s.passed {
-		s.passed[way], s.held[way] = make([]bool, p.vertices), make([]bool, len(p.Holds))
+	for direction := range s.passed {
+		s.passed[direction], s.held[direction] = make([]bool, p.vertices), make([]bool, len(p.Holds))
 	}
 	s.object, s.cause, s.group = make([]bool, len(p.Objects)), make([]Vertex, len(p.Objects)), make([]bool, len(p.Groups))
 	for o := range s.cause {
@@ -63,7 +67,7 @@ func (p *problem) spread(extra []int32) firsts {
 	return s.firsts
 }
 
-// declare makes a group create-first as declared.
+// declare makes a group create-first as declared, and reaches the sources of its objects' holds.
 func (s *spreading) declare(g, cause Vertex) {
 	if s.group[g] {
 		return
@@ -84,7 +88,7 @@ func (s *spreading) declare(g, cause Vertex) {
 	}
 }
 
-// last puts the down of an object after the ups.
+// last makes an object create-first if it goes down: its down comes after the ups.
 func (s *spreading) last(o int32, cause Vertex) {
 	x := &s.Objects[o]
 	if s.object[o] || !x.Down {
@@ -101,38 +105,38 @@ func (s *spreading) last(o int32, cause Vertex) {
 	}
 }
 
-func (s *spreading) holdsOf(steps [][]int32, cause Vertex, way int) {
+func (s *spreading) holdsOf(steps [][]int32, cause Vertex, direction int) {
 	for _, ks := range steps {
-		s.holds(ks, cause, way)
+		s.holds(ks, cause, direction)
 	}
 }
 
-func (s *spreading) holds(ks []int32, cause Vertex, way int) {
+func (s *spreading) holds(ks []int32, cause Vertex, direction int) {
 	for _, k := range ks {
-		if s.held[way][k] {
+		if s.held[direction][k] {
 			continue
 		}
-		s.held[way][k] = true
+		s.held[direction][k] = true
 		for _, r := range s.Holds[k].Settings {
-			s.made(r.To, cause, way)
+			s.made(r.To, cause, direction)
 		}
-		s.holds(s.Holds[k].Over, cause, way)
+		s.holds(s.Holds[k].Over, cause, direction)
 	}
 }
 
-// made is when settings of a hold that something create-first works through are made from v.
-func (s *spreading) made(v, cause Vertex, way int) {
+// made reaches v, which the settings of a hold refer to. A create-first step works through the hold.
+func (s *spreading) made(v, cause Vertex, direction int) {
 	switch {
-	case way == asDeclared && s.isGate(v):
-		s.queue = append(s.queue, passing{v, cause, way})
-	case way == asDeclared:
+	case direction == asDeclared && s.isGate(v):
+		s.queue = append(s.queue, passing{v, cause, direction})
+	case direction == asDeclared:
 		s.declare(v, cause)
 	case !s.isGate(v):
 		s.allLast(v, cause)
-	case !s.passed[way][v]: // a gate is in one of the two sets: this one is free
-		s.passed[way][v] = true
+	case !s.passed[direction][v]: // a gate is in one of the two sets, so passed is free for this direction
+		s.passed[direction][v] = true
 		for _, e := range s.declared.Of(v) {
-			s.made(e.To, cause, way)
+			s.made(e.To, cause, direction)
 		}
 	}
 }
@@ -147,12 +151,12 @@ func (s *spreading) drain() {
 	for len(s.queue) > 0 {
 		x := s.queue[0]
 		s.queue = s.queue[1:]
-		if s.passed[x.way][x.from] {
+		if s.passed[x.direction][x.from] {
 			continue
 		}
-		s.passed[x.way][x.from] = true
+		s.passed[x.direction][x.from] = true
 		along := s.declared
-		if x.way == asRecorded {
+		if x.direction == asRecorded {
 			along = s.recorded
 		}
 		for _, e := range along.Of(x.from) {
@@ -161,16 +165,16 @@ func (s *spreading) drain() {
 	}
 }
 
-// reach is when what is create-first depends on v. Along recorded references it goes on where
-// nothing goes down, too: that is how rule 2 goes on.
+// reach extends create-first to v, a dependency of x. Along recorded references the spreading continues behind objects
+// that do not go down, because rule 2 continues there, too.
 func (s *spreading) reach(v Vertex, x passing) {
 	switch {
 	case s.isGate(v):
-	case x.way == asDeclared:
+	case x.direction == asDeclared:
 		s.declare(v, x.cause)
 		return
 	default:
 		s.allLast(v, x.cause)
 	}
-	s.queue = append(s.queue, passing{v, x.cause, x.way})
+	s.queue = append(s.queue, passing{v, x.cause, x.direction})
 }

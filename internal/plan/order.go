@@ -2,49 +2,53 @@ package plan
 
 // How steps are ordered
 //
-// Every object that exists has a down, every declared instance an up; those without work only
-// pass the order on, with what the settings of the holds that they would go through are made from. An object refers to others in two ways, by the configuration (declared) and
-// as the state remembers it (recorded). With these two sets, and z, w, x, d for objects:
+// Each object that exists has a down, and each declared instance has an up. An up or down without work passes the order
+// on, together with the sources of the holds that it would work through. One object refers to another in two ways: in
+// the configuration (declared) and in the state (recorded). For these two sets and objects z, w, x, d the rules are:
 //
 //	1. +d before +x            for declared x → d
 //	2. -x before -d            for recorded x → d
 //	3. -z before +w            for w = z and its neighbours in either set,
 //	   or, if z is create-first, +w before -z
-//	4. +x after all other ups that are no reads and destroy-first downs, if x comes last
+//	4. +x after all other ups except reads and after destroy-first downs, if x comes last
 //
-// What is declared create-first makes create-first what it depends on as declared. A create-first
-// down makes create-first the downs of what its object depends on as recorded, and of what the
-// settings of the holds that it goes through are made from. So what is destroyed and depended on a
-// destroy-first object is destroy-first itself, and this order satisfies all rules: the
-// destroy-first downs, in recorded order; the ups, in declared order; the create-first downs, in
-// recorded order. Instances of one resource have no order among themselves, also not where moves
-// brought them together from resources that had one. Hence there is no cycle, for any configuration and state. (Recorded sets that are cyclic in themselves come from edited
-// states; they lose the edges inside the component.)
+// A declared create-first object makes its declared dependencies create-first. A create-first down makes the downs of
+// its recorded dependencies create-first, and the downs of the sources of its holds. Therefore the dependents of a
+// destroy-first down are destroy-first, too, and the following order satisfies all rules:
 //
-// Holds, that is provider instances and ephemeral resources, are up while a step works through
-// them: one session, or two when something that their settings are made from changes. A before
-// session serves refreshes, destroy-first downs, and create-first downs if something that its
-// settings are made from goes down; an after session the rest. What the settings are made from
-// comes up before the after session opens; it comes up only when the destroy-first downs through
-// the before session are over, and goes down only when all of them are. That last edge is the one
-// that recorded dependencies can contradict: then they win. Where the settings before are not
-// known, downs use the after session; if that closes a cycle, these objects are create-first.
+//   - the destroy-first downs, in recorded order;
+//   - the ups, in declared order;
+//   - the create-first downs, in recorded order.
 //
-// Edges do not run between objects but through gates of their groups, so that a thousand instances
-// which refer to a thousand others are two thousand edges. In the rules for groups (rules.go),
-// gates without work before or after them are left out again (emit.go). Everything is linear in
-// objects, edges and uses of holds.
+// Instances of one resource are not ordered among themselves, even if moves brought them together from ordered
+// resources. Hence no configuration and state make a cycle. An edited state may have cyclic recorded references: Order
+// drops the edges inside each strongly connected component.
+//
+// Holds are provider instances and ephemeral resources. A hold is up while a step works through it. It has one session,
+// or two sessions if a source of its settings changes:
+//
+//   - The before session serves refreshes and destroy-first downs. It serves create-first downs if a source goes down.
+//   - The after session serves everything else.
+//
+// The sources come up before the after session opens. They come up only after the destroy-first downs through the
+// before session, and go down only after all downs through it. Recorded dependencies can contradict this last edge;
+// then they prevail. If the prior settings are not known, downs use the after session; if that makes a cycle, these
+// objects become create-first.
+//
+// Edges connect gates of groups, not objects: if a thousand instances refer to a thousand others, there are two
+// thousand edges. The rules for groups are in rules.go. The emitter removes gates without work before or after them. Time
+// and memory are linear in the numbers of objects, edges and uses of holds.
 
-// Order finds the steps and their order. It is pure: equal inputs give equal steps.
+// Order returns the steps of a plan and their order. It is pure: equal inputs have equal steps.
 func Order(in *Input) *Steps {
 	p := newProblem(in)
 	s := &Steps{Cyclic: p.cyclic, name: in.Name}
 	first := p.spread(nil)
-	g := p.build(first)
+	g := &p.build(first).graph
 	if !g.acyclic() && !g.harden() {
 		if fresh := p.freshDowns(); fresh != nil {
 			first = p.spread(fresh)
-			g = p.build(first)
+			g = &p.build(first).graph
 			_ = g.acyclic() || g.harden()
 		}
 	}
@@ -53,10 +57,10 @@ func Order(in *Input) *Steps {
 	return s
 }
 
-// CreateFirst is Steps.CreateFirst of the steps of in, for where nothing else of them is needed.
+// CreateFirst returns Steps.CreateFirst for in, without the other results of Order.
 func CreateFirst(in *Input) []bool { return newProblem(in).spread(nil).group }
 
-// build makes the graph, the soft edges apart.
+// build returns the graph. The soft edges are separate.
 func (p *problem) build(f firsts) *building {
 	b := &building{problem: p, firsts: f, objs: make([]ends, len(p.Objects)), todo: make([]work, len(p.Groups)),
 		sources: make([]id, len(p.Holds)), users: make([]id, len(p.Holds)), lasting: make([]bool, len(p.Holds))}
@@ -85,7 +89,7 @@ func (p *problem) build(f firsts) *building {
 	return b
 }
 
-// steps makes the steps of an object.
+// steps adds the steps of an object.
 func (b *building) steps(o int32) {
 	x, e := &b.Objects[o], &b.objs[o]
 	var before, after [][]int32
@@ -105,14 +109,14 @@ func (b *building) steps(o int32) {
 	b.all = work{b.all.up || todo.up, b.all.early || todo.early, b.all.late || todo.late}
 }
 
-// chain makes an object's own step with its provisioners after it, or before it if it is a down.
+// chain adds the own step of an object and its provisioners. They follow an up and precede a down.
 func (b *building) chain(o int32, kind Kind, provisioners [][]int32, own Kind) (first, last id) {
 	link := func(n node) {
-		last = b.add(n)
+		last = b.graph.add(n)
 		if first == 0 {
 			first = last
 		} else {
-			b.needs(last, last-1)
+			b.graph.needs(last, last-1)
 		}
 	}
 	if own == Up {

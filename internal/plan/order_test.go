@@ -10,15 +10,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// sketch is a plan written down in words, one thing on a line:
+// sketch is a plan in the form of text, with one item per line:
 //
-//	A replace first        an object of a group of its own: create, update, read, replace, destroy,
+//	A replace first        an object in a separate group: create, update, read, replace, destroy,
 //	                       forget, nothing, record; "first" is create-first
-//	A gone first           an object that goes while its resource stays: "first" is as stored, and
+//	A gone first           an object that goes although its resource stays: "first" is as stored, and
 //	                       "firstnow" as declared
 //	A#old deposed A        a deposed object of A
 //	X update via P E       works through holds, both ways; "up P" and "down P" only one way
-//	X after E, X before E  a provisioner that receives E is a step of its own
+//	X after E, X before E  a provisioner that receives E is a separate step
 //	P hold from K over V   a hold with settings from K, through hold V; "nobefore"
 //	v gate                 a value
 //	X -> D                 refers to, in configuration and state; "=>" configuration, "~>" state
@@ -38,7 +38,7 @@ func draw(text string) *sketch {
 			lines = append(lines, w)
 		}
 	}
-	for _, w := range lines { // what there is
+	for _, w := range lines { // the objects
 		s.declare(w)
 	}
 	for _, w := range lines {
@@ -175,8 +175,8 @@ func (s *sketch) holds(names []string) []int32 {
 	return out
 }
 
-// The table of the design, and what else must come out exactly. Peers stop with a cycle at (†) and
-// send destroys through the wrong provider at (‡).
+// TestTable checks the exact order of small plans, among them the table in the design. Terraform and OpenTofu stop with
+// a cycle at (†) and destroy through the wrong provider at (‡).
 func TestTable(t *testing.T) {
 	for _, c := range []struct{ what, plan, want string }{
 		{"create both", "A create\nB create\nB -> A", "+A +B"},
@@ -236,7 +236,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// The draft's picture of leases, and how it goes on when something fails.
+// TestLeases checks the steps of leases, and the steps that still run after a failure.
 func TestLeases(t *testing.T) {
 	s := draw(`S create
 		X create via P
@@ -267,7 +267,7 @@ func TestLeases(t *testing.T) {
 		{"+E", "+S +V +E -E -V"},
 	} {
 		var log []string
-		steps.Graph().Run(context.Background(), walk.RunOptions{Workers: 1, Visit: func(_ context.Context, n walk.Node, _ *walk.Fan) bool {
+		steps.Graph().Run(context.Background(), walk.RunOptions{Workers: 1, Run: func(_ context.Context, n walk.Node, _ *walk.Fan) bool {
 			log = append(log, steps.Label(int(n)))
 			return steps.Label(int(n)) != c.fail
 		}})
@@ -323,8 +323,7 @@ func TestRecordedCycles(t *testing.T) {
 	}
 }
 
-// What has nothing to do with each other is not ordered: it would run one after the other, and the
-// failure of one would stop the other.
+// Unrelated objects are not ordered. An order would make them run one after the other, and one failure would stop both.
 func TestUnordered(t *testing.T) {
 	two := func(o Object) []Object { // instances 0 and 1
 		p := o
@@ -366,7 +365,7 @@ func TestUnordered(t *testing.T) {
 				at[s.Label(i)] = i
 			}
 			a, b, _ := strings.Cut(pair, " ")
-			if v.over(at[a], at[b]) || v.over(at[b], at[a]) {
+			if v.done(at[a], at[b]) || v.done(at[b], at[a]) {
 				t.Errorf("%s: %s and %s are ordered:\n%s", c.what, a, b, graphText(s))
 			}
 		}
@@ -375,7 +374,7 @@ func TestUnordered(t *testing.T) {
 
 func (f Face) String() string { return [...]string{"before", "after"}[f] }
 
-// Edges lists what a step comes after.
+// Edges returns the predecessors of a step.
 func (s *Steps) Edges(step int) (needs, waits []int) {
 	for _, d := range s.deps[s.start[step]:s.start[step+1]] {
 		if d&1 != 0 {
@@ -387,17 +386,17 @@ func (s *Steps) Edges(step int) (needs, waits []int) {
 	return needs, waits
 }
 
-// String is the order in which one worker would take the steps: "+P' -X -P' -K".
+// String returns the order in which a single worker runs the steps, such as "+P' -X -P' -K".
 func (s *Steps) String() string {
 	var names []string
-	s.Graph().Run(context.Background(), walk.RunOptions{Workers: 1, Visit: func(_ context.Context, n walk.Node, _ *walk.Fan) bool {
+	s.Graph().Run(context.Background(), walk.RunOptions{Workers: 1, Run: func(_ context.Context, n walk.Node, _ *walk.Fan) bool {
 		names = append(names, s.Label(int(n)))
 		return true
 	}})
 	return strings.Join(names, " ")
 }
 
-// graphText lists steps with what they come after.
+// graphText lists the steps with their predecessors.
 func graphText(s *Steps) string {
 	return s.Graph().Text(func(n walk.Node) string { return s.Label(int(n)) })
 }

@@ -1,13 +1,12 @@
-// Package plan is what will happen, and in which order.
+// Package plan represents plans: the changes of objects, and the order of their steps.
 //
-// A Plan is a set of changes, each the whole story of one object: what it was, what it will be,
-// why. It holds no steps: Order derives them, purely, from the changes and the dependencies, in
-// the same way after planning and after loading a saved plan (the ADR "the plan stores changes").
-// Ephemeral resources and provider sessions are never part of a plan; they follow from the
-// configuration in every walk.
+// A Plan is a set of changes. Each change describes one object: its prior value, its planned value and the reason. A plan
+// holds no steps. Order derives them from the changes and the dependencies, after planning and after loading a saved plan
+// (ADR 6). Ephemeral resources and provider sessions are never part of a plan: every walk derives them from the
+// configuration.
 //
-// Files stand in layers, each above those that it uses: order.go and its rules (sessions.go, rules.go), emit.go,
-// building.go, first.go, facts.go, steps.go, problem.go; plan.go uses none of them.
+// The files are layers, and each file uses only later ones: order.go and its rules (sessions.go, rules.go), emit.go,
+// building.go, first.go, facts.go, steps.go, problem.go. plan.go uses none of them.
 package plan
 
 import (
@@ -22,10 +21,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Action is what happens to one object.
+// Action is the kind of change of one object.
 type Action uint8
 
-// The actions. A replacement is one change with two steps; the name says which comes first.
+// The actions. A replacement is one change with two steps; its name shows their order.
 const (
 	NoOp Action = iota
 	Create
@@ -42,10 +41,10 @@ var actionNames = [...]string{"no-op", "create", "read", "update", "delete-creat
 
 func (a Action) String() string { return actionNames[a] }
 
-// MarshalText gives the action's name, which stands in saved plans.
+// MarshalText returns the name of the action, which saved plans contain.
 func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText parses the name of an action. It returns an error for an unknown name.
 func (a *Action) UnmarshalText(name []byte) error {
 	i := slices.Index(actionNames[:], string(name))
 	if i < 0 {
@@ -60,14 +59,14 @@ func (a Action) Ups() bool {
 	return a == Create || a == Read || a == Update || a.Replaces()
 }
 
-// Downs reports whether the action has a step that destroys or forgets what was there.
+// Downs reports whether the action has a step that destroys or forgets the prior object.
 func (a Action) Downs() bool { return a == Delete || a == Forget || a.Replaces() }
 
 // Replaces reports whether the action is a replacement.
 func (a Action) Replaces() bool { return a == DeleteCreate || a == CreateDelete || a == ForgetCreate }
 
-// Reason is why an action was chosen, where that is not plain from the change: the action_reason
-// of the machine formats.
+// Reason is why an action was chosen, if the change alone does not show it. Its values are the action_reason of the
+// machine formats.
 type Reason string
 
 // The reasons.
@@ -89,51 +88,62 @@ const (
 	ReadCheckNested       Reason = "read_because_check_nested"
 )
 
-// Change is what happens to one object. Its tags are about its form in saved plans.
+// Change describes what happens to one object. Its tags define its form in saved plans.
 type Change struct {
-	Object addr.Object
-	Was    addr.Object `json:",omitzero"` // where the object was before a move; equal to Object if it did not move
-	Action Action
-	Why    Reason `json:",omitzero"`
+	Object addr.Object `json:"object"`
+	Was    addr.Object `json:"was,omitzero"` // where the object was before a move; equal to Object if it did not move
+	Action Action      `json:"action"`
+	Why    Reason      `json:"why,omitzero"`
 
-	// Before is null where there was nothing, After null where nothing will be; both of the
-	// type's schema, write-only attributes null.
-	Before, After mark.Value
-	// Settled says that the configuration was wholly known and holds nothing that is sent but not
-	// kept: the provider's plan stands, and apply need not ask for it again. It is false for the replacement of an object with
-	// private data, which the plan was made with and the new object does not have.
-	Settled bool `json:",omitzero"`
-	// Asked identifies the configuration that the provider planned with, where it is Settled. A configuration that evaluates
-	// to something else at apply is planned again.
-	Asked []byte `json:",omitempty"`
-	// Unchanged says that Before and After are the stored entry's value and were not decoded;
-	// both are NilVal then and Entry has all there is to know. Only for NoOp.
-	Unchanged bool         `json:",omitzero"`
-	Entry     *state.Entry // the refreshed object; nil for a create
+	// Before is null if no object existed, After is null if none will exist. Both have the type of the schema. Their
+	// write-only attributes are null.
+	Before mark.Value `json:"before"`
+	After  mark.Value `json:"after"`
+	// Settled is true if the configuration was wholly known and contains no write-only values. The provider's plan is
+	// final then, and apply need not request it again. It is false for the replacement of an object with private data:
+	// the plan was made with that data, and the new object does not have it.
+	Settled bool `json:"settled,omitzero"`
+	// Asked identifies the configuration that the provider planned with, if Settled is true. If the configuration
+	// evaluates to another value at apply, the provider plans again.
+	Asked []byte `json:"asked,omitempty"`
+	// Unchanged is true if Before and After both equal the value of Entry, which was not decoded: they are NilVal. Only
+	// a NoOp may set it.
+	Unchanged bool         `json:"unchanged,omitzero"`
+	Entry     *state.Entry `json:"entry"` // the refreshed object; nil for a create
 
-	Replace     []cty.Path // attributes that need the replacement
-	Sent        []cty.Path // write-only attributes that the configuration sets
-	CreateFirst bool       `json:",omitzero"` // the object is declared create-first, by itself or through another
-	FirstFor    string     `json:",omitzero"` // the address because of which its replacement is create-first, if another's
-	SkipDestroy bool       `json:",omitzero"` // lifecycle.destroy = false: its end will be to be forgotten
+	Replace []cty.Path `json:"replace"` // attributes that need the replacement
+	Sent    []cty.Path `json:"sent"`    // write-only attributes that the configuration sets
+	Lifecycle
 
-	Provider       addr.ProviderInstance
-	Private        []byte    `json:",omitzero"` // planned private data
-	Identity       cty.Value // planned identity; NilVal where there is none
-	BeforeIdentity cty.Value
-	Legacy         bool `json:",omitzero"` // the provider answered with the legacy type system
+	Provider addr.ProviderInstance `json:"provider"`
+	ProviderData
 
-	Importing  *Importing      // the object is new in state: it was imported by this plan
-	Generated  string          `json:",omitzero"` // configuration generated for it
-	Recorded   []addr.Resource `json:",omitzero"` // dependencies to be stored with the object
-	Conditions bool            `json:",omitzero"` // has postconditions or is otherwise visited at apply though nothing changes
+	Importing  *Importing      `json:"importing"`           // the import that brought the object into the state in this plan; nil otherwise
+	Generated  string          `json:"generated,omitzero"`  // configuration generated for it
+	Recorded   []addr.Resource `json:"recorded,omitzero"`   // dependencies to be stored with the object
+	Conditions bool            `json:"conditions,omitzero"` // apply visits the object although it does not change, for example because it has postconditions
 }
 
-// Importing says how an object came in.
+// Lifecycle holds the lifecycle arguments of the object that affect its replacement and its end.
+type Lifecycle struct {
+	CreateFirst bool   `json:"create_first,omitzero"` // create_before_destroy is set, for the object or for an object that depends on it
+	FirstFor    string `json:"first_for,omitzero"`    // the address of the object that sets create_before_destroy; empty if the object itself does
+	SkipDestroy bool   `json:"skip_destroy,omitzero"` // lifecycle.destroy = false: the object is forgotten instead of destroyed
+}
+
+// ProviderData is the provider's data about the object that is not part of its attributes.
+type ProviderData struct {
+	Private        []byte    `json:"private,omitzero"` // planned private data
+	Identity       cty.Value `json:"identity"`         // planned identity; NilVal if the object has none
+	BeforeIdentity cty.Value `json:"before_identity"`  // identity in the prior state
+	Legacy         bool      `json:"legacy,omitzero"`  // the provider answered with the legacy type system
+}
+
+// Importing describes the import of an object.
 type Importing struct {
-	ID       string
-	Identity cty.Value
-	Unknown  bool
+	ID       string    `json:"id"`
+	Identity cty.Value `json:"identity"`
+	Unknown  bool      `json:"unknown"`
 }
 
 // Visited reports whether apply has something to do for the change, if only to record it.
@@ -141,16 +151,17 @@ func (c *Change) Visited() bool {
 	return c.Action != NoOp || c.Importing != nil || c.Was != c.Object || c.Conditions
 }
 
-// OutputChange is what happens to a root output.
+// OutputChange describes what happens to a root output.
 type OutputChange struct {
-	Name          string
-	Action        Action // NoOp, Create, Update or Delete
-	Before, After mark.Value
-	Sensitive     bool
-	Deprecated    string
+	Name       string     `json:"name"`
+	Action     Action     `json:"action"` // NoOp, Create, Update or Delete
+	Before     mark.Value `json:"before"`
+	After      mark.Value `json:"after"`
+	Sensitive  bool       `json:"sensitive"`
+	Deprecated string     `json:"deprecated"`
 }
 
-// Mode is what kind of plan it is.
+// Mode is the kind of plan.
 type Mode uint8
 
 // The modes.
@@ -164,10 +175,10 @@ var modeNames = [...]string{"normal", "destroy", "refresh-only"}
 
 func (m Mode) String() string { return modeNames[m] }
 
-// MarshalText gives the mode's name, which stands in saved plans.
+// MarshalText returns the name of the mode, which saved plans contain.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText parses the name of a mode. It returns an error for an unknown name.
 func (m *Mode) UnmarshalText(name []byte) error {
 	i := slices.Index(modeNames[:], string(name))
 	if i < 0 {
@@ -177,77 +188,105 @@ func (m *Mode) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// Variable is a root variable as it was set.
+// Variable is the value that the user set for a root variable.
 type Variable struct {
 	Value cty.Value // unmarked, before conversion; never of an ephemeral variable
 }
 
-// Plan is the outcome of planning.
+// ProvisionerSettings are the user's settings for provisioners. A saved plan is applied with the settings that it was
+// made with.
+type ProvisionerSettings struct {
+	// SkipDeposed is true if destroy-time provisioners do not run for objects that a create-first replacement deposes.
+	// Terraform and OpenTofu run none for them.
+	SkipDeposed bool `json:"spare_deposed"`
+}
+
+// Plan is the result of planning. The embedded structs only group fields: they have no methods, and the plan file has
+// their fields beside those in the plan.
 type Plan struct {
-	Mode     Mode
-	Changes  []*Change       // sorted by object
-	Drift    []*Change       // what refresh found changed: Before is the previous run's, After the refreshed
-	Outputs  []*OutputChange // sorted by name
-	Deferred []*Change
+	Mode     Mode            `json:"mode"`
+	Changes  []*Change       `json:"changes"` // sorted by object
+	Drift    []*Change       `json:"drift"`   // what refresh found changed: Before is the previous run's, After the refreshed
+	Outputs  []*OutputChange `json:"outputs"` // sorted by name
+	Deferred []*Change       `json:"deferred"`
 
-	Previous, Refreshed *state.Snapshot `json:"-"` // files of their own in a saved plan
-	Checks              []state.Check
+	Previous, Refreshed *state.Snapshot `json:"-"` // separate files in a saved plan
+	Checks              []state.Check   `json:"checks"`
 
-	Variables map[string]Variable
-	Ephemeral []string // names of ephemeral root variables that were set, sorted
+	Request
+	Relevant []Relevant `json:"relevant"`
+	Evaluation
 
-	Targets, Excludes []addr.Target
-	Relevant          []Relevant
-	Functions         map[string]string // digests of function results by call digest
+	ProvisionerSettings // embedded for its keys in the plan file
 
-	// Keys are the instances that repeated declarations have in module instances, by their address
-	// there, as they were decided; KeysBefore those that module calls had. Of ephemeral blocks there
-	// are none.
-	Keys, KeysBefore map[string][]addr.Key
-	Readings         []Reading               // sorted by object
-	NoBefore         []addr.ProviderInstance // those whose settings as they were before are not known
+	// Part lists the addresses, without keys, of the resources whose objects the states contain if these are a part of
+	// the state. It is nil if they are the whole state. Changed is true if Lethe chose the targets because they
+	// changed.
+	Part    []string `json:"part"`
+	Changed bool     `json:"changed"`
 
-	SpareDeposed bool // destroy-time provisioners are not run for deposed objects
+	Origin
+	Timestamp time.Time `json:"timestamp"`
+	Errored   bool      `json:"errored"`
+	Complete  bool      `json:"complete"`
 
-	// Part are the resources, by their addresses without keys, whose objects the states have, where these are a part of
-	// the state; nil: they are all of it. Changed says that the targets are not the user's, but what changed.
-	Part    []string
-	Changed bool
-
-	Workspace string
-	Backend   string          // type of the store the state came from, for who looks into a saved plan
-	Settings  json.RawMessage // of that store; package backend knows the form
-	Place     string          // a digest of what names its place there; "" where that is not known
-	Timestamp time.Time
-	Errored   bool
-	Complete  bool
-
-	// Leases are those that the apply walk will open. They are reported beside a plan and are no part
-	// of it: no file holds them, nothing is decided by them.
+	// Leases are the leases that the apply walk will open. Commands report them beside the plan. No plan file contains
+	// them, and nothing is decided by them.
 	Leases []Lease `json:"-"`
 }
 
-// Partial reports whether the plan is about a part of the objects that there are.
+// Request holds the settings that the user planned with.
+type Request struct {
+	Variables map[string]Variable `json:"variables"` // root variables by name, without the ephemeral variables
+	Ephemeral []string            `json:"ephemeral"` // names of the ephemeral root variables that were set, sorted
+	Targets   []addr.Target       `json:"targets"`
+	Excludes  []addr.Target       `json:"excludes"`
+}
+
+// Evaluation holds the facts that planning established by evaluating the configuration. Apply uses them instead of
+// evaluating again.
+type Evaluation struct {
+	Functions map[string]string `json:"functions"` // digests of function results by digest of the call
+
+	// Keys are the instance keys that planning decided for each declaration with count or for_each, by the address of the
+	// declaration in its module instance. KeysBefore are the keys of module calls in the prior state. Neither contains
+	// ephemeral resources.
+	Keys       map[string][]addr.Key `json:"keys"`
+	KeysBefore map[string][]addr.Key `json:"keys_before"`
+
+	Readings []Reading               `json:"readings"`  // sorted by object
+	NoBefore []addr.ProviderInstance `json:"no_before"` // providers whose configuration in the prior state is not known
+}
+
+// Origin identifies the store and the workspace that the state of the plan was read from.
+type Origin struct {
+	Workspace string          `json:"workspace"`
+	Backend   string          `json:"backend"`  // type of the store, for readers of a saved plan
+	Settings  json.RawMessage `json:"settings"` // settings of the store; package backend defines the form
+	Place     string          `json:"place"`    // digest of the settings that identify the state in the store; empty if unknown
+}
+
+// Partial reports whether the plan covers only a part of the objects.
 func (p *Plan) Partial() bool { return len(p.Targets)+len(p.Excludes) > 0 || p.Changed }
 
-// Lease is an ephemeral resource in one module instance, with those that receive its value.
+// Lease is an ephemeral resource in one module instance, with the receivers of its value.
 type Lease struct {
 	Addr      string
 	Receivers []string // addresses, sorted
 }
 
-// Reading is what a data source gave as it was asked before, or what an object that was deleted outside was last:
-// for the settings of what serves downs. It is no part of a state.
+// Reading is the prior result of a data source, or the last value of an object that was deleted outside of Lethe. Holds
+// that serve downs are configured with it. It is not part of a state.
 type Reading struct {
-	Object addr.Object
-	Entry  *state.Entry
+	Object addr.Object  `json:"object"`
+	Entry  *state.Entry `json:"entry"`
 }
 
-// Relevant is an attribute that a change depends on: it decides which drift is shown.
+// Relevant is an attribute that a change depends on. Relevant attributes determine which drift is shown.
 type Relevant struct {
-	Resource addr.AbsResource
-	Key      addr.Key
-	Path     cty.Path
+	Resource addr.AbsResource `json:"resource"`
+	Key      addr.Key         `json:"key"`
+	Path     cty.Path         `json:"path"`
 }
 
 // Applyable reports whether there is anything to apply.
@@ -260,7 +299,7 @@ func (p *Plan) Applyable() bool {
 	}
 	for _, c := range p.Changes {
 		if c.Why == ReadCheckNested {
-			continue // a check reads again only beside something else
+			continue // apply reads the data of a check again only if the plan has other work
 		}
 		if c.Action != NoOp || c.Importing != nil || c.Was != c.Object {
 			return true

@@ -8,22 +8,21 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Vertex is a place in the dependency graphs: an index into Input.Groups or, from len(Groups) on,
-// a gate.
+// Vertex is a node of the dependency graphs: an index into Input.Groups or, from len(Groups) up, a gate.
 type Vertex = int32
 
-// Input is what Order works on. It knows no addresses, only numbers that the caller gave.
+// Input is the input of Order. It has no addresses, only numbers that the caller chose.
 type Input struct {
 	Groups []Group
-	// Gates is the number of vertices beyond the groups: value declarations (locals, outputs,
-	// variables) among the declared edges, resources in all their module instances among the
-	// recorded ones, or what else turns n×m edges into n+m. One gate is in one of the two.
+	// Gates is the number of vertices besides the groups. A gate turns n×m edges into n+m. Among the declared edges,
+	// gates are value declarations (locals, outputs, variables); among the recorded edges they are resources in all
+	// their module instances. Each gate is in one of the two sets.
 	Gates    int
 	Objects  []Object
 	Declared []Edge
-	Recorded []Edge // At is not looked at
+	Recorded []Edge // At is ignored
 	Holds    []Hold
-	Destroy  bool // everything is served by what is there: frames have only a before face
+	Destroy  bool // prior values serve everything: frames have only a before face
 
 	// Name, if set, names objects and holds for String.
 	Name func(hold bool, index int32) string
@@ -33,74 +32,73 @@ type Input struct {
 type Group struct {
 	Declared    bool // the configuration declares the resource
 	CreateFirst bool // and declares it create_before_destroy
-	Reads       bool // its ups change nothing outside: it is of data
-	Last        bool // its ups come after all that change something: data of a check, which are to see what was done
+	Reads       bool // its ups change nothing outside: it is a data source
+	Last        bool // its ups come after all changes: data sources in checks, which must see the new objects
 }
 
 // Object is one object of a group.
 type Object struct {
 	Group Vertex
-	Key   int32 // the instance key, numbered so that equal keys of different groups are equal; 0 or more
+	Key   int32 // the instance key, a number of 0 or more; equal keys of different groups have equal numbers
 
 	Deposed bool
 	Current int32 // of a deposed object: the current object of the instance, or -1
 
 	Existed     bool // is in the state (data: has a before value); deposed objects always are
-	CreateFirst bool // as stored; looked at where it goes and does not come again
+	CreateFirst bool // as stored in the state; used if the object goes down without an up
 
-	Up    bool // there is work to bring it up: create, update, read, or merely to record something
-	Still bool // that work changes nothing that others could see
-	Down  bool // there is work to take it down: destroy or forget
+	Up    bool // bringing it up needs work: a create, update or read, or only a change of the state
+	Still bool // this work has no visible effect
+	Down  bool // taking it down needs work: a destroy or forget
 
-	// The holds through which it works: the provider, and what it receives values of. They are
-	// given whether or not there is work, because create-first spreads through them. Lists may
-	// share memory.
+	// UpHolds and DownHolds are the holds that the object works through: its provider, and the ephemeral resources
+	// whose values it receives. They are set even if there is no work, because create-first spreads through them. Lists
+	// may share memory.
 	UpHolds, DownHolds []int32
 
 	Provisioners *Provisioners
 }
 
-// Provisioners are the steps of their own between an object's up and what follows, or before its
-// down, in order. Each is the list of holds it works through.
+// Provisioners are separate steps, in order: After run between the object's up and its dependents, Before run before its
+// down. Each step is the list of holds that it works through.
 type Provisioners struct{ After, Before [][]int32 }
 
-// Edge says that From refers to To.
+// Edge is a reference from one vertex to another.
 type Edge struct {
 	From, To Vertex
 	At       At // which instances of To
 }
 
-// At narrows a reference to a group down to instances of it.
+// At selects the instances of a group that a reference means.
 type At int32
 
-// The references: to all instances, or to the one with the same key.
+// The references to all instances, and to the instance with the same key.
 const (
 	All  At = 0
 	Same At = -1
 )
 
-// Only is a reference to the one instance with that key.
+// Only returns the reference to the instance with the key.
 func Only(key int32) At { return At(key) + 1 }
 
 // Hold is a provider instance or an ephemeral resource.
 type Hold struct {
-	Settings []Ref   // what its settings refer to
-	Over     []int32 // holds it works through, or whose values its settings receive
+	Settings []Ref   // the references in its settings
+	Over     []int32 // holds that it works through, or whose values its settings contain
 
-	NoBefore bool // its settings before are not known, for a reason that cannot be seen here
+	NoBefore bool // its prior settings are not known, for a reason that is not visible in the input
 }
 
-// Ref is a vertex as a hold's settings refer to it. A hold has no key, so Same means All here, as
-// it does in edges from gates.
+// Ref is a reference in the settings of a hold. A hold has no key, so Same means All here, as in edges from gates.
 type Ref struct {
 	To Vertex
 	At At
 }
 
-// facts are what a plan does to a value, or to the settings of a hold.
+// facts are the effects of a plan on a value, or on the settings of a hold.
 type facts uint8
 
-// problem is an input prepared.
+// problem is an Input with indexes, and with the facts computed so far.
 type problem struct {
 	*Input
 	vertices           int
@@ -111,7 +109,7 @@ type problem struct {
 	held               []facts          // by hold, once known
 }
 
-// work is what there is to do.
+// work records which kinds of steps have work: ups, destroy-first downs and create-first downs.
 type work struct{ up, early, late bool }
 
 func (w work) down() bool { return w.early || w.late }
@@ -130,26 +128,26 @@ func (p *problem) isGate(v Vertex) bool { return int(v) >= len(p.Groups) }
 
 func (p *problem) objects(g Vertex) []int32 { return p.members.Of(g) }
 
-// at lists the objects of a group that have the key.
+// at returns the objects of a group that have the key.
 func (p *problem) at(g Vertex, key int32) []int32 {
 	all := p.objects(g)
 	lo := searchKey(p.Objects, all, key)
 	return all[lo : lo+searchKey(p.Objects, all[lo:], key+1)]
 }
 
-// named lists the objects that a reference to certain instances means.
+// named returns the objects of a reference to one key.
 func (p *problem) named(r Ref) []int32 { return p.at(r.To, int32(r.At)-1) }
 
-// whole reports whether a reference from something without an instance key is to all of a vertex.
+// whole reports whether a reference from a vertex without a key means the whole vertex.
 func (p *problem) whole(r Ref) bool { return r.At <= All || p.isGate(r.To) }
 
-// adjacent are edges by where they come from.
+// adjacent groups edges by their sources.
 func adjacent(vertices int, edges []Edge) walk.Rows[Edge] {
 	return walk.Sorted(vertices, edges, func(e Edge) int32 { return e.From }, func(e Edge) Edge { return e })
 }
 
-// breakCycles removes the edges inside strongly connected components and gives the components that
-// had any.
+// breakCycles removes the edges inside strongly connected components. It returns the remaining edges, and the vertices of
+// each component that had such edges.
 func breakCycles(a walk.Rows[Edge]) (walk.Rows[Edge], [][]Vertex) {
 	if len(a.All()) == 0 {
 		return a, nil
@@ -175,7 +173,7 @@ func breakCycles(a walk.Rows[Edge]) (walk.Rows[Edge], [][]Vertex) {
 	return a, out
 }
 
-// sortMembers groups the objects.
+// sortMembers groups the objects, and sorts each group by key, with the current object of each key first.
 func (p *problem) sortMembers() {
 	all := make([]int32, len(p.Objects))
 	for i := range all {
@@ -196,7 +194,7 @@ func (p *problem) sortMembers() {
 	}
 }
 
-// searchKey finds the first of the objects whose key is not below.
+// searchKey returns the index of the first object whose key is not below key.
 func searchKey(objects []Object, among []int32, key int32) int {
 	return sort.Search(len(among), func(i int) bool { return objects[among[i]].Key >= key })
 }

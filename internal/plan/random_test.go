@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// plans is how many random plans a test run orders: 20,000, or LETHE_TEST_PLANS.
+// plans returns the number of random plans in a test run: LETHE_TEST_PLANS, or 20,000 if it is not set.
 func plans(t *testing.T) int {
 	s := os.Getenv("LETHE_TEST_PLANS")
 	if s == "" {
@@ -22,9 +22,8 @@ func plans(t *testing.T) int {
 	return n
 }
 
-// TestRandomPlans orders random plans, with stale and even cyclic recorded dependencies, values,
-// holds over holds and everything else, and verifies what users may rely on. The verifier
-// (verify_test.go) shares no code with Order.
+// TestRandomPlans orders random plans and verifies the rules that users may rely on. The plans have stale and even cyclic
+// recorded dependencies, values, and holds through holds. The verifier (verify_test.go) shares no code with Order.
 func TestRandomPlans(t *testing.T) {
 	count := struct{ plans, steps, fallback, cyclic, soft, two int }{}
 	n := plans(t)
@@ -48,7 +47,7 @@ func TestRandomPlans(t *testing.T) {
 	}
 }
 
-// item is what stands at one place of a random configuration; it refers to earlier ones only.
+// item is a group, value or hold of a random configuration. It refers to earlier items only.
 type item struct {
 	vertex Vertex // group or gate
 	hold   int32
@@ -118,7 +117,7 @@ func (d *dice) group() {
 	}
 }
 
-// last adds data of a check: nothing refers to them.
+// last adds data sources in a check. No other item refers to them.
 func (d *dice) last() {
 	g := Vertex(len(d.in.Groups))
 	d.in.Groups = append(d.in.Groups, Group{Declared: true, Last: true})
@@ -168,7 +167,7 @@ func (d *dice) hold() {
 	d.items = append(d.items, item{kind: 2, hold: k})
 }
 
-// references draws who refers to what.
+// references adds random references.
 func (d *dice) references() {
 	for i, it := range d.items {
 		earlier := d.items[:i]
@@ -183,7 +182,7 @@ func (d *dice) references() {
 			d.refers(it, earlier)
 		}
 	}
-	rank := d.Perm(len(d.in.Groups)) // the state may even have it the other way round
+	rank := d.Perm(len(d.in.Groups)) // the state may have the references in the opposite direction
 	for g := range d.in.Groups {
 		for h := range d.in.Groups {
 			if d.in.Groups[g].Last || d.in.Groups[h].Last {

@@ -6,21 +6,21 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Kind is what a step does.
+// Kind is the kind of work of a step.
 type Kind uint8
 
 // The kinds of steps.
 const (
-	Gate             Kind = iota // nothing: it saves edges
+	Gate             Kind = iota // does nothing, and saves edges
 	Up                           // brings an object up
 	Down                         // takes an object down
 	Provision                    // runs a provisioner after an object's up
 	DestroyProvision             // runs a provisioner before an object's down
 	HoldUp                       // begins a session of a hold
-	HoldDown                     // ends it
+	HoldDown                     // ends a session of a hold
 )
 
-// Face is which values serve a step: those of what is there, or of what will be.
+// Face selects the values that serve a step: the prior values or the planned values.
 type Face uint8
 
 // The faces.
@@ -29,45 +29,45 @@ const (
 	After
 )
 
-// Step is one thing to do.
+// Step is one unit of work.
 type Step struct {
 	Kind  Kind
-	Face  Face   // of a session; of a down, that of the session it works through
-	Part  uint16 // which of the object's provisioners
-	Late  bool   // only when something that needs it waits for nothing else
-	Index int32  // the object or hold; 0 of gates
+	Face  Face   // of a session; of a down: the face of the session that it works through
+	Part  uint16 // index among the object's provisioners
+	Lazy  bool   // runs only if a step that needs it waits for nothing else
+	Index int32  // the object or hold; 0 for gates
 }
 
-// Steps are what a plan does, and in which order.
+// Steps are the steps of a plan with their order.
 type Steps struct {
 	List []Step
 
-	First    []bool   // by object: it goes down, and create-first
-	FirstFor []Vertex // by object: the group that made it so; -1 if none or it itself
+	First    []bool   // by object: it goes down, and is create-first
+	FirstFor []Vertex // by object: the group that made it create-first; -1 if none or its own group
 
-	// CreateFirst says by group whether it is create-first as declared, by itself or through what
-	// depends on it: that is what the state is to remember of its objects.
+	// CreateFirst is true for groups that are create-first as declared, by their own setting or through dependents. The
+	// state stores it with their objects.
 	CreateFirst []bool
 
-	// Cyclic are the sets of groups and gates whose recorded dependencies form cycles. They are
-	// not ordered among themselves by what is recorded.
+	// Cyclic are the sets of groups and gates whose recorded dependencies are cyclic. The recorded dependencies inside
+	// a set do not order its members.
 	Cyclic [][]Vertex
 
-	start []uint32 // what step i comes after is deps[start[i]:start[i+1]], twice a step plus 1 for a need
+	start []uint32 // the predecessors of step i are deps[start[i]:start[i+1]], each as 2×step, plus 1 for a need
 	deps  []uint32
 	name  func(hold bool, index int32) string
 }
 
-// Graph is the graph to walk; its nodes are the steps, in order. Ends of sessions wait and are
-// closers, so that they come though others failed. A cycle in it would be a bug of Order.
+// Graph returns the graph to walk. Its nodes are the steps, in the same order. The ends of sessions wait and are
+// closers, so that they run even if other steps fail. A cycle in the graph is a bug of Order.
 func (s *Steps) Graph() *walk.Graph {
 	g := &walk.Graph{}
 	g.Reserve(len(s.List), len(s.deps))
 	for _, step := range s.List {
 		if step.Kind == Gate {
-			g.Gate(walk.Options{Late: step.Late})
+			g.Gate(walk.Options{Lazy: step.Lazy})
 		} else {
-			g.Add(walk.Options{Late: step.Late, Closer: step.Kind == HoldDown})
+			g.Add(walk.Options{Lazy: step.Lazy, Closer: step.Kind == HoldDown})
 		}
 	}
 	for n := range s.List {
@@ -82,8 +82,8 @@ func (s *Steps) Graph() *walk.Graph {
 	return g
 }
 
-// Label names a step: +A and -A for up and down, P' for a before session, +A.1 for what provisions
-// A after its up, -A.1 for what does so before its down.
+// Label returns the name of a step: +A and -A for the up and down of A, P' for a before session, +A.1 for the first
+// provisioner after the up of A, -A.1 for the first before its down.
 func (s *Steps) Label(step int) string {
 	x := s.List[step]
 	if x.Kind == Gate {

@@ -8,25 +8,25 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// verifier holds steps against what users may rely on, by plain search over small plans.
+// verifier checks steps against the rules that users may rely on, by plain search in small plans.
 type verifier struct {
 	in           *Input
 	s            *Steps
 	wrong        []string
-	fallback     bool // something is create-first because settings before are not known
-	contradicted int  // before sessions that end after what they were made from has gone
+	fallback     bool // an object is create-first because prior settings are not known
+	contradicted int  // before sessions that end after a source has gone down
 	twoSessions  bool
 
-	needs, any [][]bool       // by step: what comes before it, along needs, along all edges
+	needs, any [][]bool       // by step: its predecessors along needs, and along all edges
 	up, down   map[int32]span // by object
 	sessions   map[sessionKey]span
-	declared   [][]int32 // by object: what it refers to, through values
-	recorded   [][]int32 // by object: what the state says, through gates
+	declared   [][]int32 // by object: its references, through values
+	recorded   [][]int32 // by object: its references in the state, through gates
 	soft       []softPair
 }
 
-// softPair is a step that works through, or ends, a before session of a hold, and the down of what
-// its settings are made from. They should be in that order unless recorded dependencies contradict.
+// softPair is a step that uses or ends a before session of a hold, and the down of a source of its settings. The step
+// comes first, unless recorded dependencies contradict.
 type softPair struct {
 	step, source int
 	hold         int32
@@ -42,7 +42,7 @@ type sessionKey struct {
 func verify(in *Input, s *Steps) *verifier {
 	v := &verifier{in: in, s: s, up: map[int32]span{}, down: map[int32]span{}, sessions: map[sessionKey]span{}}
 	visit := func(context.Context, walk.Node, *walk.Fan) bool { return true }
-	if c := s.Graph().Run(context.Background(), walk.RunOptions{Workers: 1, Visit: visit}).Stuck; c != nil {
+	if c := s.Graph().Run(context.Background(), walk.RunOptions{Workers: 1, Run: visit}).Stuck; c != nil {
 		v.bad("a cycle: %v", c)
 		return v
 	}
@@ -66,7 +66,7 @@ func (v *verifier) bad(format string, a ...any) { v.wrong = append(v.wrong, fmt.
 
 func (v *verifier) name(o int32) string { return v.in.Name(false, o) }
 
-// close computes what comes before what.
+// close computes the predecessors of each step.
 func (v *verifier) close() {
 	n := len(v.s.List)
 	v.needs, v.any = make([][]bool, n), make([][]bool, n)
@@ -101,18 +101,18 @@ func (v *verifier) close() {
 	}
 }
 
-// find finds the steps of objects and holds, and checks that there is one of each.
+// find finds the steps of objects and holds, and checks that each occurs once.
 func (v *verifier) find() {
 	seen := map[Step]bool{}
 	for i, x := range v.s.List {
 		if x.Kind == Gate {
 			continue
 		}
-		if x.Late != (x.Kind == HoldUp) || seen[x] {
+		if x.Lazy != (x.Kind == HoldUp) || seen[x] {
 			v.bad("%s is there twice, or late", v.s.Label(i))
 		}
 		if x.Kind == Down || x.Kind == DestroyProvision {
-			x.Face = Before // whose settings it goes by
+			x.Face = Before // the face of a down selects its settings
 		}
 		seen[x] = true
 		switch x.Kind {
@@ -169,8 +169,8 @@ func (v *verifier) provision(i int, x Step) {
 // before reports whether step a must have succeeded before step b.
 func (v *verifier) before(a, b int) bool { return v.needs[b][a] }
 
-// over reports whether step a must be over before step b.
-func (v *verifier) over(a, b int) bool { return v.any[b][a] }
+// done reports whether step a must have ended before step b.
+func (v *verifier) done(a, b int) bool { return v.any[b][a] }
 
 // dependencies resolves references to objects.
 func (v *verifier) dependencies() {
@@ -196,7 +196,7 @@ func (v *verifier) objects(to Vertex, at At, key int32) []int32 {
 	return out
 }
 
-// follow lists what a group or a value refers to, through values.
+// follow lists the objects that a group or a value refers to, through values.
 func (v *verifier) follow(from Vertex, key int32, seen map[Vertex]bool) []int32 {
 	var out []int32
 	for _, e := range v.in.Declared {
@@ -212,7 +212,7 @@ func (v *verifier) follow(from Vertex, key int32, seen map[Vertex]bool) []int32 
 	return out
 }
 
-// remembered lists the same by state. Edges on cycles do not count.
+// remembered lists the objects that a vertex refers to in the state. Edges on cycles do not count.
 func (v *verifier) remembered(from Vertex, seen map[Vertex]bool) []int32 {
 	var out []int32
 	for _, e := range v.in.Recorded {
@@ -249,7 +249,7 @@ func (v *verifier) reaches(from, to Vertex) bool {
 	return visit(from)
 }
 
-// first checks what is create-first, with and without the fallback.
+// first checks which objects are create-first, with and without the fallback.
 func (v *verifier) first() {
 	plain := v.spread(false)
 	if slices.Equal(plain, v.s.First) {
@@ -261,7 +261,7 @@ func (v *verifier) first() {
 	}
 }
 
-// kept is which groups are create-first as declared: each that something declared so leads to.
+// kept returns the groups that are create-first as declared: they set create_before_destroy, or a dependent does.
 func (v *verifier) kept() []bool {
 	kept := make([]bool, len(v.in.Groups))
 	var reach func(to Vertex)
@@ -301,7 +301,7 @@ func (v *verifier) kept() []bool {
 	return kept
 }
 
-// spread is which objects go create-first, by rounds over all of them until nothing changes.
+// spread returns the objects that are create-first. It repeats the rules until nothing changes.
 func (v *verifier) spread(fallback bool) []bool {
 	kept := v.kept()
 	if !slices.Equal(kept, v.s.CreateFirst) {
@@ -344,8 +344,8 @@ func (v *verifier) spread(fallback bool) []bool {
 	return first
 }
 
-// leads reports whether the state has a way from one group to another, over others and gates,
-// that is no part of a circle.
+// leads reports whether the state has a path from one group to another, through groups and gates, without edges on
+// cycles.
 func (v *verifier) leads(from, to Vertex) bool {
 	seen := map[Vertex]bool{}
 	var visit func(x Vertex) bool
@@ -364,7 +364,7 @@ func (v *verifier) leads(from, to Vertex) bool {
 	return visit(from)
 }
 
-// madeFrom is the groups that a value is made from, or the group itself.
+// madeFrom returns the source groups of a value, or the group itself.
 func (v *verifier) madeFrom(x Vertex) []Vertex {
 	if int(x) < len(v.in.Groups) {
 		return []Vertex{x}
@@ -398,7 +398,7 @@ func (v *verifier) allHolds(x *Object) []int32 {
 	return ks
 }
 
-// settings lists what a hold's settings refer to, over holds.
+// settings returns the references in the settings of a hold and of the holds under it.
 func (v *verifier) settings(k int32) []Ref {
 	out := slices.Clone(v.in.Holds[k].Settings)
 	for _, o := range v.in.Holds[k].Over {
@@ -407,7 +407,7 @@ func (v *verifier) settings(k int32) []Ref {
 	return out
 }
 
-// sources lists the objects that a hold's settings are made from.
+// sources returns the objects that the settings of a hold refer to.
 func (v *verifier) sources(k int32) []int32 {
 	var out []int32
 	for _, r := range v.settings(k) {
@@ -426,11 +426,11 @@ func (v *verifier) changed(k int32) bool {
 	return slices.ContainsFunc(v.sources(k), func(o int32) bool { return v.real(o) || v.in.Objects[o].Down })
 }
 
-func (v *verifier) gone(k int32) bool {
+func (v *verifier) removed(k int32) bool {
 	return slices.ContainsFunc(v.sources(k), func(o int32) bool { return v.in.Objects[o].Down })
 }
 
-// fresh reports whether the settings before are not known: a referred-to thing had no object.
+// fresh reports whether the prior settings are not known because a source had no object.
 func (v *verifier) fresh(k int32) bool {
 	h := &v.in.Holds[k]
 	if h.NoBefore || slices.ContainsFunc(h.Over, v.fresh) {
@@ -494,7 +494,7 @@ func (v *verifier) rules(x int32) {
 	}
 }
 
-// last checks that what comes last comes after all that others could see.
+// last checks that groups that come last come after all work with a visible effect.
 func (v *verifier) last(x int32) {
 	if !v.in.Groups[v.in.Objects[x].Group].Last {
 		return
@@ -510,7 +510,7 @@ func (v *verifier) last(x int32) {
 	}
 }
 
-// reach calls back for everything that x depends on, directly or not.
+// reach calls f for each direct and indirect dependency of x.
 func (v *verifier) reach(x int32, edges [][]int32, f func(int32)) {
 	seen := map[int32]bool{}
 	var visit func(x int32)
@@ -526,7 +526,7 @@ func (v *verifier) reach(x int32, edges [][]int32, f func(int32)) {
 	visit(x)
 }
 
-// through checks that x comes after what d works through is made from, to which it refers and which has no work.
+// through checks that x comes after the sources of the holds of d, which x refers to and which has no work.
 func (v *verifier) through(x, d int32) {
 	for _, k := range v.in.Objects[d].UpHolds {
 		for _, from := range v.sources(k) {
@@ -589,7 +589,7 @@ func (v *verifier) usesUp(step int, holds []int32) {
 func (v *verifier) usesDown(step int, x int32, holds []int32) {
 	for _, k := range holds {
 		face := Before
-		if !v.in.Destroy && (v.fresh(k) || v.s.First[x] && !v.gone(k)) {
+		if !v.in.Destroy && (v.fresh(k) || v.s.First[x] && !v.removed(k)) {
 			face = After
 		}
 		v.inside(step, k, face)
@@ -607,7 +607,7 @@ func (v *verifier) usesDown(step int, x int32, holds []int32) {
 	}
 }
 
-// inside checks that a session is up while a step works through it.
+// inside checks that a session is open while a step works through it.
 func (v *verifier) inside(step int, k int32, face Face) {
 	if !v.changed(k) {
 		face = After
@@ -618,9 +618,9 @@ func (v *verifier) inside(step int, k int32, face Face) {
 	s, ok := v.sessions[sessionKey{k, face}]
 	up := v.before
 	if v.s.List[step].Kind == HoldDown {
-		up = v.over // it comes though others failed
+		up = v.done // it runs even if other steps fail
 	}
-	if !ok || !up(s.first, step) || !v.over(step, s.last) {
+	if !ok || !up(s.first, step) || !v.done(step, s.last) {
 		v.bad("%s works through hold %d outside its %v session", v.s.Label(step), k, face)
 	}
 	for _, o := range v.in.Holds[k].Over {
@@ -629,7 +629,7 @@ func (v *verifier) inside(step int, k int32, face Face) {
 	}
 }
 
-// ends checks the sessions against what their settings are made from.
+// ends checks that sessions end before their sources change.
 func (v *verifier) ends() {
 	for key, s := range v.sessions {
 		k := key.hold
@@ -642,7 +642,7 @@ func (v *verifier) ends() {
 			if key.face == After && hasUp && !v.before(up.last, s.first) {
 				v.bad("the after session of hold %d opens before %s has come", k, v.name(d))
 			}
-			if key.face == Before && hasUp && v.real(d) && !v.lasting(k) && !v.over(s.last, up.first) {
+			if key.face == Before && hasUp && v.real(d) && !v.lasting(k) && !v.done(s.last, up.first) {
 				v.bad("%s changes while the before session of hold %d is open", v.name(d), k)
 			}
 			if key.face == Before && hasDown {
@@ -655,8 +655,7 @@ func (v *verifier) ends() {
 	}
 }
 
-// lasting reports whether a create-first down is served by the before session of the hold, or by
-// one over it.
+// lasting reports whether the before session of the hold, or of a hold through it, serves a create-first down.
 func (v *verifier) lasting(k int32) bool {
 	for i, s := range v.s.List {
 		if s.Kind != Down && s.Kind != DestroyProvision || !v.s.First[s.Index] {
@@ -668,7 +667,7 @@ func (v *verifier) lasting(k int32) bool {
 			holds = x.Provisioners.Before[s.Part]
 		}
 		for _, h := range holds {
-			if v.gone(h) && !v.fresh(h) && v.isOver(h, k) && v.needs[i] != nil {
+			if v.removed(h) && !v.fresh(h) && v.isDone(h, k) && v.needs[i] != nil {
 				return true
 			}
 		}
@@ -676,12 +675,12 @@ func (v *verifier) lasting(k int32) bool {
 	return false
 }
 
-func (v *verifier) isOver(h, k int32) bool {
-	return h == k || slices.ContainsFunc(v.in.Holds[h].Over, func(o int32) bool { return v.isOver(o, k) })
+func (v *verifier) isDone(h, k int32) bool {
+	return h == k || slices.ContainsFunc(v.in.Holds[h].Over, func(o int32) bool { return v.isDone(o, k) })
 }
 
-// softly checks the pairs that give way to recorded dependencies. A step gives way, for all that a
-// hold is made from, only if all pairs together would close a cycle through it and one of them.
+// softly checks the pairs that give way to recorded dependencies. A step may give way, for all sources of its hold,
+// only if all pairs together make a cycle through the step and a source.
 func (v *verifier) softly() {
 	n := len(v.s.List)
 	after := make([][]int, n)
@@ -714,7 +713,7 @@ func (v *verifier) softly() {
 		}
 	}
 	for _, p := range v.soft {
-		if !v.over(p.step, p.source) && !contradicted[softPair{p.step, 0, p.hold}] {
+		if !v.done(p.step, p.source) && !contradicted[softPair{p.step, 0, p.hold}] {
 			v.bad("%s goes before %s without a reason", v.s.Label(p.source), v.s.Label(p.step))
 		}
 	}

@@ -15,23 +15,24 @@ type Deadlines struct {
 	Open      time.Duration // one lease
 	Renew     time.Duration
 	Close     time.Duration
-	Stop      time.Duration // until it says that it will give up what it is doing
+	Stop      time.Duration // until the provider confirms that it will give up its calls
 	Change    time.Duration // creating, updating and destroying one object
 }
 
-// DefaultDeadlines are those where a user sets no other. Changes have none: what takes long may be about to be done.
+// DefaultDeadlines returns the deadlines that apply if the user sets no others. Changes have no deadline: a change that
+// takes long may be about to finish.
 func DefaultDeadlines() Deadlines {
 	return Deadlines{Start: time.Minute, Configure: 10 * time.Minute, Open: 10 * time.Minute, Renew: time.Minute, Close: time.Minute, Stop: time.Second}
 }
 
-// all lists what Parse knows.
+// all returns the names that Parse knows, and the deadlines that they set.
 func (d *Deadlines) all() ([]string, []*time.Duration) {
 	return []string{"start", "configure", "open", "renew", "close", "stop", "change"},
 		[]*time.Duration{&d.Start, &d.Configure, &d.Open, &d.Renew, &d.Close, &d.Stop, &d.Change}
 }
 
-// Parse reads a list such as `open=30s,change=2h` over what d has already; `none` is for no deadline, which leases that
-// are closed, the start and the stop always have.
+// Parse reads a list such as `open=30s,change=2h` and overrides the deadlines in d. `none` means no deadline; the close
+// of a lease, the start and the stop always have one.
 func (d *Deadlines) Parse(list string) error {
 	names, fields := d.all()
 	for part := range strings.SplitSeq(list, ",") {
@@ -41,7 +42,7 @@ func (d *Deadlines) Parse(list string) error {
 		}
 		i := slices.Index(names, name)
 		if i < 0 {
-			return fmt.Errorf("there is no deadline %q; there are: %s", name, strings.Join(names, ", "))
+			return fmt.Errorf("there is no deadline %q; the deadlines are: %s", name, strings.Join(names, ", "))
 		}
 		may := name == "configure" || name == "open" || name == "change"
 		limit, err := time.ParseDuration(text)
@@ -53,27 +54,27 @@ func (d *Deadlines) Parse(list string) error {
 			if may {
 				word = ", or none"
 			}
-			return fmt.Errorf("%s must be a duration, such as 30s or 5m%s, and not %q", name, word, text)
+			return fmt.Errorf("%s must be a duration, such as 30s or 5m%s, not %q", name, word, text)
 		}
 		*fields[i] = limit
 	}
 	return nil
 }
 
-// LateError is the cause with which a context ends when a deadline has passed.
-type LateError struct {
+// DeadlineError is the cause with which a context ends when a deadline has passed.
+type DeadlineError struct {
 	Name  string // of the deadline
 	Limit time.Duration
 }
 
-func (e *LateError) Error() string { return fmt.Sprintf("there was no answer within %s", e.Limit) }
+func (e *DeadlineError) Error() string { return fmt.Sprintf("there was no answer within %s", e.Limit) }
 
 // Within is a context that ends when a deadline has passed; zero: never.
 func Within(ctx context.Context, name string, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit == 0 {
 		return ctx, func() {}
 	}
-	return context.WithTimeoutCause(ctx, limit, &LateError{name, limit})
+	return context.WithTimeoutCause(ctx, limit, &DeadlineError{name, limit})
 }
 
 // DeadlinesVariable is the environment variable that sets deadlines.

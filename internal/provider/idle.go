@@ -7,9 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Idle gives a provider for what needs no settings: schemas, validation, functions, upgrades and
-// moves. It stands for whichever process answers such calls at the time, and refuses all others;
-// its Shutdown does nothing. The error is that of the start.
+// Idle returns a provider for calls that need no settings: schemas, validation, functions, upgrades and moves. Each
+// call goes to the process that answers such calls at the time. Other calls are refused, and its Shutdown does nothing.
+// The error is the error of the start.
 func (pool *Pool) Idle(ctx context.Context, a addr.Provider) (Provider, error) {
 	k := pool.kind(a)
 	if k.builtin != nil {
@@ -35,8 +35,8 @@ func use[T any](ctx context.Context, i *idle, call func(Provider) (T, Diags)) (T
 	return call(p.Provider)
 }
 
-// tell is use for calls that answer with diagnostics alone.
-func tell(ctx context.Context, i *idle, call func(Provider) Diags) Diags {
+// useForDiags is use for calls that answer with diagnostics alone.
+func useForDiags(ctx context.Context, i *idle, call func(Provider) Diags) Diags {
 	_, ds := use(ctx, i, func(p Provider) (struct{}, Diags) { return struct{}{}, call(p) })
 	return ds
 }
@@ -52,7 +52,7 @@ func (i *idle) ValidateConfig(ctx context.Context, config Dynamic) (Dynamic, Dia
 }
 
 func (i *idle) Validate(ctx context.Context, mode addr.Mode, typ string, config Dynamic) Diags {
-	return tell(ctx, i, func(p Provider) Diags { return p.Validate(ctx, mode, typ, config) })
+	return useForDiags(ctx, i, func(p Provider) Diags { return p.Validate(ctx, mode, typ, config) })
 }
 
 func (i *idle) Upgrade(ctx context.Context, r UpgradeRequest) (UpgradeResponse, Diags) {
@@ -88,11 +88,11 @@ func (i *idle) Stop(ctx context.Context) error {
 
 func (i *idle) Shutdown() error { return nil }
 
-// refuse is the answer to calls that need settings: the process may have some, but they are those
-// of a session that the caller knows nothing of.
+// refuse is the answer to calls that need settings: settings of the process belong to a session that the caller does
+// not know.
 func (i *idle) refuse(call string) Diags {
 	return Diags{diag.Errorf("Provider not configured",
-		"%s was called on the provider %s without settings. This is a bug in Lethe.", call, i.kind.addr)}
+		"%s was called on the provider %s without a configuration. This is a bug in Lethe.", call, i.kind.addr)}
 }
 
 func (i *idle) Configure(context.Context, Dynamic, Allow) Diags { return i.refuse("Configure") }

@@ -14,17 +14,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Pool shares provider processes for the length of a command. Of each provider at most one process
-// is started beyond those that are configured: it answers what needs no settings (Idle), until the
-// first Session takes it over, settings and all, and it goes on answering. So a provider with one
-// configuration has one process, and one with several has one for each.
+// Pool shares provider processes for the length of a command. Each provider has at most one process
+// besides the configured ones. It answers calls that need no settings (Idle). The first Session takes it over and
+// configures it, and it continues to answer such calls. So a provider with one configuration has one process, and
+// a provider with several has one process for each.
 //
 // A Pool may be used from many goroutines.
 type Pool struct {
 	launcher Launcher
-	life     context.Context // ends with Close, and with it what is being started
+	life     context.Context // ends with Close; then starts in progress end, too
 	end      context.CancelFunc
-	starts   chan struct{} // a token for each start under way
+	starts   chan struct{} // a token for each start in progress
 	starting sync.WaitGroup
 
 	mu      sync.Mutex
@@ -33,32 +33,32 @@ type Pool struct {
 	closed  bool
 }
 
-// kind is what the pool knows of one provider.
+// kind is the state of one provider in the pool.
 type kind struct {
-	addr    addr.Provider
-	builtin Provider
-	face    *idle
-	said    atomic.Pointer[said]
+	addr      addr.Provider
+	builtin   Provider
+	face      *idle
+	described atomic.Pointer[description]
 
 	// Held under the pool's lock.
-	shared   *process      // answers what needs no settings; nil if none runs
-	starting chan struct{} // closed when the start of shared that is under way is over; nil if none is
+	shared   *process      // answers calls that need no settings; nil if none runs
+	starting chan struct{} // closed when the current start of shared ends; nil if there is no start in progress
 	failed   error         // of the last start of shared; it is not tried again
-	lost     int           // how many times shared crashed and another was started
+	crashes  int           // how many times shared crashed and another was started
 }
 
-// said is an answer to Schemas.
-type said struct {
+// description is a provider's answer to Schemas.
+type description struct {
 	schemas *Schemas
 	diags   Diags
 	by      Provider
 }
 
-// process is one that the pool started.
+// process is a process that the pool started.
 type process struct {
 	Provider
 	kind   *kind
-	taken  bool           // by a session; held under the pool's lock
+	inUse  bool           // by a session; held under the pool's lock
 	calls  sync.WaitGroup // by way of Idle
 	primed sync.Once
 }
@@ -70,21 +70,21 @@ type Primer interface {
 	Prime(ctx context.Context) Diags
 }
 
-// Crasher is a Provider that knows whether its process is gone.
+// Crasher is a Provider that reports whether its process has crashed.
 type Crasher interface {
-	// Lost reports whether a call found the process gone.
-	Lost() bool
+	// Crashed reports whether a call found the process gone.
+	Crashed() bool
 }
 
-// mostLost is how many crashes of the process that answers what needs no settings are made up for. The calls
-// that come after a crash have nothing to do with it and are not to fail by it; a provider that crashes at every call
-// is not to be started for each of them.
-const mostLost = 5
+// maxCrashes is the number of crashes of the shared process after which it is not started again. Calls after a crash
+// did not cause it and must not fail because of it. But a provider that crashes at every call must not be started for
+// each of them.
+const maxCrashes = 5
 
 // releaseTime is how long Release waits for calls that share the process.
 const releaseTime = 5 * time.Second
 
-var errClosed = errors.New("the command is over, so no provider is started any more")
+var errClosed = errors.New("the command is ending, so it starts no more providers")
 
 // NewPool makes a pool of the processes that a launcher starts: as many at a time as there are
 // processors.
@@ -116,14 +116,14 @@ func (pool *Pool) kind(a addr.Provider) *kind {
 	return k
 }
 
-// Session gives a process for the caller to configure, and to Release. It is the one that Idle
-// uses, unless that has a session already.
+// Session returns a process for the caller to configure and to Release. It is the process that Idle uses, unless that
+// has a session already.
 func (pool *Pool) Session(ctx context.Context, a addr.Provider) (Provider, error) {
 	k := pool.kind(a)
 	if k.builtin != nil {
 		return k.builtin, nil
 	}
-	p, err := pool.take(ctx, k)
+	p, err := pool.acquire(ctx, k)
 	if err != nil {
 		return nil, err
 	}
@@ -131,16 +131,16 @@ func (pool *Pool) Session(ctx context.Context, a addr.Provider) (Provider, error
 	return p.Provider, nil
 }
 
-// take finds or starts a process that has no session, and marks it as having one.
-func (pool *Pool) take(ctx context.Context, k *kind) (*process, error) {
+// acquire finds or starts a process that has no session, and marks it as having one.
+func (pool *Pool) acquire(ctx context.Context, k *kind) (*process, error) {
 	for {
 		pool.mu.Lock()
-		k.forgetLost()
+		k.forgetCrashed()
 		switch {
 		case k.starting != nil:
-			over := k.starting
+			done := k.starting
 			pool.mu.Unlock()
-			if err := wait(ctx, over); err != nil {
+			if err := wait(ctx, done); err != nil {
 				return nil, err
 			}
 		case k.shared == nil:
@@ -150,9 +150,9 @@ func (pool *Pool) take(ctx context.Context, k *kind) (*process, error) {
 				return nil, err
 			}
 			p.calls.Done()
-		case !k.shared.taken:
+		case !k.shared.inUse:
 			p := k.shared
-			p.taken = true
+			p.inUse = true
 			pool.mu.Unlock()
 			return p, nil
 		default:
@@ -162,12 +162,12 @@ func (pool *Pool) take(ctx context.Context, k *kind) (*process, error) {
 	}
 }
 
-// share gives the process that answers what needs no settings, starting it if there is none. The
-// caller says calls.Done when it has its answer.
+// share returns the process that answers calls without settings, and starts one if none runs. The caller calls
+// calls.Done when it has its answer.
 func (pool *Pool) share(ctx context.Context, k *kind) (*process, error) {
 	for {
 		pool.mu.Lock()
-		k.forgetLost()
+		k.forgetCrashed()
 		if p := k.shared; p != nil {
 			p.calls.Add(1)
 			pool.mu.Unlock()
@@ -177,15 +177,15 @@ func (pool *Pool) share(ctx context.Context, k *kind) (*process, error) {
 			pool.mu.Unlock()
 			return nil, err
 		}
-		if over := k.starting; over != nil {
+		if done := k.starting; done != nil {
 			pool.mu.Unlock()
-			if err := wait(ctx, over); err != nil {
+			if err := wait(ctx, done); err != nil {
 				return nil, err
 			}
-			continue // to see how it went; another caller's giving up is not ours
+			continue // check the result of the start; if another caller gave up, this caller does not
 		}
-		over := make(chan struct{})
-		k.starting = over
+		done := make(chan struct{})
+		k.starting = done
 		pool.mu.Unlock()
 		p, err := pool.start(ctx, k, false)
 		pool.mu.Lock()
@@ -196,32 +196,32 @@ func (pool *Pool) share(ctx context.Context, k *kind) (*process, error) {
 			k.failed = err
 		}
 		pool.mu.Unlock()
-		close(over)
+		close(done)
 		return p, err
 	}
 }
 
-// forgetLost makes room for another process in the place of one that crashed. Close ends what is left of it.
-func (k *kind) forgetLost() {
-	if k.shared == nil || k.lost == mostLost {
+// forgetCrashed replaces a crashed process by a new one at the next use. Close ends the rest of the crashed one.
+func (k *kind) forgetCrashed() {
+	if k.shared == nil || k.crashes == maxCrashes {
 		return
 	}
-	if c, ok := k.shared.Provider.(Crasher); ok && c.Lost() {
+	if c, ok := k.shared.Provider.(Crasher); ok && c.Crashed() {
 		k.shared = nil
-		k.lost++
+		k.crashes++
 	}
 }
 
-func wait(ctx context.Context, over <-chan struct{}) error {
+func wait(ctx context.Context, done <-chan struct{}) error {
 	select {
-	case <-over:
+	case <-done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// start starts a process, when there is room for one more start.
+// start starts a process as soon as fewer than the maximum number of starts are in progress.
 func (pool *Pool) start(ctx context.Context, k *kind, taken bool) (*process, error) {
 	if !pool.enter() {
 		return nil, errClosed
@@ -240,7 +240,7 @@ func (pool *Pool) start(ctx context.Context, k *kind, taken bool) (*process, err
 	if err != nil {
 		return nil, err
 	}
-	p := &process{Provider: started, kind: k, taken: taken}
+	p := &process{Provider: started, kind: k, inUse: taken}
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
 	pool.running[started] = p // also if the pool is closed by now: Close waits for us, and ends it
@@ -276,17 +276,16 @@ func (pool *Pool) prime(ctx context.Context, p *process) {
 	})
 }
 
-// Schemas gives what a provider describes. It asks once in a command, however high the number of
-// processes.
+// Schemas returns the schemas of a provider. It asks once in a command, for any number of processes.
 func (pool *Pool) Schemas(ctx context.Context, a addr.Provider) (*Schemas, Diags) {
 	d := pool.describe(ctx, pool.kind(a))
 	return d.schemas, d.diags
 }
 
-// Lookup gives what a provider describes, nil where that is not available.
+// Lookup returns the schemas of a provider, nil if they are not available.
 type Lookup func(addr.Provider) *Schemas
 
-// Lookup asks for schemas as they are needed, and reports what providers say about them.
+// Lookup returns a function that asks for schemas when they are needed, and reports the provider's diagnostics to bag.
 func (pool *Pool) Lookup(ctx context.Context, bag *diag.Bag) Lookup {
 	return func(a addr.Provider) *Schemas {
 		schemas, ds := pool.Schemas(ctx, a)
@@ -299,44 +298,46 @@ func (pool *Pool) Lookup(ctx context.Context, bag *diag.Bag) Lookup {
 }
 
 // Know makes the pool use schemas that are known from elsewhere. It is called before anything else.
-func (pool *Pool) Know(a addr.Provider, s *Schemas) { pool.kind(a).said.Store(&said{schemas: s}) }
+func (pool *Pool) Know(a addr.Provider, s *Schemas) {
+	pool.kind(a).described.Store(&description{schemas: s})
+}
 
-// Known gives the schemas that are known by now, without asking for any.
+// Known returns the schemas that are known already. It asks no provider.
 func (pool *Pool) Known() map[addr.Provider]*Schemas {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
 	out := map[addr.Provider]*Schemas{}
 	for a, k := range pool.kinds {
-		if d := k.said.Load(); d != nil && d.schemas != nil {
+		if d := k.described.Load(); d != nil && d.schemas != nil {
 			out[a] = d.schemas
 		}
 	}
 	return out
 }
 
-func (pool *Pool) describe(ctx context.Context, k *kind) *said {
-	if d := k.said.Load(); d != nil {
+func (pool *Pool) describe(ctx context.Context, k *kind) *description {
+	if d := k.described.Load(); d != nil {
 		return d
 	}
 	from := k.builtin
 	if from == nil {
 		p, err := pool.share(ctx, k)
 		if err != nil {
-			return &said{diags: Diags{Fault(k.addr, err)}}
+			return &description{diags: Diags{Fault(k.addr, err)}}
 		}
 		defer p.calls.Done()
 		from = p.Provider
 	}
 	schemas, diags := from.Schemas(ctx)
-	d := &said{schemas, diags, from}
-	if (schemas != nil || ctx.Err() == nil) && !k.said.CompareAndSwap(nil, d) {
-		d = k.said.Load() // another caller asked at the same time: all get the same
+	d := &description{schemas, diags, from}
+	if (schemas != nil || ctx.Err() == nil) && !k.described.CompareAndSwap(nil, d) {
+		d = k.described.Load() // another caller asked at the same time: all get the same
 	}
 	return d
 }
 
-// Release ends a session's process. If Idle uses it, another session's takes over, or a new
-// process is started when one is next needed. Built-in providers stay.
+// Release ends the process of a session. If Idle uses it, the process of another session takes its place, or a new
+// process is started at the next use. Built-in providers are not ended.
 func (pool *Pool) Release(session Provider) {
 	pool.mu.Lock()
 	p := pool.running[session]
@@ -350,16 +351,16 @@ func (pool *Pool) Release(session Provider) {
 	}
 	pool.mu.Unlock()
 
-	over := make(chan struct{})
-	go func() { p.calls.Wait(); close(over) }()
+	done := make(chan struct{})
+	go func() { p.calls.Wait(); close(done) }()
 	select {
-	case <-over:
+	case <-done:
 	case <-time.After(releaseTime):
 	}
 	_ = session.Shutdown() // no caller is left who could act on its error
 }
 
-// other is some running process of the kind; nil if there is none.
+// other returns a running process of the kind; nil if no process runs.
 func (pool *Pool) other(k *kind) *process {
 	for _, p := range pool.running {
 		if p.kind == k {
@@ -413,9 +414,9 @@ func Fault(a addr.Provider, err error) diag.Diagnostic {
 	return diag.Errorf("Failed to start provider", "The provider %s could not be started: %s.", a, err)
 }
 
-// idle is what Pool.Idle gives: a provider that, for each call, uses the process that answers such
-// calls at the time. A session may take that process over and end it without asking the session that
-// validates through it; the next call then goes to another one.
+// idle is the result of Pool.Idle: a provider that sends each call to the process that answers such calls at the time.
+// A session may take that process over and end it while another session validates through it; the next call then goes
+// to another process.
 type idle struct {
 	pool *Pool
 	kind *kind

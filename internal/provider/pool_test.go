@@ -25,8 +25,8 @@ var (
 
 // stage is a launcher of fakes.
 type stage struct {
-	before func(ctx context.Context) error // runs inside each start
-	make   func() *providertest.Fake       // nil: an ordinary one
+	before func(ctx context.Context) error // is called in each start
+	make   func() *providertest.Fake       // nil makes a default fake
 
 	mu    sync.Mutex
 	fakes []*providertest.Fake
@@ -72,8 +72,8 @@ func validate(t *testing.T, p provider.Provider) {
 	}
 }
 
-// However much is asked without settings, and by however many, one process answers; the first
-// session takes it over; further sessions have processes of their own.
+// TestOneProcessPerConfiguration checks that one process answers all calls without settings, from any number of
+// callers. The first session uses that process, and each further session starts a process.
 func TestOneProcessPerConfiguration(t *testing.T) {
 	s := &stage{}
 	pool := provider.NewPool(s)
@@ -112,7 +112,7 @@ func TestOneProcessPerConfiguration(t *testing.T) {
 	}
 }
 
-// Sessions asked for at the same time get a process each, and no more are started than that.
+// TestSessionsAtOnce checks that sessions requested at the same time get one process each.
 func TestSessionsAtOnce(t *testing.T) {
 	s := &stage{}
 	pool := provider.NewPool(s)
@@ -132,7 +132,7 @@ func TestSessionsAtOnce(t *testing.T) {
 	}
 }
 
-// A caller that validates does not notice that the session whose process it used has ended.
+// TestReleaseOfShared checks that Idle continues to work after the session whose process it used has ended.
 func TestReleaseOfShared(t *testing.T) {
 	s := &stage{}
 	pool := provider.NewPool(s)
@@ -146,7 +146,7 @@ func TestReleaseOfShared(t *testing.T) {
 		t.Fatalf("%d processes; the first %v, the second %v", len(f), f[0].Calls(), f[1].Calls())
 	}
 	pool.Release(second)
-	pool.Release(second) // nothing
+	pool.Release(second) // has no effect
 	validate(t, idle)
 	if f := s.started(); len(f) != 3 || f[1].Count("Shutdown") != 1 || f[2].Count("Validate managed x") != 1 {
 		t.Fatalf("%d processes", len(f))
@@ -156,7 +156,7 @@ func TestReleaseOfShared(t *testing.T) {
 	}
 }
 
-// A call that is under way when the process is released is answered first.
+// TestReleaseWaitsForCalls checks that Release waits for the calls in progress.
 func TestReleaseWaitsForCalls(t *testing.T) {
 	began, end := make(chan struct{}), make(chan struct{})
 	var down atomic.Bool
@@ -170,19 +170,19 @@ func TestReleaseWaitsForCalls(t *testing.T) {
 				}
 				return nil
 			},
-			OnShutdown: func() error { down.Store(true); return nil },
+			Ends: providertest.Ends{OnShutdown: func() error { down.Store(true); return nil }},
 		}
 	}}
 	pool := provider.NewPool(s)
 	defer pool.Close()
 	idle := must[provider.Provider](t)(pool.Idle(bg, one))
 	session := must[provider.Provider](t)(pool.Session(bg, one))
-	over := make(chan provider.Diags)
-	go func() { over <- idle.Validate(bg, addr.Managed, "x", provider.Dynamic{}) }()
+	done := make(chan provider.Diags)
+	go func() { done <- idle.Validate(bg, addr.Managed, "x", provider.Dynamic{}) }()
 	<-began
 	time.AfterFunc(20*time.Millisecond, func() { close(end) })
 	pool.Release(session)
-	if ds := <-over; ds != nil {
+	if ds := <-done; ds != nil {
 		t.Error(ds)
 	}
 	if !down.Load() {
@@ -190,7 +190,7 @@ func TestReleaseWaitsForCalls(t *testing.T) {
 	}
 }
 
-// Idle refuses what only a session may do.
+// TestIdleHasNoSettings checks that Idle refuses calls that need a session.
 func TestIdleHasNoSettings(t *testing.T) {
 	s := &stage{}
 	pool := provider.NewPool(s)
@@ -219,7 +219,7 @@ func TestIdleHasNoSettings(t *testing.T) {
 	}
 }
 
-// What Idle does allow arrives, and comes back.
+// TestIdleCalls checks that Idle forwards the other calls and their answers.
 func TestIdleCalls(t *testing.T) {
 	s := &stage{}
 	pool := provider.NewPool(s)
@@ -252,7 +252,7 @@ func TestIdleCalls(t *testing.T) {
 	}
 }
 
-// primer is a provider that counts how it is primed.
+// primer is a provider that counts calls of Prime.
 type primer struct {
 	*providertest.Fake
 	primed atomic.Int32
@@ -266,8 +266,8 @@ func (l launcher) Start(ctx context.Context, a addr.Provider) (provider.Provider
 	return l(ctx, a)
 }
 
-// The schemas are read once; further processes are asked for them only if they rely on it, and
-// then no caller reads the answer.
+// TestSchemasOncePerCommand checks that the schemas are read once. A further process gets a call for its schemas only
+// if it relies on one. No caller reads that answer.
 func TestSchemasOncePerCommand(t *testing.T) {
 	for _, optional := range []bool{false, true} {
 		describe := func() (*provider.Schemas, provider.Diags) {
@@ -302,7 +302,7 @@ func TestSchemasOncePerCommand(t *testing.T) {
 	}
 }
 
-// A failure to describe is remembered; having given up is not.
+// TestSchemaFailures checks that a failure to read the schemas is remembered.
 func TestSchemaFailures(t *testing.T) {
 	fail := provider.Diags{diag.Errorf("no schemas", "")}
 	s := &stage{make: func() *providertest.Fake {
@@ -323,7 +323,7 @@ func TestSchemaFailures(t *testing.T) {
 	}
 }
 
-// A provider that does not start is not tried again and again.
+// TestStartFailures checks that a provider that fails to start is started once.
 func TestStartFailures(t *testing.T) {
 	var n atomic.Int32
 	broken := errors.New("broken")
@@ -345,7 +345,7 @@ func TestStartFailures(t *testing.T) {
 	}
 }
 
-// A caller that gives up while the process starts does not spoil it for those that wait with it.
+// TestGivingUp checks that a cancelled caller does not cancel the start for the other callers.
 func TestGivingUp(t *testing.T) {
 	var n atomic.Int32
 	began := make(chan struct{})
@@ -389,7 +389,7 @@ func TestGivingUp(t *testing.T) {
 	}
 }
 
-// No more processes start at a time than there are processors.
+// TestStartsAreBounded checks that at most GOMAXPROCS processes start at the same time.
 func TestStartsAreBounded(t *testing.T) {
 	var now, most atomic.Int32
 	s := &stage{before: func(context.Context) error {
@@ -412,7 +412,7 @@ func TestStartsAreBounded(t *testing.T) {
 	}
 }
 
-// A built-in provider is what it is for all callers, and stays.
+// TestBuiltin checks that all callers share a built-in provider, and that Release does not end it.
 func TestBuiltin(t *testing.T) {
 	s := &stage{}
 	pool := provider.NewPool(s)
@@ -437,11 +437,11 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// Close reaches everything that runs, and says what went wrong.
+// TestClose checks that Close shuts down all processes and returns their errors.
 func TestClose(t *testing.T) {
 	s := &stage{make: func() *providertest.Fake {
 		return &providertest.Fake{
-			OnShutdown: func() error { return errors.New("cannot end") },
+			Ends: providertest.Ends{OnShutdown: func() error { return errors.New("cannot end") }},
 		}
 	}}
 	pool := provider.NewPool(s)
@@ -463,7 +463,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// Close does not wait for a start, and leaves nothing of it behind.
+// TestCloseDuringStart checks that Close cancels a start and leaves no process running.
 func TestCloseDuringStart(t *testing.T) {
 	for _, stubborn := range []bool{false, true} {
 		began := make(chan struct{})
@@ -476,13 +476,13 @@ func TestCloseDuringStart(t *testing.T) {
 			return context.Cause(ctx)
 		}}
 		pool := provider.NewPool(s)
-		over := make(chan error)
-		go func() { _, err := pool.Session(bg, one); over <- err }()
+		done := make(chan error)
+		go func() { _, err := pool.Session(bg, one); done <- err }()
 		<-began
 		if err := pool.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := <-over; err == nil {
+		if err := <-done; err == nil {
 			t.Error("a session after the end")
 		}
 		for _, f := range s.started() {
@@ -526,35 +526,35 @@ func TestSchemasList(t *testing.T) {
 	}
 }
 
-// mortal is a provider that knows whether it crashed.
+// mortal is a provider that reports whether it crashed.
 type mortal struct {
 	*providertest.Fake
-	lost *bool
+	crashed *bool
 }
 
-func (m mortal) Lost() bool { return *m.lost }
+func (m mortal) Crashed() bool { return *m.crashed }
 
-// A crash of the process that answers without settings costs the call that made it, not those that come
-// after; one that crashes at every call is not started for ever.
+// TestCrashOfShared checks that a crash of the process without settings fails only the current call. If a provider
+// crashes at every call, the number of restarts is limited.
 func TestCrashOfShared(t *testing.T) {
-	var lost []*bool
+	var crashed []*bool
 	pool := provider.NewPool(launcher(func(context.Context, addr.Provider) (provider.Provider, error) {
-		lost = append(lost, new(bool))
-		return mortal{&providertest.Fake{Address: one}, lost[len(lost)-1]}, nil
+		crashed = append(crashed, new(bool))
+		return mortal{&providertest.Fake{Address: one}, crashed[len(crashed)-1]}, nil
 	}))
 	defer pool.Close()
 	idle := must[provider.Provider](t)(pool.Idle(bg, one))
 	validate(t, idle)
-	*lost[0] = true
+	*crashed[0] = true
 	validate(t, idle)
-	if session := must[provider.Provider](t)(pool.Session(bg, one)); len(lost) != 2 || session.(mortal).Lost() {
-		t.Errorf("%d starts after a crash; the session got what crashed: %v", len(lost), session.(mortal).Lost())
+	if session := must[provider.Provider](t)(pool.Session(bg, one)); len(crashed) != 2 || session.(mortal).Crashed() {
+		t.Errorf("%d starts after a crash; the session got what crashed: %v", len(crashed), session.(mortal).Crashed())
 	}
 	for range 20 {
-		*lost[len(lost)-1] = true
+		*crashed[len(crashed)-1] = true
 		validate(t, idle)
 	}
-	if len(lost) > 10 {
-		t.Errorf("%d starts of a provider that only crashes", len(lost))
+	if len(crashed) > 10 {
+		t.Errorf("%d starts of a provider that only crashes", len(crashed))
 	}
 }

@@ -1,12 +1,11 @@
-// Package provider is what a provider can do, in Go.
+// Package provider defines the calls of a provider in Go.
 //
-// A Provider is one running process (or a built-in) behind one interface, whichever protocol it
-// speaks; package wire implements it over protocols 5 and 6. Values travel as Dynamic: encoded,
-// and decoded only where a caller looks inside, so that an object that does not change is never taken
-// apart. What a provider says to the user comes back as diagnostics with attribute paths; that a
-// call failed altogether is a diagnostic as well, and names the provider.
+// A Provider is one running process (or a built-in provider) behind one interface, for both versions of the protocol;
+// package wire implements it over protocols 5 and 6. Values are Dynamic: encoded, and decoded only if a caller reads
+// them, so that an unchanged object is never decoded. The provider's messages are diagnostics with attribute paths. A
+// failed call is a diagnostic as well, and names the provider.
 //
-// A Launcher starts processes, a Pool shares them: one process per provider serves schemas,
+// A Launcher starts processes, and a Pool shares them: one process per provider serves schemas,
 // validation and functions unconfigured, and becomes a session when it is configured.
 package provider
 
@@ -21,8 +20,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Dynamic is a value as it travels (protocol message DynamicValue): MessagePack, or JSON where a
-// provider chose that. The zero value stands for nothing sent.
+// Dynamic is an encoded value (protocol message DynamicValue): MessagePack, or JSON if the provider chose it. The zero
+// value means that no value was sent.
 type Dynamic struct {
 	Msgpack []byte
 	JSON    []byte
@@ -36,11 +35,11 @@ func (d Dynamic) Decode(s *schema.Schema) (cty.Value, error) {
 	return s.Decode(d.Msgpack)
 }
 
-// Diags are what a provider, or the way to it, had to say. Their Path is inside the object that
-// the call was about; the caller adds address and place.
+// Diags are diagnostics of a provider, or of the connection to it. Their Path is inside the object of the call; the
+// caller adds address and place.
 type Diags []diag.Diagnostic
 
-// Failed are what a provider in this process says of an error; none of nil.
+// Failed returns an error of a provider in this process as diagnostics; none for nil.
 func Failed(err error) Diags {
 	if err == nil {
 		return nil
@@ -58,19 +57,19 @@ func (ds Diags) HasErrors() bool {
 	return false
 }
 
-// Provider is one provider process. All methods may be called concurrently; those that need
-// settings only after Configure.
+// Provider is one provider process. All methods may be called concurrently. Methods that need settings may be called
+// after Configure only.
 type Provider interface {
 	// Addr is the provider's address.
 	Addr() addr.Provider
 
-	// Schemas gives everything the provider describes. It asks the process at most once.
+	// Schemas returns all schemas of the provider. It asks the process at most once.
 	Schemas(ctx context.Context) (*Schemas, Diags)
 
-	// ValidateConfig checks settings of the provider itself (unknown values allowed) and gives
-	// them back with defaults of old SDKs filled in.
+	// ValidateConfig checks settings of the provider itself (unknown values allowed). It returns them with the defaults
+	// that old SDKs fill in.
 	ValidateConfig(ctx context.Context, config Dynamic) (Dynamic, Diags)
-	// Configure hands the settings over, once in the life of a process.
+	// Configure sends the settings, once in the life of a process.
 	Configure(ctx context.Context, config Dynamic, allow Allow) Diags
 
 	// Validate checks the configuration of an object of any mode.
@@ -78,11 +77,11 @@ type Provider interface {
 
 	// Upgrade brings a stored object to the current version of its schema.
 	Upgrade(ctx context.Context, req UpgradeRequest) (UpgradeResponse, Diags)
-	// Read gives an object as it is now, null if it is gone.
+	// Read returns the current object, null if it no longer exists.
 	Read(ctx context.Context, req ReadRequest) (ReadResponse, Diags)
-	// Plan says what would become of an object.
+	// Plan returns the planned object.
 	Plan(ctx context.Context, req PlanRequest) (PlanResponse, Diags)
-	// Apply makes a planned change. What it answers is kept also beside errors.
+	// Apply makes a planned change. The answer is valid also beside errors.
 	Apply(ctx context.Context, req ApplyRequest) (ApplyResponse, Diags)
 	// Import finds objects by an id or an identity.
 	Import(ctx context.Context, req ImportRequest) (ImportResponse, Diags)
@@ -94,12 +93,12 @@ type Provider interface {
 
 	// Open opens an ephemeral resource.
 	Open(ctx context.Context, req OpenRequest) (OpenResponse, Diags)
-	// Renew renews one that is open, with the private data that opening or the last renewal gave.
+	// Renew renews an open lease, with the private data of the opening or of the last renewal.
 	Renew(ctx context.Context, typ string, private []byte) (RenewResponse, Diags)
 	// CloseLease closes it.
 	CloseLease(ctx context.Context, typ string, private []byte) Diags
 
-	// ConfiguredFunctions are those of a configured provider, which may be more than its schemas list.
+	// ConfiguredFunctions returns the functions of a configured provider. They may be more than its schemas list.
 	ConfiguredFunctions(ctx context.Context) (map[string]*Function, Diags)
 	// Call runs a function of the provider. A *CallError blames an argument.
 	Call(ctx context.Context, function string, args []Dynamic) (Dynamic, error)
@@ -107,15 +106,14 @@ type Provider interface {
 	// UpgradeIdentity brings a stored identity to the current identity schema.
 	UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (Dynamic, Diags)
 
-	// Stop asks the provider to give up what it is doing at this moment (protocol StopProvider). Calls
-	// that come after it are answered.
+	// Stop asks the provider to give up the calls in progress (protocol StopProvider). Later calls are answered.
 	Stop(ctx context.Context) error
 	// Shutdown ends the process. It may be called more than once.
 	Shutdown() error
 }
 
-// Allow is what we let the provider answer (protocol ClientCapabilities), beside write-only
-// attributes, which are always allowed.
+// Allow lists the answers that a provider may give (protocol ClientCapabilities), besides write-only attributes, which
+// are always allowed.
 type Allow struct{ Deferral bool }
 
 // Deferred is a provider's reason to put a decision off (protocol Deferred.Reason): "",
@@ -144,7 +142,7 @@ type ReadRequest struct {
 	Allow    Allow
 }
 
-// ReadResponse is the object as it is now; a null State means that it is gone.
+// ReadResponse has the current object; a null State means that it no longer exists.
 type ReadResponse struct {
 	State    Dynamic
 	Private  []byte
@@ -152,8 +150,8 @@ type ReadResponse struct {
 	Deferred Deferred
 }
 
-// PlanRequest asks what would change (PlanResourceChange). Prior is null to create, Proposed and
-// Config null to destroy.
+// PlanRequest asks for a planned object (PlanResourceChange). Prior is null for a create, Proposed and Config are null
+// for a destroy.
 type PlanRequest struct {
 	Type                    string
 	Prior, Proposed, Config Dynamic
@@ -183,15 +181,14 @@ type ApplyRequest struct {
 	Note                   Note `wire:"-"`
 }
 
-// Note goes with a call that changes or opens something to a process that makes it for this one, if there is such a
-// process: so that it can record the outcome should this one be lost. The zero value says that there is no record.
+// Note accompanies a call that changes or opens something. If another process makes the call for this one, it uses the
+// note to record the outcome if this process is lost. The zero value means that there is no record.
 type Note struct {
 	Call uint64          // its number in the journal
-	Rest func() [][]byte // in parts. Of a change: what its record needs and the answer has not; of an opening: its address
+	Rest func() [][]byte // in parts. Of a change: data for its record that the answer lacks; of an opening: its address
 }
 
-// ApplyResponse is what there is afterwards, also when the call failed. A zero State means that
-// nothing was said about it.
+// ApplyResponse has the object after the call, also if the call failed. A zero State means that the answer had none.
 type ApplyResponse struct {
 	State       Dynamic
 	Private     []byte
@@ -202,7 +199,7 @@ type ApplyResponse struct {
 
 // ErrAbandoned is the cause with which a context ends when the calls made with it are not waited for
 // any longer.
-var ErrAbandoned = errors.New("the call was not waited for")
+var ErrAbandoned = errors.New("the caller stopped waiting for the call")
 
 // ImportRequest looks an existing object up, by id or by identity (ImportResourceState).
 type ImportRequest struct {
@@ -212,7 +209,7 @@ type ImportRequest struct {
 	Allow    Allow
 }
 
-// ImportResponse is what was found; more than one object is possible.
+// ImportResponse has the objects that were found; more than one is possible.
 type ImportResponse struct {
 	Objects  []Imported
 	Deferred Deferred
@@ -254,7 +251,7 @@ type DataRequest struct {
 	Allow  Allow
 }
 
-// DataResponse is what was read.
+// DataResponse has the result of a reading.
 type DataResponse struct {
 	State    Dynamic
 	Deferred Deferred
@@ -268,8 +265,8 @@ type OpenRequest struct {
 	Note   Note `wire:"-"`
 }
 
-// OpenResponse is the open lease. RenewAt is zero where nothing is to be renewed. Private and
-// RenewAt are meaningful also beside errors: what was opened must be closed.
+// OpenResponse has the open lease. RenewAt is zero if it needs no renewal. Private and RenewAt are valid also beside
+// errors, because an open lease must be closed.
 type OpenResponse struct {
 	Result   Dynamic
 	Private  []byte
@@ -293,7 +290,7 @@ type CallError struct {
 
 func (e *CallError) Error() string { return e.Text }
 
-// Capabilities are what the provider announced (ServerCapabilities).
+// Capabilities are the capabilities that the provider announced (ServerCapabilities).
 type Capabilities struct {
 	PlanDestroy    bool // wants to plan destruction too
 	SchemaOptional bool // needs no GetProviderSchema before other calls
@@ -348,8 +345,8 @@ type Schemas struct {
 	Meta         *schema.Schema // provider_meta; nil if it takes none
 	Capabilities Capabilities
 	Functions    map[string]*Function
-	// Part writes down what these schemas say of the types that are to be kept, and all else: equal
-	// parts as equal bytes. nil where that cannot be done.
+	// Part encodes these schemas, with only the types that keep selects: equal parts have equal bytes. It returns nil
+	// if they cannot be encoded.
 	Part func(keep func(addr.Mode, string) bool) []byte
 
 	types      map[typeName]func() (*schema.Schema, error)

@@ -23,8 +23,8 @@ func NewSchemas(config *schema.Schema) *Schemas {
 	}
 }
 
-// Add adds a type, whose schema load gives when it is first needed. An error of load is the
-// schema's own fault (forbidden combinations, say) and is reported at each use of the type.
+// Add adds a type. load returns its schema when it is first needed. An error of load is a fault of the schema, such as
+// a forbidden combination, and is reported at each use of the type.
 func (s *Schemas) Add(mode addr.Mode, name string, load func() (*schema.Schema, error)) {
 	k, load := typeName{mode, name}, sync.OnceValues(load)
 	s.types[k] = load
@@ -37,7 +37,7 @@ func (s *Schemas) Add(mode addr.Mode, name string, load func() (*schema.Schema, 
 	})
 }
 
-// AddOwn adds a type of this program, whose schema needs no check. What holds for plugins and not for it: data sources may have
+// AddOwn adds a type of this program. Its schema is not checked. Unlike types of plugins, its data sources may have
 // write-only arguments.
 func (s *Schemas) AddOwn(mode addr.Mode, name string, t *schema.Schema) {
 	k := typeName{mode, name}
@@ -47,7 +47,7 @@ func (s *Schemas) AddOwn(mode addr.Mode, name string, t *schema.Schema) {
 
 var uses = map[addr.Mode]schema.Use{addr.Managed: schema.UseManaged, addr.Data: schema.UseData, addr.Ephemeral: schema.UseEphemeral}
 
-// sound reports in what ways a schema breaks the protocol's rules, in one line.
+// sound returns an error with the rules of the protocol that a schema breaks, in one line.
 func sound(use schema.Use, s *schema.Schema) error {
 	if s == nil || s.Block == nil {
 		return nil
@@ -64,7 +64,7 @@ func (s *Schemas) AddIdentity(name string, load func() (*Identity, error)) {
 	s.identities[name] = sync.OnceValues(load)
 }
 
-// Type gives a type's schema; nil, nil if the provider has no such type.
+// Type returns the schema of a type; nil, nil if the provider has no such type.
 func (s *Schemas) Type(mode addr.Mode, name string) (*schema.Schema, error) {
 	load := s.types[typeName{mode, name}]
 	if load == nil {
@@ -89,7 +89,7 @@ func (s *Schemas) Usable(mode addr.Mode, name string) (*schema.Schema, error) {
 // UsableConfig refuses a provider's own settings for the same reasons.
 func (s *Schemas) UsableConfig() error { return s.config() }
 
-// Identity gives the identity schema of a managed type; nil, nil if it has none.
+// Identity returns the identity schema of a managed type; nil, nil if it has none.
 func (s *Schemas) Identity(name string) (*Identity, error) {
 	load := s.identities[name]
 	if load == nil {

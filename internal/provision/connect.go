@@ -16,28 +16,29 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
-// attempt is how long one try to connect may take.
+// attempt is the time limit of one attempt to connect.
 const attempt = 30 * time.Second
 
 var (
-	// alive is how often we ask whether a host still answers, and silent how long it may not.
+	// alive is the interval of keepalive requests. silent is the time without an answer after which a connection is
+	// closed.
 	alive  = 15 * time.Second
 	silent = 2 * time.Minute
 )
 
-// retries are the pauses between tries to connect; the last one again and again.
+// retries are the pauses between attempts to connect. The last pause is repeated.
 var retries = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 15 * time.Second}
 
-// client is an SSH connection to the target, and what it goes through.
+// client is an SSH connection to the target, with the connections below it.
 type client struct {
 	*ssh.Client
 	settings *settings
-	inner    []io.Closer     // from the target to the outside
-	forward  bool            // the agent may be used from the other side
-	over     <-chan struct{} // closed when the connection has ended
+	inner    []io.Closer     // the connections, from the target outwards
+	forward  bool            // the remote side may use the agent
+	ended    <-chan struct{} // closed when the connection has ended
 }
 
-// Close ends the connection, politely if the other side still listens.
+// Close closes the connection. It waits up to two seconds for the other side.
 func (c *client) Close() {
 	closed := make(chan struct{})
 	go func() {
@@ -53,19 +54,18 @@ func (c *client) Close() {
 	}
 }
 
-// lost reports that the connection has ended without our doing.
-func (c *client) lost() bool {
+// broken reports whether the connection has ended. It waits a moment, because the end may not be known yet.
+func (c *client) broken() bool {
 	select {
-	case <-c.over:
+	case <-c.ended:
 		return true
-	case <-time.After(200 * time.Millisecond): // the news may be under way
+	case <-time.After(200 * time.Millisecond): // the end may not be known yet
 		return false
 	}
 }
 
-// connect connects to the target, again and again until the timeout: a host that was just made
-// takes a while until it listens, has its keys, and knows its users. That is also why a wrong key
-// and a failed login are tried again.
+// connect connects to the target. It tries again until the timeout, because a new host needs time until it listens, has
+// its keys and knows its users. For the same reason it tries again after a wrong key and a failed login.
 func (s *settings) connect(ctx context.Context) (*client, error) {
 	within, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -76,7 +76,7 @@ func (s *settings) connect(ctx context.Context) (*client, error) {
 			return c, nil
 		}
 		if last == nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
-			last = err // that the time was over says less than what was wrong before
+			last = err // an earlier error says more than a timeout
 		}
 		select {
 		case <-time.After(retries[min(try, len(retries)-1)]):
@@ -86,11 +86,11 @@ func (s *settings) connect(ctx context.Context) (*client, error) {
 		if ctx.Err() != nil {
 			return nil, errInterrupted
 		}
-		return nil, &fault{full: "timeout - last error", bare: "timeout - last error", cause: last, remote: true}
+		return nil, &fault{full: "timeout - last error", safe: "timeout - last error", cause: last, remote: true}
 	}
 }
 
-// dial tries once.
+// dial tries to connect once.
 func (s *settings) dial(ctx context.Context) (*client, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()
@@ -130,6 +130,6 @@ func (s *settings) dial(ctx context.Context) (*client, error) {
 			c.forward = agent.ForwardToAgent(target, keys) == nil
 		}
 	}
-	c.over = sshconn.Watch(target, alive, silent)
+	c.ended = sshconn.Watch(target, alive, silent)
 	return c, nil
 }

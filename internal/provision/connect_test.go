@@ -39,7 +39,7 @@ func TestCertificate(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"garbage":     {canary, "certificate cannot be used: it is not an OpenSSH certificate"},
 		"plain":       {s.User.Public, "certificate cannot be used: it is a public key, not a certificate"},
-		"another key": {newKey(t).Certificate(t, authority, ssh.UserCert, "someone"), "certificate cannot be used: it was made for another key"},
+		"another key": {newKey(t).Certificate(t, authority, ssh.UserCert, "someone"), "certificate cannot be used: it was issued for another key"},
 	} {
 		if got := show(run(map[string]any{"certificate": c.text})); got != "error remote-exec provisioner error; "+c.want {
 			t.Errorf("%s: %s", name, got)
@@ -111,7 +111,7 @@ func (s *server) restart(t *testing.T) {
 	t.Fatalf("sshd does not start again:\n%s", s.Log)
 }
 
-// serveAgent is an SSH agent with keys; the comment of the first is "key 0", and so on.
+// serveAgent starts an SSH agent with keys. The comment of the first key is "key 0", of the second "key 1".
 func serveAgent(t *testing.T, keys ...*sshdtest.Key) (socket string) {
 	t.Helper()
 	ring := agent.NewKeyring()
@@ -160,7 +160,7 @@ func TestAgent(t *testing.T) {
 		{"preferred by private file", many, map[string]any{"agent": true, "agent_identity": filepath.Join(s.Dir, "id")}, ""},
 		{"key first", many, map[string]any{"agent": true, "private_key": s.User.Private}, ""},
 		{"key beside an agent that is gone", "/nope", map[string]any{"agent": nil, "private_key": s.User.Private}, ""},
-		{"gone", "/nope", map[string]any{"agent": true}, "there is none that can be reached at SSH_AUTH_SOCK"},
+		{"gone", "/nope", map[string]any{"agent": true}, "no agent answers at SSH_AUTH_SOCK"},
 		{"not there", "", map[string]any{"agent": true}, "SSH agent requested but SSH_AUTH_SOCK not-specified"},
 		{"empty", none, map[string]any{"agent": true}, "SSH authentication failed"},
 	} {
@@ -225,7 +225,7 @@ func TestBastion(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	// The same user and key on both: nothing needs to be said twice.
+	// If user and key are the same on both hosts, they need to be set only once.
 	target.Write(t, "authorized", target.User.Public+"\n"+bastion.User.Public+"\n")
 	_, ds = try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, through(bastion, map[string]any{"bastion_private_key": nil, "private_key": bastion.User.Private}))
 	if ds != nil {
@@ -233,12 +233,19 @@ func TestBastion(t *testing.T) {
 	}
 }
 
-// TestHostThatTakesItsTime: a port without a server, then one with it.
+// TestHostThatTakesItsTime connects to a port on which a server starts only later.
 func TestHostThatTakesItsTime(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	_ = s.Cmd.Process.Kill()
-	time.Sleep(50 * time.Millisecond)
+	for { // until nothing listens
+		c, err := net.Dial("tcp", s.Address())
+		if err != nil {
+			break
+		}
+		c.Close()
+		time.Sleep(time.Millisecond)
+	}
 	began := time.Now()
 	timer := time.AfterFunc(1500*time.Millisecond, func() { s.Listen(t) })
 	defer timer.Stop()
@@ -249,7 +256,7 @@ func TestHostThatTakesItsTime(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	// A server takes the connection and says nothing.
+	// The server accepts the connection and sends nothing.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +290,7 @@ func TestKeysThatCannotBeUsed(t *testing.T) {
 	for text, want := range map[string]string{
 		canary: "private_key cannot be used: it is not a private key in PEM or OpenSSH format",
 		"-----BEGIN OPENSSH PRIVATE KEY-----\n" + canary + "\n-----END OPENSSH PRIVATE KEY-----\n": "private_key cannot be used: it is not a private key in PEM or OpenSSH format",
-		sshdtest.PEM(locked): "private_key cannot be used: it is protected by a passphrase, and Lethe cannot ask for that here: load the key into an SSH agent, or decrypt it",
+		sshdtest.PEM(locked): "private_key cannot be used: it is protected by a passphrase, which Lethe cannot ask for here. Load the key into an SSH agent, or decrypt it",
 	} {
 		_, ds := try(t, File, map[string]any{"content": "x", "destination": "/nope"}, s.connection(t, map[string]any{"private_key": text}))
 		if got := show(ds); got != "error file provisioner error; "+want {
@@ -294,7 +301,7 @@ func TestKeysThatCannotBeUsed(t *testing.T) {
 
 func TestNoConnection(t *testing.T) {
 	ds := Run(t.Context(), Request{Type: RemoteExec, Config: mark.Plain(args(Schema(RemoteExec), map[string]any{"inline": []string{"true"}}))})
-	if got := show(ds); !strings.HasPrefix(got, "error remote-exec provisioner error; Missing connection configuration for provisioner.") {
+	if got := show(ds); !strings.HasPrefix(got, "error remote-exec provisioner error; Missing connection configuration for provisioner, which") {
 		t.Error(got)
 	}
 }

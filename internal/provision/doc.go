@@ -1,22 +1,19 @@
-// Package provision runs provisioners: local-exec, remote-exec and file, and the SSH connections
-// that the latter two need.
+// Package provision runs the provisioners local-exec, remote-exec and file, with the SSH connections of the latter two.
 //
-// It is handed the evaluated configuration of one provisioner, with its marks, and does what that
-// says; when provisioners run and what their failure means for the object is the engine's
-// business. A run ends with diagnostics; what the program prints on its way goes line by line to
-// Request.Output.
+// It receives the evaluated configuration of one provisioner, with its marks, and executes it. The engine decides when
+// provisioners run and how their failure affects the object. Run returns diagnostics; the output of the program is
+// passed to Request.Output line by line.
 //
-// Secrets. The marks of a configuration decide what may be shown (see redaction): where an argument is
-// sensitive or ephemeral each line of output is replaced by one that says so, and failures give
-// the exit status and no word of command, path or output. Keys and passwords are in no message in
-// any case. Contents and scripts go over the wire as they are read: there are no local temporary
-// files. A script on a remote host has mode 0700 from its first byte and is removed
-// in any case, also when the run is interrupted.
+// Secrets. The marks of a configuration decide which texts may be shown (see redaction). If an argument is sensitive or
+// ephemeral, each line of output is replaced by a notice. Messages about failures then contain the exit status, but no
+// part of the command, of paths or of the output. Keys and passwords are never in a message. Contents and scripts are
+// sent while they are read, without local temporary files. A script on a remote host has mode 0700 from its first byte.
+// It is always removed, also after an interrupt.
 //
-// Paths and commands. Programs are started with argument lists. What a remote shell reads is
-// quoted (see quote); contents never pass through a shell. Control characters that a remote
-// program or server sends are passed on: the view escapes them.
+// Paths and commands. Programs are started with argument lists. Words of remote command lines are quoted (see quote).
+// Contents never pass through a shell. Control characters from a remote program or server are passed on, and the view
+// escapes them.
 //
-// The arguments, their names and their defaults are those of Terraform and OpenTofu, and so are
-// titles and wording of what tools may look for; WinRM is refused.
+// The arguments, their names and their defaults are the same as in Terraform and OpenTofu. Titles and texts that tools
+// may match are the same, too. WinRM is not supported.
 package provision

@@ -15,10 +15,10 @@ import (
 
 // file copies a file, a directory or a text to the target.
 func (r *run) file(ctx context.Context) error {
-	// What cannot be read is found before a connection is made.
+	// Read errors must occur before the connection is made.
 	u, err := r.source()
 	if err != nil {
-		return &fault{full: err.Error(), bare: "The source cannot be read: " + r.redaction.reason(err)}
+		return &fault{full: err.Error(), safe: "The source cannot be read: " + r.redaction.reason(err)}
 	}
 	s, err := r.settings(ctx)
 	if err != nil {
@@ -31,13 +31,13 @@ func (r *run) file(ctx context.Context) error {
 	}
 	defer c.Close()
 	if err := c.upload(ctx, u); err != nil {
-		return &fault{full: "Upload failed", bare: "Upload failed", cause: err}
+		return &fault{full: "Upload failed", safe: "Upload failed", cause: err}
 	}
 	return nil
 }
 
-// source is what is to be copied. A file goes into the destination if that is a directory. A
-// directory does so under its own name, or, if its path ends with a slash, without.
+// source returns the data to copy. If the destination is a directory, a file is copied into it. A directory is copied
+// into it under its name. If the path of the source directory ends with a slash, only its entries are copied.
 func (r *run) source() (upload, error) {
 	config := r.Config.Raw
 	if content := config.GetAttr("content"); !content.IsNull() {
@@ -47,7 +47,7 @@ func (r *run) source() (upload, error) {
 		}}, nil
 	}
 	given := schema.Text(config, "source")
-	path, err := filepath.Abs(r.path(given)) // what is called "." has a name, too
+	path, err := filepath.Abs(r.path(given)) // "." needs a name, too
 	if err != nil {
 		return upload{}, err
 	}
@@ -56,7 +56,7 @@ func (r *run) source() (upload, error) {
 	case err != nil:
 		return upload{}, err
 	case !info.IsDir():
-		f, _, err := openRegular(path) // only to see whether it can be read
+		f, _, err := openRegular(path) // only to check that it can be read
 		if err != nil {
 			return upload{}, err
 		}
@@ -69,8 +69,8 @@ func (r *run) source() (upload, error) {
 	return upload{kind: directory, send: func(to *sender) error { return (&tree{to: to}).dir(path) }}, nil
 }
 
-// contentMode is the mode of a file made from a text: readable to all, as ever, but not where the
-// text is ephemeral, and so a secret.
+// contentMode returns the mode of a file that is made from a text. All users may read it, unless the text is ephemeral,
+// because then it is a secret.
 func (r *run) contentMode() fs.FileMode {
 	for _, m := range r.Config.Marks {
 		if m.Tag != mark.Ephemeral {
@@ -83,8 +83,8 @@ func (r *run) contentMode() fs.FileMode {
 	return 0o644
 }
 
-// sendFile sends a file. Its mode on the target is what it always was and not what it is here, save
-// that programs stay programs.
+// sendFile sends a file. Its mode on the target does not depend on its local mode, except that executable files remain
+// executable.
 func sendFile(to *sender, path string) error {
 	f, size, err := openRegular(path)
 	if err != nil {
@@ -98,10 +98,10 @@ func sendFile(to *sender, path string) error {
 	return to.file(filepath.Base(path), mode, size, f)
 }
 
-// tree sends directories. Links are followed.
+// tree sends directories. It follows links.
 type tree struct {
 	to    *sender
-	above []fs.FileInfo // the directories that we are in
+	above []fs.FileInfo // the directories above the current entry
 }
 
 func (t *tree) dir(path string) error {

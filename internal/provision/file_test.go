@@ -18,7 +18,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
-// listing is what lies below a directory: mode, path, content.
+// listing returns mode, path and content of all entries below a directory.
 func listing(t testing.TB, root string) []string {
 	t.Helper()
 	var out []string
@@ -184,7 +184,7 @@ func TestFileFails(t *testing.T) {
 		{"no directory for a directory", src + "/loop", "/nope/x", "Upload failed: scp: /nope/x: No such file or directory"},
 		{"a file for a directory", src + "/loop", src + "/a", "Upload failed: scp: " + src + "/a: Not a directory"},
 		{"a pipe", src + "/pipe", dst + "/x", "open " + src + "/pipe: it is neither a file nor a directory"},
-		{"a circle", src + "/loop", dst, "Upload failed: copy " + src + "/loop/round: it is a link to a directory that it lies in"},
+		{"a circle", src + "/loop", dst, "Upload failed: copy " + src + "/loop/round: it is a link to a parent directory"},
 		{"a link to nowhere", src + "/socket", dst, "Upload failed: stat " + src + "/socket/dangling: no such file or directory"},
 		{"a name with a line", src + "/new", dst, `Upload failed: the file name "\nline" cannot be sent`},
 	} {
@@ -218,14 +218,15 @@ func TestInterruptOfAnUpload(t *testing.T) {
 	if err := os.WriteFile(big, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(big, 1<<40); err != nil { // a hole
+	if err := os.Truncate(big, 1<<40); err != nil { // a sparse file
 		t.Skip(err)
 	}
 	pipe := filepath.Join(s.Dir, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// One that is under way, and one that the remote scp never begins, because the pipe is not read.
+	// The first copy is interrupted in the middle. The remote scp does not start the second, because nothing reads the
+	// pipe.
 	for _, dest := range []string{"/dev/null", pipe} {
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
@@ -239,7 +240,7 @@ func TestInterruptOfAnUpload(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	// What waits for a reader notices only with one that its reader is gone.
+	// The writer of the pipe notices the missing reader only after a reader has come and left.
 	r, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +252,7 @@ func TestNoSCP(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, "ForceCommand sh -c 'echo welcome; exit 5'")
 	_, ds := try(t, File, map[string]any{"content": "x", "destination": "/tmp/x"}, s.connection(t, nil))
-	if got := show(ds); got != "error file provisioner error; Upload failed: the remote system did not start scp but said: welcome" {
+	if got := show(ds); got != "error file provisioner error; Upload failed: the remote system did not start scp, but answered: welcome" {
 		t.Error(got)
 	}
 	s = startServer(t, "ForceCommand sh -c 'echo no scp here >&2; exit 127'")

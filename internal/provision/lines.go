@@ -6,30 +6,30 @@ import (
 )
 
 const (
-	// longest is the length in bytes at which a line is cut, so that a program that never ends its
-	// line does not fill our memory.
+	// longest is the length in bytes at which a line is cut, so that a program without line ends does not fill the
+	// memory.
 	longest = 64 << 10
-	// kept is how much of the end of a program's output goes into a message about its failure.
+	// kept is the number of bytes of a program's last output in a message about its failure.
 	kept = 8 << 10
 )
 
-// lines cuts what is written to it into lines and passes them on. A carriage return ends a line too: programs that show
-// progress write nothing else between two states of it. lines also remembers the end of
-// it all. It is an io.Writer that never fails, for several writers at a time.
+// lines splits its input into lines and passes them to emit. A carriage return ends a line too, because programs that
+// show progress print only carriage returns between two states. lines also keeps the end of the input. It is an
+// io.Writer that never fails, and many goroutines may use it.
 type lines struct {
 	emit func(line string)
 
-	mu   sync.Mutex
-	over bool   // what comes now comes too late
-	back bool   // the last line ended with a carriage return
-	part []byte // of a line that is not over
-	tail []byte // up to twice as long as it has to be
+	mu    sync.Mutex
+	ended bool   // later input is ignored
+	back  bool   // the last line ended with a carriage return
+	part  []byte // the incomplete line
+	tail  []byte // the end of the input, up to 2 × kept bytes
 }
 
 func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.over {
+	if l.ended {
 		return len(b), nil
 	}
 	l.remember(b)
@@ -39,14 +39,17 @@ func (l *lines) Write(b []byte) (int, error) {
 			continue
 		}
 		l.back = false
-		piece, after, whole := rest, []byte(nil), false
+		piece, after, whole, full := rest, []byte(nil), false, false
 		if i := bytes.IndexAny(rest, "\r\n"); i >= 0 {
 			piece, after, whole = rest[:i], rest[i+1:], true
 		}
-		if room := longest - len(l.part); len(piece) > room {
-			piece, after, whole = rest[:room], rest[room:], true
+		if width := longest - len(l.part); len(piece) > width {
+			piece, after, whole, full = rest[:width], rest[width:], false, true
 		}
 		l.part = append(l.part, piece...)
+		if full {
+			l.cut()
+		}
 		l.back = whole && len(piece) < len(rest) && rest[len(piece)] == '\r'
 		rest = after
 		if whole {
@@ -56,20 +59,32 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// cut emits the beginning of a line that is too long. If its second half contains a space, the cut is there. A cut
+// inside a word could split a secret, which would then not be found.
+func (l *lines) cut() {
+	end := bytes.LastIndexAny(l.part[longest/2:], " \t")
+	if end < 0 {
+		l.flush()
+		return
+	}
+	end += longest/2 + 1
+	l.emit(string(l.part[:end]))
+	l.part = append(l.part[:0], l.part[end:]...)
+}
+
 func (l *lines) flush() {
 	l.emit(string(l.part))
 	l.part = l.part[:0]
 }
 
-// end passes on a last line that was not ended, and nothing after it: a program that had to be
-// left to itself may go on writing.
+// end emits the last incomplete line. Later input is ignored, because an abandoned program may still write.
 func (l *lines) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.part) > 0 {
 		l.flush()
 	}
-	l.over = true
+	l.ended = true
 }
 
 func (l *lines) remember(b []byte) {
@@ -82,7 +97,7 @@ func (l *lines) remember(b []byte) {
 	l.tail = append(l.tail, b...)
 }
 
-// last is the end of what was written.
+// last returns the end of the input.
 func (l *lines) last() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// grace is how long a program that was asked to stop may take before it is killed.
+// grace is the time that an interrupted program has before it is killed.
 var grace = 10 * time.Second
 
 // local runs a command on this machine.
@@ -41,15 +41,15 @@ func (r *run) local(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	f := &fault{full: "Error running command '" + command + "'", bare: "Error running command", cause: err}
+	f := &fault{full: "Error running command '" + command + "'", safe: "Error running command", cause: err}
 	if quiet {
-		f.full = f.bare
+		f.full = f.safe
 	}
 	f.after = ". Output: " + out.last()
 	return f
 }
 
-// shell is what commands are given to where the configuration names no interpreter.
+// shell returns the interpreter for commands without an interpreter in the configuration.
 func shell() []string {
 	if runtime.GOOS == "windows" {
 		return []string{"cmd", "/C"}
@@ -57,8 +57,8 @@ func shell() []string {
 	return []string{"/bin/sh", "-c"}
 }
 
-// execute runs a program to its end: that of the program itself and of those it left behind that
-// still hold its output.
+// execute runs a program and waits until it ends and its output is closed. Its remaining child processes may keep the
+// output open.
 func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 	if ctx.Err() != nil {
 		return errInterrupted
@@ -89,15 +89,15 @@ func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 	return r.await(ctx, end(), read, ended)
 }
 
-// ender ends a program and what it started.
+// ender ends a program and its child processes.
 type ender interface {
 	Terminate()
 	Kill()
 }
 
-// started prepares the start of a program, and returns a function that tells how to end it. At a terminal the program
-// may ask questions there, as ssh and sudo do, and gets the interrupts that the user types. Without one it gets a
-// session of its own, so that it can be ended with all that it started.
+// started prepares the start of a program. The returned function returns its ender after the start. At a terminal, the
+// program may ask questions there, as ssh and sudo do, and receives the interrupts of the user. Without a terminal, it
+// runs in a separate session, so that it can be ended together with its child processes.
 func started(cmd *exec.Cmd) func() ender {
 	if subprocess.HasTerminal() {
 		cmd.SysProcAttr = subprocess.OnTerminal(syscall.SIGKILL)
@@ -107,26 +107,26 @@ func started(cmd *exec.Cmd) func() ender {
 	return func() ender { return session{cmd.Process} }
 }
 
-// session is a program in a session of its own.
+// session is a program in a separate session.
 type session struct{ *os.Process }
 
 func (s session) Terminate() { subprocess.Terminate(s.Process) }
 func (s session) Kill()      { subprocess.Kill(s.Process) }
 
-// signalled reports whether a program was ended by an interrupt, as far as it says so.
+// signalled reports whether the exit status of a program indicates an interrupt.
 func signalled(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && (exit.ExitCode() == 130 || strings.HasSuffix(exit.Error(), syscall.SIGINT.String()))
 }
 
-// await waits for the end of a program, and ends it when the context does.
+// await waits for the end of a program. If ctx ends first, it ends the program and returns errInterrupted.
 func (r *run) await(ctx context.Context, program ender, output *os.File, ended <-chan error) error {
 	select {
 	case err := <-ended:
 		if !signalled(err) {
 			return err
 		}
-		select { // the user's interrupt reaches the program and us, in any order
+		select { // the user's interrupt reaches the program and Lethe in any order
 		case <-ctx.Done():
 			return errInterrupted
 		case <-time.After(time.Second):
@@ -142,7 +142,7 @@ func (r *run) await(ctx context.Context, program ender, output *os.File, ended <
 	case <-r.Abandon.Done():
 	}
 	program.Kill()
-	// What left the group may still hold the output; it is not waited for.
+	// Child processes in another group may keep the output open. Do not wait for them.
 	rest := 2 * time.Second
 	if r.Abandon.Err() != nil {
 		rest /= 10
@@ -155,8 +155,8 @@ func (r *run) await(ctx context.Context, program ender, output *os.File, ended <
 	return errInterrupted
 }
 
-// environment is what the command gets: ours, without the values of variables, and what the
-// configuration adds.
+// environment returns the environment of the command: the environment of the request without values of variables, and
+// the variables of the configuration.
 func (r *run) environment() []string {
 	env := subprocess.Environ(r.Env, nil)
 	if add := r.Config.Raw.GetAttr("environment"); !add.IsNull() {
@@ -170,8 +170,7 @@ func (r *run) environment() []string {
 	return env
 }
 
-// present finds out why a program cannot be started, in the words that starting it would use: the
-// directory first.
+// present returns the error that starting a program would return. It checks the directory first.
 func present(cmd *exec.Cmd) error {
 	if cmd.Err != nil {
 		return cmd.Err

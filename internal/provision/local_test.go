@@ -27,7 +27,7 @@ import (
 
 const canary = "canary-9b1d4c"
 
-// args makes an object as a block describes it; what is not given is null.
+// args returns an object with the attributes of a block. Missing attributes are null.
 func args(b *schema.Block, given map[string]any) cty.Value {
 	obj := map[string]cty.Value{}
 	for _, a := range b.Attrs {
@@ -73,7 +73,7 @@ func merge(a, b map[string]any) map[string]any {
 	return out
 }
 
-// marked is a value with marks on arguments.
+// marked returns a value with a mark on each named argument.
 func marked(v cty.Value, tag mark.Tag, names ...string) mark.Value {
 	out := mark.Plain(v)
 	for _, n := range names {
@@ -82,11 +82,11 @@ func marked(v cty.Value, tag mark.Tag, names ...string) mark.Value {
 	return out
 }
 
-// screen collects what a run prints.
+// screen collects the output of a run.
 type screen struct {
 	mu    sync.Mutex
 	lines []string
-	on    map[string]func() // called when that line comes
+	on    map[string]func() // called when that line is printed
 }
 
 func (s *screen) line(l string) {
@@ -250,13 +250,13 @@ func TestSuppressedBecause(t *testing.T) {
 	}
 }
 
-// TestReasons: what is said of causes when their text must not be shown.
+// TestReasons checks the messages for causes whose text must not be shown.
 func TestReasons(t *testing.T) {
 	h := redaction{why: "ephemeral", names: true}
 	dial := func(err error) error {
 		return &net.OpError{Op: "dial", Net: canary, Err: os.NewSyscallError("connect", err)}
 	}
-	const leftOut = "the reason is left out, because the configuration holds values that must not be shown"
+	const leftOut = "the reason is not shown, because the configuration contains secret values"
 	for _, c := range []struct {
 		err  error
 		want string
@@ -276,7 +276,7 @@ func TestReasons(t *testing.T) {
 		if got := h.reason(c.err); got != c.want {
 			t.Errorf("%v: %s", c.err, got)
 		}
-		outer := &fault{full: canary, bare: "It", cause: c.err, remote: true}
+		outer := &fault{full: canary, safe: "It", cause: c.err, remote: true}
 		if got := h.text(outer); got != "It: "+c.want {
 			t.Errorf("%v: %s", outer, got)
 		}
@@ -308,7 +308,7 @@ func TestFailureShowsTheEnd(t *testing.T) {
 	}
 }
 
-// interrupted runs a command and ends the context when it has said "ready".
+// interrupted runs a command and cancels the context when the command prints "ready".
 func interrupted(t *testing.T, command string) (ds []diag.Diagnostic, took time.Duration, s *screen) {
 	t.Helper()
 	needShell(t)
@@ -320,7 +320,7 @@ func interrupted(t *testing.T, command string) (ds []diag.Diagnostic, took time.
 	return ds, time.Since(asked), s
 }
 
-// setGrace shortens a time for one test.
+// setGrace changes a duration for one test.
 func setGrace(t *testing.T, v *time.Duration, d time.Duration) {
 	old := *v
 	*v = d
@@ -408,6 +408,16 @@ func TestLines(t *testing.T) {
 	if len(got) != 3 || len(got[0]) != longest || len(got[2]) != 5 {
 		t.Errorf("a long line became %d", len(got))
 	}
+	got = nil
+	l = &lines{emit: l.emit}
+	long := strings.Repeat("x", longest-10) + " canary-of-a-secret and more"
+	_, _ = l.Write([]byte(long + "\n"))
+	l.end()
+	if len(got) != 2 || strings.Join(got, "") != long || !strings.HasPrefix(got[1], "canary-of-a-secret") {
+		t.Errorf("a long line of words became %d", len(got))
+	}
+	l = &lines{emit: l.emit}
+	_, _ = l.Write([]byte(strings.Repeat("x", 2*longest+5) + "\n"))
 	if len(l.last()) != kept || cap(l.tail) > 4*kept {
 		t.Errorf("%d bytes kept of room for %d", len(l.last()), cap(l.tail))
 	}

@@ -28,9 +28,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 )
 
-// An OpenSSH server without PAM takes passwords only of users of the system, which a test should
-// not make. So passwords are tried with a server in this process, which runs commands in a shell
-// and has no terminals.
+// An OpenSSH server without PAM accepts passwords only for users of the system, which a test must not create.
+// Therefore, passwords are tested with a server in this process. It runs commands in a shell and supports no terminals.
 
 func serveSSH(t *testing.T, config *ssh.ServerConfig) (port int) {
 	t.Helper()
@@ -120,7 +119,7 @@ func TestPassword(t *testing.T) {
 				connection["timeout"] = "500ms"
 			}
 			lines, ds := try(t, RemoteExec, map[string]any{"inline": []string{"echo in", "cat", "echo out"}}, connection)
-			if c.ok && (ds != nil || !slices.Equal(said(lines), []string{"in", "out"}) || !slices.Contains(lines, "  Password: true")) {
+			if c.ok && (ds != nil || !slices.Equal(outputOf(lines), []string{"in", "out"}) || !slices.Contains(lines, "  Password: true")) {
 				t.Errorf("%s: %q %s", name, lines, show(ds))
 			}
 			if !c.ok && !strings.Contains(show(ds), "SSH authentication failed (someone@127.0.0.1:") {
@@ -130,7 +129,7 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// TestWithoutATerminal: interrupting a program of a server that has neither terminals nor signals.
+// TestWithoutATerminal interrupts a program of a server that supports neither terminals nor signals.
 func TestWithoutATerminal(t *testing.T) {
 	needShell(t)
 	setGrace(t, &farewell, 200*time.Millisecond)
@@ -169,7 +168,7 @@ func relay(t *testing.T, user string, used *atomic.Int32) http.HandlerFunc {
 			t.Error(err)
 			return
 		}
-		// The answer and the first words of the server come together.
+		// The answer and the first bytes of the server arrive together.
 		first := make([]byte, 8)
 		_, _ = io.ReadFull(far, first)
 		_, _ = near.Write(append([]byte("HTTP/1.1 200 Yes\r\n\r\n"), first...))
@@ -251,7 +250,7 @@ func TestHTTPSProxy(t *testing.T) {
 	}
 }
 
-// socksProxy is a SOCKS5 proxy (RFC 1928, 1929) that wants a password.
+// socksProxy is a SOCKS5 proxy (RFC 1928, 1929) that requires a password.
 func socksProxy(t *testing.T, user, password string, used *atomic.Int32) (port int) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -330,8 +329,7 @@ func TestProxyBeforeBastion(t *testing.T) {
 	}
 }
 
-// frozen is a way to a server that can be frozen: nothing comes through any more, either way, and
-// neither side is told.
+// frozen is a relay to a server that can be frozen. A frozen relay forwards no data, and keeps the connections open.
 func frozen(t *testing.T, s *server) (port int, stuck *atomic.Bool) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -374,7 +372,7 @@ func frozen(t *testing.T, s *server) (port int, stuck *atomic.Bool) {
 	return l.Addr().(*net.TCPAddr).Port, stuck
 }
 
-// TestSilentHost: a host that stops answering is left after a while.
+// TestSilentHost checks that a run ends when the host stops answering.
 func TestSilentHost(t *testing.T) {
 	setGrace(t, &alive, 100*time.Millisecond)
 	setGrace(t, &silent, 500*time.Millisecond)
@@ -390,7 +388,7 @@ func TestSilentHost(t *testing.T) {
 	}
 }
 
-// TestStuckHost: a host that stops answering in the middle does not hold an interrupted run.
+// TestStuckHost checks that an interrupted run ends although the host has stopped answering.
 func TestStuckHost(t *testing.T) {
 	setGrace(t, &farewell, 100*time.Millisecond)
 	setGrace(t, &removal, 2*time.Second)

@@ -6,13 +6,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Run runs a provisioner. It failed if an error is among the diagnostics, which have neither
-// address nor place; some have the path of an argument. When the context ends, what runs is asked
-// to stop, and killed if it does not; scripts that were uploaded are removed all the same.
+// Run runs a provisioner. It has failed if the diagnostics contain an error. The diagnostics have no address and no
+// range; some have the path of an argument. When ctx ends, a running program is interrupted, and killed if it does not
+// end. Uploaded scripts are removed even then.
 func Run(ctx context.Context, req Request) []diag.Diagnostic {
 	r := newRun(req)
-	if r.said = r.check(); hasErrors(r.said) {
-		return r.said
+	if r.diagnostics = r.check(); hasErrors(r.diagnostics) {
+		return r.diagnostics
 	}
 	var err error
 	switch req.Type {
@@ -23,5 +23,5 @@ func Run(ctx context.Context, req Request) []diag.Diagnostic {
 	case File:
 		err = r.file(ctx)
 	}
-	return append(r.said, r.failure(err)...)
+	return append(r.diagnostics, r.failure(err)...)
 }

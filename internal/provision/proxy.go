@@ -27,10 +27,10 @@ type proxy struct {
 	host           string
 	port           int
 	user, password string
-	roots          *x509.CertPool // of an https proxy; nil: those of the system
+	roots          *x509.CertPool // of an https proxy; nil for the roots of the system
 }
 
-// proxyError says that a proxy answered and refused.
+// proxyError is the refusal of a proxy.
 type proxyError struct {
 	status int
 	text   string
@@ -75,7 +75,7 @@ func (p *proxy) dial(ctx context.Context, address string) (net.Conn, error) {
 	return tunnel, nil
 }
 
-// tunnel asks an HTTP proxy to relay (RFC 9110, 9.3.6).
+// tunnel requests a tunnel from an HTTP proxy (RFC 9110, 9.3.6).
 func (p *proxy) tunnel(conn net.Conn, address string) (net.Conn, error) {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
 	if p.user != "" || p.password != "" {
@@ -84,8 +84,8 @@ func (p *proxy) tunnel(conn net.Conn, address string) (net.Conn, error) {
 	if err := req.Write(conn); err != nil {
 		return nil, err
 	}
-	// SSH servers speak first, so that what follows the answer may be in the buffer with it. An
-	// answer that refuses may be of any length: it is not read.
+	// SSH servers send first, so that the buffer may contain their first bytes after the answer. The body of a refusal
+	// may have any length, and is not read.
 	in := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(in, req)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *proxy) tunnel(conn net.Conn, address string) (net.Conn, error) {
 	return &buffered{conn, in}, nil
 }
 
-// buffered is a connection of which a part was read ahead.
+// buffered is a connection with data that was read ahead.
 type buffered struct {
 	net.Conn
 	in io.Reader

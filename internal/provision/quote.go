@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
-// platform is the kind of system at the other end.
+// platform is the kind of the remote system.
 type platform bool
 
 const (
@@ -19,8 +19,8 @@ const (
 
 const errUnquotable = sshconn.Fixed("the path has characters that cannot be passed on to the remote system")
 
-// quote makes a word of a remote command line out of a path, so that the remote shell sees it as
-// one argument and finds nothing in it to expand. The word does not begin with a hyphen.
+// quote returns a path as a word of a remote command line. The remote shell reads the word as one argument without
+// expansion. The word does not begin with a hyphen.
 func (p platform) quote(path string) (string, error) {
 	switch {
 	case path == "" || strings.ContainsRune(path, 0):
@@ -34,14 +34,14 @@ func (p platform) quote(path string) (string, error) {
 	if p == unix {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'", nil
 	}
-	// cmd.exe and PowerShell have no common way to quote more than spaces.
+	// cmd.exe and PowerShell have no common way to quote other characters than spaces.
 	if strings.ContainsFunc(path, func(r rune) bool { return strings.ContainsRune("\"%!^&|<>$`*?'\n\r", r) || r < ' ' }) {
 		return "", errUnquotable
 	}
 	return `"` + path + `"`, nil
 }
 
-// safe characters mean themselves to every shell.
+// safe reports whether a character has no special meaning in any shell.
 func (p platform) safe(r rune) bool {
 	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-:", r) {
 		return true
@@ -49,7 +49,8 @@ func (p platform) safe(r rune) bool {
 	return p == windows && r == '\\' || p == unix && strings.ContainsRune("@,+", r)
 }
 
-// program is the word that runs the file: without a directory it would be looked for elsewhere.
+// program returns the word that runs a file. A name without a directory gets one, because the shell would search its
+// path.
 func (p platform) program(path string) (string, error) {
 	if p == unix && !strings.Contains(path, "/") {
 		path = "./" + path
@@ -60,7 +61,7 @@ func (p platform) program(path string) (string, error) {
 	return p.quote(path)
 }
 
-// remove is the command that removes the file.
+// remove returns the command that removes a file.
 func (p platform) remove(path string) (string, error) {
 	if p == windows {
 		word, err := p.quote(strings.ReplaceAll(path, "/", `\`))
@@ -70,8 +71,8 @@ func (p platform) remove(path string) (string, error) {
 	return "rm -f " + word, err
 }
 
-// home makes a path in the home directory relative, which is where remote programs start: shells
-// do not expand what is quoted.
+// home makes a path in the home directory relative, because shells do not expand quoted words and remote programs start
+// in the home directory.
 func (p platform) home(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && p == unix && strings.Trim(rest, "/") != "" {
 		return strings.TrimLeft(rest, "/")
@@ -82,10 +83,10 @@ func (p platform) home(path string) string {
 	return path
 }
 
-// random stands for random digits in the pattern of a path.
+// random is the placeholder for random digits in the pattern of a path.
 const random = "%RAND%"
 
-// script is the path of a script on the remote system, made from the configured pattern.
+// script returns the path of a script on the remote system, made from the configured pattern.
 func (p platform) script(pattern string) string {
 	switch {
 	case pattern != "":

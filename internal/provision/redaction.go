@@ -14,18 +14,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
-// redaction says what may be shown of a run, as the marks of its configuration decide.
+// redaction decides which texts of a run may be shown. It is made from the marks of the configuration.
 type redaction struct {
-	// why output and details are left out: "ephemeral" (the RFC's line says so, also of a value that is
-	// sensitive, too), "sensitive", or "" if they are not.
-	// A sensitive argument of the connection alone is no reason: keys and passwords are not shown
-	// in any case, and the program does not get them.
+	// why is the reason for omitting output and details: "ephemeral", "sensitive", or "" if they may be shown. A value
+	// with both marks counts as ephemeral, as in the RFC. Sensitive arguments of the connection are no reason, because
+	// keys and passwords are never shown and the program does not receive them.
 	why string
-	// names says that not even host, user and the like may be shown.
+	// names is true if host, user and similar arguments must not be shown either.
 	names bool
 }
 
-// unnamed are the arguments of a connection that appear in no message.
+// unnamed are the connection arguments that appear in no message.
 var unnamed = []string{
 	"password", "private_key", "certificate", "host_key", "agent", "agent_identity", "timeout", "type", "target_platform",
 	"bastion_password", "bastion_private_key", "bastion_certificate", "bastion_host_key", "proxy_user_password", "proxy_scheme",
@@ -49,13 +48,13 @@ func newRedaction(config, connection mark.Value) redaction {
 	return h
 }
 
-// fault is a failure that can be reported with all details or without.
+// fault is a failure that can be reported with details or without.
 type fault struct {
-	full   string // what failed, in full
-	bare   string // the same without anything from the configuration
-	after  string // what the program printed; not part of bare
+	full   string // the failure with details
+	safe   string // the failure without values of the configuration
+	after  string // the output of the program; only with details
 	cause  error
-	remote bool // it is about the connection
+	remote bool // it concerns the connection
 }
 
 func (f *fault) Error() string {
@@ -67,7 +66,7 @@ func (f *fault) Error() string {
 
 func (f *fault) Unwrap() error { return f.cause }
 
-// text is what may be said of an error.
+// text returns the text of an error, without the details that must not be shown.
 func (h redaction) text(err error) string {
 	if h.why == "" && !h.names {
 		return err.Error()
@@ -80,13 +79,12 @@ func (h redaction) text(err error) string {
 	case h.why == "" && !f.remote:
 		return f.Error()
 	case f.cause == nil:
-		return f.bare
+		return f.safe
 	}
-	return f.bare + ": " + h.reason(f.cause)
+	return f.safe + ": " + h.reason(f.cause)
 }
 
-// reason is what may be said of the cause of a failure: its kind, but no text that is made from
-// the configuration or was sent from elsewhere.
+// reason returns the kind of a cause. It contains no text from the configuration or from another machine.
 func (h redaction) reason(err error) string {
 	var (
 		local    *exec.ExitError
@@ -109,10 +107,10 @@ func (h redaction) reason(err error) string {
 	if why := sshconn.Reason(err); why != "" {
 		return why
 	}
-	return "the reason is left out, because the configuration holds values that must not be shown"
+	return "the reason is not shown, because the configuration contains secret values"
 }
 
-// exitText is the end of a remote program, without the server's words.
+// exitText returns the exit status or the signal of a remote program, without the server's message.
 func exitText(e *ssh.ExitError) string {
 	if e.Signal() != "" && len(e.Signal()) < 10 {
 		return "signal " + e.Signal()
@@ -120,5 +118,5 @@ func exitText(e *ssh.ExitError) string {
 	return fmt.Sprintf("exit status %d", e.ExitStatus())
 }
 
-// errInterrupted says that the context ended.
+// errInterrupted reports that the context has ended.
 const errInterrupted = sshconn.Fixed("interrupted")

@@ -15,16 +15,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
-// script is one that is to be run: where its text comes from, and how long it is.
+// script is the text and the size of a script to run.
 type script struct {
 	content io.Reader
 	size    int64
 	close   func() error
 }
 
-// remote runs scripts on the target, one after the other.
+// remote runs scripts on the target, one after another.
 func (r *run) remote(ctx context.Context) error {
-	// What cannot be read is found before anything runs.
+	// Read errors must occur before any script runs.
 	scripts, err := r.scripts()
 	defer func() {
 		for _, s := range scripts {
@@ -57,12 +57,13 @@ func (r *run) remote(ctx context.Context) error {
 func (r *run) settings(ctx context.Context) (*settings, error) {
 	s, err := readSettings(ctx, r.Connection.Raw, r.Env)
 	if err != nil {
-		return nil, &fault{full: err.Error(), bare: err.Error(), remote: true} // names arguments only
+		return nil, &fault{full: err.Error(), safe: err.Error(), remote: true} // the text contains only names of arguments
 	}
 	return s, nil
 }
 
-// scripts are what the configuration names, opened.
+// scripts opens the scripts of the configuration. After an error, it returns the scripts opened so far, which the
+// caller must close.
 func (r *run) scripts() ([]script, error) {
 	config := r.Config.Raw
 	if lines, _ := schema.Texts(config, "inline"); lines != nil {
@@ -76,7 +77,7 @@ func (r *run) scripts() ([]script, error) {
 	for _, p := range paths {
 		s, err := r.open(p)
 		if err != nil {
-			return all, &fault{full: "Failed to open script '" + p + "'", bare: "Failed to open script", cause: err}
+			return all, &fault{full: "Failed to open script '" + p + "'", safe: "Failed to open script", cause: err}
 		}
 		all = append(all, s)
 	}
@@ -88,7 +89,7 @@ func (r *run) inline(content string) script {
 	return script{strings.NewReader(content), int64(len(content)), func() error { return nil }}
 }
 
-// shebang is the first line of a script that does not say what runs it.
+// shebang returns the first line for a script without an interpreter line, or "" if none is needed.
 func (r *run) shebang(begin string) string {
 	if strings.HasPrefix(begin, "#!") || schema.Text(r.Connection.Raw, "target_platform") == "windows" {
 		return ""
@@ -109,10 +110,10 @@ func (r *run) open(p string) (script, error) {
 
 const (
 	errIrregular = sshconn.Fixed("it is neither a file nor a directory")
-	errCircle    = sshconn.Fixed("it is a link to a directory that it lies in")
+	errCircle    = sshconn.Fixed("it is a link to a parent directory")
 )
 
-// openRegular opens a file that has a length.
+// openRegular opens a regular file and returns its size.
 func openRegular(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -128,13 +129,13 @@ func openRegular(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// runScript uploads a script, runs it, and removes it in any case.
+// runScript uploads a script, runs it, and always removes it.
 func (r *run) runScript(ctx context.Context, c *client, sc script) (err error) {
 	p := c.settings.platform
 	path := p.script(c.settings.script)
 	line, err := p.program(path)
 	if err != nil {
-		return &fault{full: "Failed to upload script", bare: "Failed to upload script", cause: err}
+		return &fault{full: "Failed to upload script", safe: "Failed to upload script", cause: err}
 	}
 	defer r.removeScript(context.WithoutCancel(ctx), c, path)
 	fresh := !strings.Contains(c.settings.script, random) && c.settings.script != ""
@@ -142,22 +143,22 @@ func (r *run) runScript(ctx context.Context, c *client, sc script) (err error) {
 		return s.file("terraform.sh", 0o700, sc.size, sc.content)
 	}})
 	if err != nil {
-		return &fault{full: "Failed to upload script", bare: "Failed to upload script", cause: err}
+		return &fault{full: "Failed to upload script", safe: "Failed to upload script", cause: err}
 	}
 	out := &lines{emit: r.Output}
 	err = c.execute(ctx, command{line: line, terminal: p == unix, out: out})
 	out.end()
 	if err != nil {
-		return &fault{full: fmt.Sprintf("error executing %q", path), bare: "error executing the script", cause: err}
+		return &fault{full: fmt.Sprintf("error executing %q", path), safe: "error executing the script", cause: err}
 	}
 	return nil
 }
 
-// removal is how long the removal of a script may take.
+// removal is the time limit for removing a script.
 var removal = 15 * time.Second
 
-// removeScript removes a script, over a new connection if the old one was lost. That it could not
-// be removed is a warning, because it may hold what must not lie around.
+// removeScript removes a script. If the connection was lost, it opens a new connection. It reports a failure as a
+// warning, because the script may contain secrets.
 func (r *run) removeScript(ctx context.Context, c *client, path string) {
 	ctx, cancel := context.WithTimeout(ctx, removal)
 	defer cancel()
@@ -165,7 +166,7 @@ func (r *run) removeScript(ctx context.Context, c *client, path string) {
 	if err == nil {
 		err = c.execute(ctx, command{line: line})
 	}
-	if err != nil && ctx.Err() == nil && c.lost() {
+	if err != nil && ctx.Err() == nil && c.broken() {
 		var again *client
 		if again, err = c.settings.dial(ctx); err == nil {
 			err = again.execute(ctx, command{line: line})
@@ -179,11 +180,11 @@ func (r *run) removeScript(ctx context.Context, c *client, path string) {
 	if r.redaction.names {
 		what = "A script on the remote system"
 	}
-	r.said = append(r.said, diag.Warningf("Remote script not removed",
-		"%s could not be removed (%s). It holds what the configuration put there: remove it by hand, if the system still exists.", what, r.redaction.text(err)))
+	r.diagnostics = append(r.diagnostics, diag.Warningf("Remote script not removed",
+		"%s could not be removed (%s). It may contain secrets: if the system still exists, remove it by hand.", what, r.redaction.text(err)))
 }
 
-// announce tells where the connection goes and what it uses, in the words of Terraform and OpenTofu.
+// announce prints the target and the settings of the connection, with the texts of Terraform and OpenTofu.
 func (r *run) announce(s *settings) {
 	name := func(n string) string {
 		if r.redaction.names {
@@ -191,32 +192,32 @@ func (r *run) announce(s *settings) {
 		}
 		return n
 	}
-	tell := func(format string, a ...any) { r.Output(fmt.Sprintf(format, a...)) }
+	printf := func(format string, a ...any) { r.Output(fmt.Sprintf(format, a...)) }
 	host := func(h *sshconn.Host) {
-		tell("  Host: %s", name(h.Name))
-		tell("  User: %s", name(h.User))
-		tell("  Password: %t", h.Password != "")
-		tell("  Private key: %t", h.Key != nil)
-		tell("  Certificate: %t", h.Cert != nil)
-		tell("  SSH Agent: %t", h.Agent != nil)
-		tell("  Checking Host Key: %t", h.HostKeys != nil)
+		printf("  Host: %s", name(h.Name))
+		printf("  User: %s", name(h.User))
+		printf("  Password: %t", h.Password != "")
+		printf("  Private key: %t", h.Key != nil)
+		printf("  Certificate: %t", h.Cert != nil)
+		printf("  SSH Agent: %t", h.Agent != nil)
+		printf("  Checking Host Key: %t", h.HostKeys != nil)
 	}
-	tell("Connecting to remote host via SSH...")
+	printf("Connecting to remote host via SSH...")
 	host(&s.target)
 	if s.platform == windows {
-		tell("  Target Platform: windows")
+		printf("  Target Platform: windows")
 	} else {
-		tell("  Target Platform: unix")
+		printf("  Target Platform: unix")
 	}
 	if s.bastion != nil {
-		tell("Using configured bastion host...")
+		printf("Using configured bastion host...")
 		host(s.bastion)
 	}
 	if p := s.proxy; p != nil {
-		tell("Using configured proxy host...")
-		tell("  ProxyHost: %s", name(p.host))
-		tell("  ProxyPort: %d", p.port)
-		tell("  ProxyUserName: %s", name(p.user))
-		tell("  ProxyUserPassword: %t", p.password != "")
+		printf("Using configured proxy host...")
+		printf("  ProxyHost: %s", name(p.host))
+		printf("  ProxyPort: %d", p.port)
+		printf("  ProxyUserName: %s", name(p.user))
+		printf("  ProxyUserPassword: %t", p.password != "")
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 )
 
-// try runs a provisioner and gives what was printed and what was wrong. No secret is in either.
+// try runs a provisioner and returns its output and its diagnostics. It checks that neither contains a secret.
 func try(t testing.TB, typ string, config, connection map[string]any) (lines []string, ds []diag.Diagnostic) {
 	t.Helper()
 	return tryWith(t, t.Context(), Request{
@@ -53,8 +53,8 @@ func tryWith(t testing.TB, ctx context.Context, req Request, connection map[stri
 	return s.lines, ds
 }
 
-// said is what the program printed, without what we say about the connection.
-func said(lines []string) []string {
+// outputOf returns the output of the program, without the lines about the connection.
+func outputOf(lines []string) []string {
 	if i := slices.Index(lines, "Connected!"); i >= 0 {
 		return lines[i+1:]
 	}
@@ -99,7 +99,7 @@ func TestRemoteExec(t *testing.T) {
 				s = regexp.MustCompile(`/\S*/script_\d+\.sh`).ReplaceAllString(s, "SCRIPT")
 				return strings.ReplaceAll(s, local, "LOCAL")
 			}
-			lines := said(got.lines)
+			lines := outputOf(got.lines)
 			for i := range lines {
 				lines[i] = clean(lines[i])
 			}
@@ -155,7 +155,7 @@ func TestScriptPath(t *testing.T) {
 		{"", `^/tmp/terraform_\d{5,}\.sh$`},
 	} {
 		lines, ds := try(t, RemoteExec, map[string]any{"inline": []string{"echo $0"}}, s.connection(t, map[string]any{"script_path": c.pattern}))
-		got := said(lines)
+		got := outputOf(lines)
 		if ds != nil || len(got) != 1 || !regexp.MustCompile(c.want).MatchString(got[0]) {
 			t.Errorf("%s: %q %s", c.pattern, got, show(ds))
 			continue
@@ -179,7 +179,8 @@ func TestScriptPath(t *testing.T) {
 	}
 }
 
-// TestFixedScriptPath: what lies there does not lend the script its mode, nor its place.
+// TestFixedScriptPath checks that an existing file or link at the path affects neither the mode nor the location of the
+// script.
 func TestFixedScriptPath(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
@@ -192,7 +193,7 @@ func TestFixedScriptPath(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines, ds := try(t, RemoteExec, map[string]any{"inline": []string{"stat -c '%a %F' $0"}}, s.connection(t, map[string]any{"script_path": path}))
-		if got := said(lines); ds != nil || !slices.Equal(got, []string{"700 regular file"}) {
+		if got := outputOf(lines); ds != nil || !slices.Equal(got, []string{"700 regular file"}) {
 			t.Errorf("%q %s", got, show(ds))
 		}
 	}
@@ -204,7 +205,8 @@ func TestFixedScriptPath(t *testing.T) {
 	}
 }
 
-// until runs remote-exec and ends the context when it says "ready"; connection may be changed then.
+// until runs remote-exec and cancels the context when the script prints "ready". If then is not nil, until calls it
+// instead.
 func until(t *testing.T, s *server, inline []string, then func()) (out *screen, ds []diag.Diagnostic, took time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -273,10 +275,10 @@ func TestInterruptOfADeafScript(t *testing.T) {
 	if took < farewell || took > 10*time.Second || !strings.Contains(show(ds), "interrupted") {
 		t.Errorf("took %s: %s", took, show(ds))
 	}
-	gone(t, out) // the terminal was hung up
+	gone(t, out) // the terminal has hung up
 }
 
-// TestLostConnection: the script is removed over a new connection.
+// TestLostConnection checks that the script is removed through a new connection.
 func TestLostConnection(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
@@ -294,7 +296,7 @@ func TestScriptThatCannotBeRemoved(t *testing.T) {
 	s := startServer(t)
 	out := &screen{}
 	out.on = map[string]func(){"ready": func() {
-		// The server goes, and with it every way to get in again.
+		// Without the server, no new connection is possible.
 		_ = s.Cmd.Process.Kill()
 	}}
 	connection := s.connection(t, nil)

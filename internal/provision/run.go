@@ -11,31 +11,30 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Request is one provisioner to be run.
+// Request is one provisioner to run.
 type Request struct {
 	Type       string     // LocalExec, RemoteExec or File
 	Config     mark.Value // an object as Schema(Type) describes it
-	Connection mark.Value // an object as ConnectionSchema describes it; the zero value: there is none
+	Connection mark.Value // an object as ConnectionSchema describes it; the zero value means no connection
 
-	// Output takes what the provisioner prints, line by line, as it comes. Calls do not overlap.
-	// It may be nil.
+	// Output receives the output of the provisioner line by line. Calls do not overlap. It may be nil.
 	Output func(line string)
 
-	// Dir is what relative local paths start from, and where commands run; "": the directory of
-	// the process.
+	// Dir is the start of relative local paths, and the working directory of commands. "" means the directory of the
+	// process.
 	Dir string
-	// Env is the environment that commands get, without TF_VAR_ variables, and in which the SSH
-	// agent is found; nil: that of the process.
+	// Env is the environment of commands, without TF_VAR_ variables. It names the SSH agent, too. nil means the
+	// environment of the process.
 	Env []string
-	// Abandon, when it ends, has a program that was asked to stop killed at once; nil: it gets its time.
+	// Abandon ends the grace of an interrupted program: the program is killed at once. nil means the full grace.
 	Abandon context.Context
 }
 
-// run is a provisioner being run.
+// run is a provisioner in progress.
 type run struct {
 	Request
-	redaction redaction
-	said      []diag.Diagnostic // warnings so far
+	redaction   redaction
+	diagnostics []diag.Diagnostic // warnings so far
 }
 
 func newRun(req Request) *run {
@@ -58,7 +57,7 @@ func newRun(req Request) *run {
 	return r
 }
 
-// failure is what is reported of an error.
+// failure returns the diagnostics for an error.
 func (r *run) failure(err error) []diag.Diagnostic {
 	if err == nil {
 		return nil
@@ -66,12 +65,12 @@ func (r *run) failure(err error) []diag.Diagnostic {
 	return []diag.Diagnostic{diag.Errorf(r.Type+" provisioner error", "%s", r.redaction.text(err))}
 }
 
-// path is a local path as the program opens it.
+// path returns the absolute path of a local path.
 func (r *run) path(p string) string {
 	return cmp.Or(paths.In(r.Dir, p), r.Dir)
 }
 
-// flag is an argument's value, and whether it is set.
+// flag returns the value of a boolean argument, and whether it is set.
 func flag(obj cty.Value, name string) (is, set bool) {
 	v := obj.GetAttr(name)
 	if v.IsNull() {

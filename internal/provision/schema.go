@@ -13,11 +13,11 @@ const (
 	File       = "file"
 )
 
-// Schema describes the arguments of a type of provisioner, beside those that all have; nil if
-// there is no such type.
+// Schema returns the arguments of a type of provisioner, without the arguments that all types have. It returns nil for
+// an unknown type.
 func Schema(typ string) *schema.Block { return blocks[typ] }
 
-// ConnectionSchema describes a connection block.
+// ConnectionSchema returns the arguments of a connection block.
 func ConnectionSchema() *schema.Block { return connectionBlock }
 
 var blocks = map[string]*schema.Block{
@@ -40,9 +40,9 @@ var blocks = map[string]*schema.Block{
 	),
 }
 
-// connectionBlock has a host that may be missing, because the block of a provisioner adds to that of
-// its resource; ValidateConnection wants one. It has the arguments of WinRM as well, so that their
-// users get one error, and that the one which helps.
+// connectionBlock does not require a host, because the connection of a provisioner is merged with the connection of its
+// resource; ValidateConnection requires it. It contains the arguments of WinRM, so that their users get only the error
+// about WinRM.
 var connectionBlock = schema.Arguments(
 	schema.Optional("agent", cty.Bool, ""),
 	schema.Optional("agent_identity", cty.String, ""),

@@ -13,39 +13,39 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
-// This is the sending side of the protocol of scp (the one before SFTP; every OpenSSH server
-// understands it, also without subsystems). The remote program is `scp -t`, and hears
+// This is the sending side of the scp protocol before SFTP. Every OpenSSH server supports it, also without subsystems.
+// The remote program is `scp -t`. It receives
 //
 //	C0644 5 name\n  five bytes \0     a file
-//	D0755 0 name\n ... E\n            a directory and what is in it
+//	D0755 0 name\n ... E\n            a directory and its entries
 //
-// It answers each line, and each file's end, with a zero byte, or with 1 or 2 and a line of text if
-// something went wrong. We stop at the first that did.
+// It answers each line and the end of each file with a zero byte. After an error it answers with 1 or 2 and a line of
+// text. The sender stops at the first error.
 
-// sender speaks to a remote scp.
+// sender is the connection to a remote scp.
 type sender struct {
 	to   io.Writer
 	from *bufio.Reader
 }
 
-// upload is something to be sent.
+// upload is data to send.
 type upload struct {
-	path  string // where to, as the remote system reads it
+	path  string // the destination, as the remote system reads it
 	kind  kind
-	fresh bool // what is at path is removed before: a file that is there keeps its mode
+	fresh bool // remove the existing file first, because a file that exists keeps its mode
 	send  func(*sender) error
 }
 
-// kind is what is sent.
+// kind is the kind of an upload.
 type kind int
 
 const (
-	single    kind = iota // a file, to path or into the directory at path
-	directory             // a directory, which goes into the one at path, or is made there
-	entries               // the entries of a directory, which go into the one at path
+	single    kind = iota // a file: it goes to path, or into the directory at path
+	directory             // a directory: it goes into the directory at path, or is created at path
+	entries               // the entries of a directory: they go into the directory at path
 )
 
-// upload sends to the target.
+// upload sends data to the target.
 func (c *client) upload(ctx context.Context, u upload) error {
 	word, err := c.settings.platform.quote(u.path)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *client) upload(ctx context.Context, u upload) error {
 	}
 	line := "scp " + map[kind]string{single: "-t ", directory: "-r -t ", entries: "-r -d -t "}[u.kind] + word
 	if u.kind == entries && c.settings.platform == unix {
-		line = "mkdir -p " + word + " && " + line // each entry would become what is at path otherwise
+		line = "mkdir -p " + word + " && " + line // otherwise each entry would be written to path itself
 	}
 	if u.fresh && c.settings.platform == unix {
 		line = "rm -f " + word + " && " + line
@@ -70,7 +70,7 @@ func (c *client) upload(ctx context.Context, u upload) error {
 	})
 }
 
-// answer waits until what was sent is confirmed.
+// answer waits for the confirmation of the remote scp. It returns a remoteError if the remote side reports an error.
 func (s *sender) answer() error {
 	code, err := s.from.ReadByte()
 	switch {
@@ -81,26 +81,26 @@ func (s *sender) answer() error {
 	}
 	text, _ := s.from.ReadString('\n')
 	text = strings.TrimSpace(text)
-	if code > 2 { // no answer of scp, but output of a shell that is no shell for this
+	if code > 2 { // not an answer of scp, but output of the login shell
 		text = strings.TrimSpace(string(rune(code)) + text)
-		return &remoteError{text: "the remote system did not start scp but said: " + text}
+		return &remoteError{text: "the remote system did not start scp, but answered: " + text}
 	}
 	return &remoteError{text: text}
 }
 
-func (s *sender) say(format string, a ...any) error {
+func (s *sender) send(format string, a ...any) error {
 	if _, err := fmt.Fprintf(s.to, format, a...); err != nil {
 		return err
 	}
 	return s.answer()
 }
 
-// file sends a file of that size.
+// file sends a file of the given size.
 func (s *sender) file(name string, mode fs.FileMode, size int64, content io.Reader) error {
 	if err := sendable(name); err != nil {
 		return err
 	}
-	if err := s.say("C%04o %d %s\n", mode.Perm(), size, name); err != nil {
+	if err := s.send("C%04o %d %s\n", mode.Perm(), size, name); err != nil {
 		return err
 	}
 	n, err := io.CopyN(s.to, content, size)
@@ -110,24 +110,24 @@ func (s *sender) file(name string, mode fs.FileMode, size int64, content io.Read
 	case err != nil:
 		return err
 	}
-	return s.say("\x00")
+	return s.send("\x00")
 }
 
-// dir sends a directory, whose entries inside sends.
+// dir sends a directory. The function inside sends its entries.
 func (s *sender) dir(name string, mode fs.FileMode, inside func() error) error {
 	if err := sendable(name); err != nil {
 		return err
 	}
-	if err := s.say("D%04o 0 %s\n", mode.Perm(), name); err != nil {
+	if err := s.send("D%04o 0 %s\n", mode.Perm(), name); err != nil {
 		return err
 	}
 	if err := inside(); err != nil {
 		return err
 	}
-	return s.say("E\n")
+	return s.send("E\n")
 }
 
-// sendable refuses names that the protocol cannot carry.
+// sendable returns an error for names that the protocol cannot transmit.
 func sendable(name string) error {
 	if strings.ContainsAny(name, "\n\x00") || name == "" || name == "." || name == ".." || name != path.Base(name) {
 		return fmt.Errorf("the file name %q cannot be sent", name)

@@ -13,20 +13,19 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// farewell is how long a remote program that was asked to stop may take until its connection is
-// cut.
+// farewell is the time that an interrupted remote program has before its connection is closed.
 var farewell = 5 * time.Second
 
-// command is what is run on the target.
+// command is a command for the target.
 type command struct {
 	line     string
-	terminal bool // as if typed: what asks for a terminal gets one, and all output is one stream
+	terminal bool // with a terminal, as if typed; all output is one stream
 	out      io.Writer
-	feed     func(to io.Writer, answers *bufio.Reader) error // talks to the program; nil: it gets no input
+	feed     func(to io.Writer, answers *bufio.Reader) error // talks to the program; nil means that the program gets no input
 }
 
-// execute runs a command to its end. When the context ends, the command is asked to stop, and its
-// connection is cut if it does not.
+// execute runs a command and waits for its end. When ctx ends, it interrupts the command, and closes the connection if
+// the command does not end.
 func (c *client) execute(ctx context.Context, cmd command) error {
 	if ctx.Err() != nil {
 		return errInterrupted
@@ -36,8 +35,8 @@ func (c *client) execute(ctx context.Context, cmd command) error {
 		return err
 	}
 	defer func() { go s.Close() }()
-	said := &subprocess.Beginning{}
-	s.Stderr = said
+	head := &subprocess.Beginning{}
+	s.Stderr = head
 	if cmd.out != nil {
 		s.Stdout, s.Stderr = cmd.out, cmd.out
 	}
@@ -53,7 +52,7 @@ func (c *client) execute(ctx context.Context, cmd command) error {
 			fed = talk()
 			err = s.Wait()
 		}
-		ended <- firstOf(fed, err, said)
+		ended <- firstOf(fed, err, head)
 	}()
 	select {
 	case err := <-ended:
@@ -61,7 +60,7 @@ func (c *client) execute(ctx context.Context, cmd command) error {
 	case <-ctx.Done():
 	}
 	if cmd.feed == nil {
-		for range 2 { // a shell that is about to start a program may lose what it is sent
+		for range 2 { // a shell that is starting a program may lose the first interrupt
 			ask(s, keyboard)
 			if soon(ended, farewell/2) {
 				return errInterrupted
@@ -74,17 +73,16 @@ func (c *client) execute(ctx context.Context, cmd command) error {
 
 // begin starts the command.
 func (cmd *command) begin(c *client, s *ssh.Session, keyboard io.Closer) error {
-	// The input of a command without a terminal is empty. That of a terminal stays open: its end
-	// would not be noticed, and the key that interrupts goes there.
+	// Without a terminal, the input of a command is empty. With a terminal, it stays open: programs would not notice
+	// its end, and the interrupt key is sent there.
 	if cmd.terminal && !c.dress(s) {
 		defer keyboard.Close()
 	}
 	return s.Start(cmd.line)
 }
 
-// ask asks a command to end, with a signal and as a user at its terminal would, because servers do
-// not pass on signals to the programs of some users. A write to a host that does not
-// listen may block.
+// ask interrupts a command, with a signal and with the interrupt key, because some servers do not forward signals to
+// the programs of all users. It does not wait, because a write to a silent host may block.
 func ask(s *ssh.Session, keyboard io.Writer) {
 	go func() {
 		if keyboard != nil {
@@ -94,7 +92,7 @@ func ask(s *ssh.Session, keyboard io.Writer) {
 	}()
 }
 
-// cut ends a session, and the whole connection if that is not enough.
+// cut closes a session. If that does not end the command, it closes the whole connection.
 func (c *client) cut(s *ssh.Session, ended <-chan error) {
 	go s.Close()
 	if !soon(ended, time.Second) {
@@ -106,7 +104,7 @@ func (c *client) cut(s *ssh.Session, ended <-chan error) {
 // interruptKey is Ctrl-C.
 const interruptKey = 3
 
-// soon waits for the end, but not longer than that.
+// soon reports whether the command ends within a limit.
 func soon(ended <-chan error, limit time.Duration) bool {
 	select {
 	case <-ended:
@@ -116,9 +114,8 @@ func soon(ended <-chan error, limit time.Duration) bool {
 	}
 }
 
-// session opens a session; a host that does not answer is left when the context ends. Package ssh
-// waits for ever for an answer if the connection ends at the very moment of the question, so no caller
-// waits for it longer than for the connection.
+// session opens a session. If the host does not answer, it returns when ctx or the connection ends. Package ssh waits
+// forever for the answer if the connection ends during the request, so the request runs in a separate goroutine.
 func (c *client) session(ctx context.Context) (*ssh.Session, error) {
 	type opened struct {
 		*ssh.Session
@@ -133,15 +130,15 @@ func (c *client) session(ctx context.Context) (*ssh.Session, error) {
 	case o := <-answer:
 		return o.Session, o.err
 	case <-ctx.Done():
-		c.Close() // the session with it, should there be one
+		c.Close() // closes the session, too, if one is opened
 		return nil, errInterrupted
-	case <-c.over:
+	case <-c.ended:
 		return nil, io.EOF
 	}
 }
 
-// dress asks for a terminal, and for the agent to be at hand; hosts that refuse either are used
-// without. It reports whether there is a terminal.
+// dress requests a terminal and agent forwarding. If the host refuses, the command runs without them. It reports
+// whether there is a terminal.
 func (c *client) dress(s *ssh.Session) bool {
 	if c.forward {
 		_ = agent.RequestAgentForwarding(s)
@@ -150,7 +147,8 @@ func (c *client) dress(s *ssh.Session) bool {
 	return s.RequestPty("xterm", 40, 80, modes) == nil
 }
 
-// prepare connects the talk with the program, or the keyboard of its terminal.
+// prepare returns the function that talks to the program, and the keyboard of its terminal. keyboard is nil without a
+// terminal.
 func (c *client) prepare(s *ssh.Session, cmd command) (talk func() error, keyboard io.WriteCloser, err error) {
 	nothing := func() error { return nil }
 	if cmd.feed == nil && !cmd.terminal {
@@ -169,26 +167,26 @@ func (c *client) prepare(s *ssh.Session, cmd command) (talk func() error, keyboa
 	}, nil, err
 }
 
-// firstOf is the error that says most: what the program said while we talked to it, or what it
-// wrote to its standard error, or how it ended.
-func firstOf(talk, end error, said *subprocess.Beginning) error {
-	var told *remoteError
+// firstOf returns the most useful error: an error that the program sent to talk, or its standard error, or its exit
+// status.
+func firstOf(talk, end error, head *subprocess.Beginning) error {
+	var remote *remoteError
 	switch {
-	case errors.As(talk, &told):
-		told.end = end
-		return told
-	case end != nil && said.String() != "":
-		return &remoteError{text: strings.TrimSpace(said.String()), end: end}
+	case errors.As(talk, &remote):
+		remote.end = end
+		return remote
+	case end != nil && head.String() != "":
+		return &remoteError{text: strings.TrimSpace(head.String()), end: end}
 	case end != nil:
 		return end
 	}
 	return talk
 }
 
-// remoteError is what a remote program said about its failure.
+// remoteError is the error text of a remote program.
 type remoteError struct {
 	text string
-	end  error // how it ended; may be nil
+	end  error // the exit status; may be nil
 }
 
 func (e *remoteError) Error() string { return e.text }

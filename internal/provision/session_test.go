@@ -12,8 +12,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// A provisioner does not wait for a session longer than for the connection, or than the run lasts: here the other
-// side never says whether there is one.
+// The server never answers the request for a session. The provisioner must stop waiting when the connection ends or the
+// run ends.
 func TestSessionWithoutAnswer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -34,7 +34,7 @@ func TestSessionWithoutAnswer(t *testing.T) {
 		}
 		config := &ssh.ServerConfig{NoClientAuth: true}
 		config.AddHostKey(signer)
-		ssh.NewServerConn(theirs, config) // whose channels no server takes
+		ssh.NewServerConn(theirs, config) // nothing serves its channels
 	}()
 	ours, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
@@ -45,13 +45,13 @@ func TestSessionWithoutAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	over := make(chan struct{})
-	c := &client{Client: ssh.NewClient(conn, channels, requests), over: over}
-	close(over)
+	done := make(chan struct{})
+	c := &client{Client: ssh.NewClient(conn, channels, requests), ended: done}
+	close(done)
 	if _, err := c.session(t.Context()); err != io.EOF {
 		t.Errorf("the connection is over: %v", err)
 	}
-	c.over = nil
+	c.ended = nil
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.session(ctx); !errors.Is(err, errInterrupted) {

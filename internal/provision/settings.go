@@ -14,17 +14,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// settings are a connection block's, with defaults filled in.
+// settings are the settings of a connection block, with defaults.
 type settings struct {
 	platform platform
 	timeout  time.Duration
-	script   string        // pattern of paths for scripts; may be empty
-	proxy    *proxy        // nil: direct
-	bastion  *sshconn.Host // nil: direct
+	script   string        // the pattern of the scripts' paths; may be empty
+	proxy    *proxy        // nil for a direct connection
+	bastion  *sshconn.Host // nil for a direct connection
 	target   sshconn.Host
 }
 
-// readSettings reads a connection block that was validated. Errors hold no value of it.
+// readSettings reads a validated connection block. Its errors contain no values.
 func readSettings(ctx context.Context, obj cty.Value, env []string) (*settings, error) {
 	port, _ := schema.Number(obj, "port")
 	s := &settings{
@@ -61,7 +61,7 @@ func readSettings(ctx context.Context, obj cty.Value, env []string) (*settings, 
 	return s, s.useAgent(ctx, obj, env)
 }
 
-// credentials reads what is named the same for the target and, with a prefix, for a bastion.
+// credentials reads the arguments that have the same names for the target and, with a prefix, for a bastion.
 func credentials(h *sshconn.Host, obj cty.Value, prefix string) error {
 	h.Password = schema.Text(obj, prefix+"password")
 	if pem := schema.Text(obj, prefix+"private_key"); pem != "" {
@@ -87,7 +87,7 @@ func credentials(h *sshconn.Host, obj cty.Value, prefix string) error {
 	return nil
 }
 
-// inherit fills in what a bastion has from the target, where nothing else is said.
+// inherit copies password and key of the target to a bastion without them.
 func inherit(h, from *sshconn.Host) {
 	h.Password = cmp.Or(h.Password, from.Password)
 	if h.Key == nil {
@@ -95,7 +95,7 @@ func inherit(h, from *sshconn.Host) {
 	}
 }
 
-// useAgent finds the SSH agent if the configuration asks for it, or does not mention it and there is one.
+// useAgent finds the SSH agent, unless the argument agent is false. A missing agent is an error only if agent is true.
 func (s *settings) useAgent(ctx context.Context, obj cty.Value, env []string) error {
 	wanted, set := flag(obj, "agent")
 	if set && !wanted {
@@ -109,7 +109,7 @@ func (s *settings) useAgent(ctx context.Context, obj cty.Value, env []string) er
 	case err != nil && socket == "":
 		return errors.New("SSH agent requested but SSH_AUTH_SOCK not-specified")
 	case err != nil:
-		return errors.New("SSH agent requested, but there is none that can be reached at SSH_AUTH_SOCK")
+		return errors.New("SSH agent requested, but no agent answers at SSH_AUTH_SOCK")
 	}
 	s.target.Agent = a
 	if s.bastion != nil {

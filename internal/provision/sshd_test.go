@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 )
 
-// server is an OpenSSH server of our own.
+// server is an OpenSSH server for tests.
 type server struct{ *sshdtest.Server }
 
 func startServer(t testing.TB, config ...string) *server {
@@ -17,13 +17,13 @@ func startServer(t testing.TB, config ...string) *server {
 	return &server{sshdtest.Start(t, config...)}
 }
 
-// newKey makes a key with the canary as its comment.
+// newKey creates a key with the canary as its comment.
 func newKey(t testing.TB) *sshdtest.Key {
 	t.Helper()
 	return sshdtest.NewKey(t, canary)
 }
 
-// connection is the block that gets there, with scripts where the test can see them.
+// connection returns the connection block for the server. Scripts are stored in the directory of the test.
 func (s *server) connection(t testing.TB, more map[string]any) map[string]any {
 	c := map[string]any{
 		"host": "127.0.0.1", "port": s.Port, "user": sshdtest.Whoami(t), "private_key": s.User.Private,
@@ -39,7 +39,7 @@ func (s *server) connection(t testing.TB, more map[string]any) map[string]any {
 	return c
 }
 
-// leftScripts are those that were not removed.
+// leftScripts returns the scripts that were not removed.
 func (s *server) leftScripts(t testing.TB) []string {
 	t.Helper()
 	left, err := filepath.Glob(filepath.Join(s.Dir, "script_*"))

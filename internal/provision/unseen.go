@@ -15,26 +15,25 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// All users of a machine can see the arguments of a program. A command with an ephemeral value in it goes to its
-// interpreter by a pipe instead, file descriptor 3, if the interpreter is known to take it from there. Standard input
-// stays free for the command.
+// All users of a machine can see the arguments of a program. If an interpreter can read its command from file
+// descriptor 3, a command with an ephemeral value is sent through a pipe. Standard input remains free for the command.
 
-// reader is how an interpreter reads its command from the pipe.
+// reader describes how an interpreter reads its command from the pipe.
 type reader struct {
 	name   *regexp.Regexp // of the interpreter
-	option *regexp.Regexp // after which the command stands
-	script string         // that stands in its place
+	option *regexp.Regexp // the option before the command
+	script string         // the replacement for the command
 }
 
-// The script for shells closes the pipe before the command runs, and fails if there is no cat.
+// The script for shells closes the pipe before the command runs, and fails without cat.
 var readers = []reader{
 	{regexp.MustCompile(`^(|ba|da|z|k|mk|a)sh$`), regexp.MustCompile(`^-[a-zA-Z]*c[a-zA-Z]*$`), `eval "$(cat <&3 || echo exit 127)" 3<&-`},
 	{regexp.MustCompile(`^python[0-9.]*$`), regexp.MustCompile(`^-[a-zA-Z]*c$`), `exec(compile(__import__("os").fdopen(3, "rb").read(), "<string>", "exec"))`},
 	{regexp.MustCompile(`^pwsh$`), regexp.MustCompile(`(?i)^-c(ommand)?$`), `Invoke-Expression ([IO.File]::ReadAllText('/dev/fd/3'))`},
 }
 
-// byPipe returns the arguments of an interpreter that reads the command, the last of args, from the pipe. It reports
-// false if the interpreter cannot.
+// byPipe replaces the command, the last of args, by a script that reads the command from the pipe. It returns false if
+// the interpreter does not support that.
 func byPipe(args []string) ([]string, bool) {
 	if runtime.GOOS == "windows" {
 		return args, false
@@ -52,22 +51,22 @@ func byPipe(args []string) ([]string, bool) {
 		}
 		i := slices.IndexFunc(before, r.option.MatchString)
 		if i < 0 || slices.ContainsFunc(before[i:], func(option string) bool { return !strings.HasPrefix(option, "-") }) {
-			continue // the command is the name of a file, or an argument of something else
+			continue // the command is a file name, or an argument of another program
 		}
 		return append(slices.Clone(args[:len(args)-1]), r.script), true
 	}
 	return args, false
 }
 
-// ephemeralCommand reports whether something ephemeral is in the command.
+// ephemeralCommand reports whether the command contains an ephemeral value.
 func (r *run) ephemeralCommand() bool {
 	return slices.ContainsFunc(r.Config.Marks, func(m mark.At) bool {
 		return m.Tag == mark.Ephemeral && (len(m.Path) == 0 || m.Path[0] == cty.GetAttrStep{Name: "command"})
 	})
 }
 
-// start starts a program. If the configuration holds something ephemeral, there is no image of the program's memory
-// after a crash, and the command is not in its arguments.
+// start starts a program. If the configuration contains an ephemeral value, a crash of the program writes no core file.
+// If the command contains one, the command is passed through a pipe if the interpreter supports it.
 func (r *run) start(cmd *exec.Cmd, command string) error {
 	if !r.Config.Has(mark.Ephemeral) {
 		return subprocess.Start(cmd)
@@ -97,7 +96,7 @@ func (r *run) start(cmd *exec.Cmd, command string) error {
 	}
 	subprocess.NoCore(cmd.Process)
 	go func() {
-		_, _ = io.WriteString(write, command) // it may end without reading all
+		_, _ = io.WriteString(write, command) // the program may end before it reads everything
 		write.Close()
 	}()
 	return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// TestEphemeralCommandIsUnseen: an ephemeral command works as before. It is in no argument of the shell, or of a program
-// that the shell starts.
+// TestEphemeralCommandIsUnseen checks that an ephemeral command works, and that it is in no argument of the shell or of
+// the shell's child processes.
 func TestEphemeralCommandIsUnseen(t *testing.T) {
 	const sh = "#" + canary + "\n"
 	args := "cat /proc/$$/cmdline /proc/self/cmdline | tr '\\0' ' ' > args; "
@@ -48,7 +48,7 @@ func TestEphemeralCommandIsUnseen(t *testing.T) {
 			}
 			for _, tag := range []mark.Tag{mark.Ephemeral, 0} {
 				if tag == 0 && c.name == "long" {
-					continue // as arguments, it is too long
+					continue // too long for an argument
 				}
 				dir := t.TempDir()
 				config := configOf(given)
@@ -83,7 +83,7 @@ func TestEphemeralCommandIsUnseen(t *testing.T) {
 
 func configOf(given map[string]any) cty.Value { return args(Schema(LocalExec), given) }
 
-// The interpreters that take a command from a pipe, and those that cannot.
+// TestByPipe lists interpreters that read a command from a pipe, and interpreters that cannot.
 func TestByPipe(t *testing.T) {
 	for text, want := range map[string]bool{
 		"/bin/sh -c": true, "bash -c": true, "/bin/bash -e -c": true, "bash -euxc": true, "bash -c -e": true, "/usr/bin/env bash -c": true,
@@ -97,7 +97,7 @@ func TestByPipe(t *testing.T) {
 	}
 }
 
-// A program that is given something ephemeral leaves no image of its memory; others may.
+// A program with an ephemeral value writes no core file.
 func TestEphemeralProgramLeavesNoCore(t *testing.T) {
 	for _, c := range []struct {
 		v    mark.Value

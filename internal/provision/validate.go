@@ -11,9 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Validate checks what a schema cannot say about the arguments of a provisioner. Values may be
-// unknown, and so may the whole; marks are not looked at and must not be there. The diagnostics
-// have the path of an argument, and no value in their text.
+// Validate checks the arguments of a provisioner beyond their schema. Values and the whole object may be unknown. The
+// object must not have marks. The diagnostics have the path of an argument, and contain no values.
 func Validate(typ string, config cty.Value) []diag.Diagnostic {
 	if !config.IsKnown() || config.IsNull() {
 		return nil
@@ -30,7 +29,7 @@ func Validate(typ string, config cty.Value) []diag.Diagnostic {
 	return c.ds
 }
 
-// ValidateConnection checks a connection in the same way.
+// ValidateConnection checks a connection block, like Validate.
 func ValidateConnection(config cty.Value) []diag.Diagnostic {
 	if !config.IsKnown() || config.IsNull() {
 		return nil
@@ -40,18 +39,18 @@ func ValidateConnection(config cty.Value) []diag.Diagnostic {
 	return c.ds
 }
 
-// check is what must hold before anything is done.
+// check validates the arguments before the run. All values must be known.
 func (r *run) check() []diag.Diagnostic {
 	ds := Validate(r.Type, r.Config.Raw)
 	far := r.Type != LocalExec
 	switch {
 	case far && (r.Connection.Raw == cty.NilVal || r.Connection.Raw.IsNull()):
-		ds = append(ds, diag.Errorf(r.Type+" provisioner error", "Missing connection configuration for provisioner. It runs on another machine. Add a connection block, to the provisioner or to the resource, that says how to reach it."))
+		ds = append(ds, diag.Errorf(r.Type+" provisioner error", "Missing connection configuration for provisioner, which runs on another machine. Add a connection block to the provisioner or to the resource."))
 	case far:
 		ds = append(ds, ValidateConnection(r.Connection.Raw)...)
 	}
 	if !r.Config.Raw.IsWhollyKnown() || far && r.Connection.Raw != cty.NilVal && !r.Connection.Raw.IsWhollyKnown() {
-		ds = append(ds, diag.Errorf(r.Type+" provisioner error", "Some of the arguments have values that are not known yet, although the object is there. This is a bug in the provider that made the object, or in Lethe."))
+		ds = append(ds, diag.Errorf(r.Type+" provisioner error", "Some arguments are unknown although the object exists. This is a bug in the object's provider, or in Lethe."))
 	}
 	return ds
 }
@@ -73,10 +72,10 @@ func (c *checker) refuse(arg, summary, detail string) {
 	c.ds = append(c.ds, d)
 }
 
-// set reports that an argument is not null, as far as is known.
+// set reports whether an argument is not null. An unknown value counts as set.
 func (c *checker) set(arg string) bool { return !c.obj.GetAttr(arg).IsNull() }
 
-// known gives an argument's text if it is known and set.
+// known returns the text of an argument, and whether it is known and set.
 func (c *checker) known(arg string) (string, bool) {
 	_, known := schema.Argument(c.obj, arg)
 	return schema.Text(c.obj, arg), known
@@ -114,7 +113,7 @@ func (c *checker) remote() {
 	}
 }
 
-// noEmpty refuses lists with strings that say nothing.
+// noEmpty reports an error for lists with empty strings.
 func (c *checker) noEmpty(typ, arg string) {
 	list := c.obj.GetAttr(arg)
 	if !list.IsKnown() || list.IsNull() {
@@ -131,7 +130,7 @@ func (c *checker) noEmpty(typ, arg string) {
 func (c *checker) file() {
 	switch source, content := c.obj.GetAttr("source"), c.obj.GetAttr("content"); {
 	case source.IsKnown() && content.IsKnown() && c.set("source") && c.set("content"):
-		c.refuse("", "Cannot set both 'source' and 'content'", "Either the file or directory that source names is copied, or the text of content. Remove one of the two arguments.")
+		c.refuse("", "Cannot set both 'source' and 'content'", "Remove one of the two arguments.")
 	case source.IsKnown() && content.IsKnown() && !c.set("source") && !c.set("content"):
 		c.refuse("", "Must provide one of 'source' or 'content'", "Set source to the path of a file or directory, or content to the text to write.")
 	}
@@ -147,7 +146,7 @@ func (c *checker) connection() {
 	typ, known := c.known("type")
 	switch {
 	case known && typ == "winrm":
-		c.refuse("type", "Connection type not supported", `Connections of type "winrm" are not supported. Windows can be reached with type "ssh": install the OpenSSH server that comes with it, and set target_platform = "windows".`)
+		c.refuse("type", "Connection type not supported", `Connections of type "winrm" are not supported. To reach Windows, install its OpenSSH server, and set type = "ssh" and target_platform = "windows".`)
 		return
 	case known && typ != "" && typ != "ssh":
 		c.refuse("type", "Connection type not supported", `The only type of connection is "ssh".`)
@@ -161,7 +160,7 @@ func (c *checker) connection() {
 	c.oneOf("proxy_scheme", summary, "http", "https", "socks5")
 	if s, known := c.known("timeout"); known && s != "" {
 		if d, err := time.ParseDuration(s); err != nil || d <= 0 {
-			c.ds = append(c.ds, diag.Warningf(summary, `The timeout is not a duration such as "30s" or "5m", so that the default of %s is used.`, "5m").In(cty.GetAttrPath("timeout")))
+			c.ds = append(c.ds, diag.Warningf(summary, `The timeout is not a duration such as "30s" or "5m", so Lethe uses the default of %s.`, "5m").In(cty.GetAttrPath("timeout")))
 		}
 	}
 	for _, arg := range []string{"host", "bastion_host", "proxy_host"} {
@@ -175,7 +174,7 @@ func (c *checker) connection() {
 		}
 	}
 	if s, known := c.known("certificate"); known && s != "" && c.obj.GetAttr("private_key").IsKnown() && !c.set("private_key") {
-		c.refuse("certificate", summary, "A certificate is used together with the private_key that it was made for.")
+		c.refuse("certificate", summary, "A certificate needs its private key. Set private_key.")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// brief is the diagnostics as severity, argument, title.
+// brief returns severity, argument and title of each diagnostic.
 func brief(ds []diag.Diagnostic) []string {
 	var out []string
 	for _, d := range ds {
@@ -164,7 +164,7 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// FuzzQuote: a quoted text is one word to a shell, and the word is the path.
+// FuzzQuote checks that a shell reads a quoted path as one word, and that the word is the path.
 func FuzzQuote(f *testing.F) {
 	for _, s := range []string{"/tmp/x", "a b", "it's", "''", "$(id)", "`id`", "a\nb", "-n", "~", "*", `\`, "\\'", "a;b", "\x7f\x1b[2J", "ü", "#", "!!", "{a,b}", "a\xffb"} {
 		f.Add(s)

@@ -13,27 +13,28 @@ import (
 	"github.com/lethe-iac/lethe/internal/download"
 )
 
-// protected is an address of a service, which must be one that others cannot read along, unless the user chose it.
+// protected returns the absolute address of a service. It must be an https address, unless the user chose it in the CLI
+// configuration.
 func (s *services) protected(host, service, text string) (*url.URL, error) {
 	u, err := s.base.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && s.chosen) {
-		return nil, fmt.Errorf("the host %s offers %s at an address that cannot be used: only https addresses are asked", host, service)
+		return nil, fmt.Errorf("the host %s offers %s at an address without https, which Lethe does not use", host, service)
 	}
 	return u, nil
 }
 
-// Usable reports whether a service can be asked at an address that a user chooses for a host.
+// Usable reports whether a user may choose an address for a service of a host.
 func Usable(host, text string) bool {
 	_, err := (&services{base: wellKnown(host), chosen: true}).protected(host, "", text)
 	return err == nil
 }
 
-// wellKnown is where a host says what it offers.
+// wellKnown returns the address of the discovery document of a host.
 func wellKnown(host string) *url.URL {
 	return &url.URL{Scheme: "https", Host: host, Path: "/.well-known/terraform.json"}
 }
 
-// NoServiceError says that a host does not offer what it was asked for.
+// NoServiceError means that a host does not offer the requested service.
 type NoServiceError struct{ Host, Service string }
 
 func (e *NoServiceError) Error() string {
@@ -44,8 +45,8 @@ func (e *NoServiceError) Error() string {
 	return fmt.Sprintf("the host %s does not offer %s", e.Host, what)
 }
 
-// Service finds the base address of a service such as "providers.v1", ending in a slash, and the context in which it
-// is asked with the credentials for the host.
+// Service returns the base address of a service such as "providers.v1", with a slash at its end. Requests with the
+// returned context use the credentials for the host.
 func (r *Registry) Service(ctx context.Context, host, service string) (context.Context, *url.URL, error) {
 	if _, public := (addr.Provider{Host: host}).Counterpart(); public && r.Default != "" && r.Hosts[host] == nil {
 		host = r.Default
@@ -68,7 +69,7 @@ func (r *Registry) Service(ctx context.Context, host, service string) (context.C
 	return download.OnBehalf(ctx, host, u.Host), u, nil
 }
 
-// discover asks a host once for its services.
+// discover returns the services of a host. It requests them once for each host.
 func (r *Registry) discover(ctx context.Context, host string) (*services, error) {
 	r.mu.Lock()
 	ask, ok := r.found[host]
@@ -110,16 +111,17 @@ func (r *Registry) ask(ctx context.Context, host string) (*services, error) {
 	return s, nil
 }
 
-// Login is how users log in to a host (service login.v1): which OAuth client they are, and where.
+// Login describes the service login.v1 of a host: the ID of the OAuth client, and the addresses and parameters of its
+// requests.
 type Login struct {
 	Client       string
 	Grants       []string // "authz_code", "password"
 	Authz, Token *url.URL
-	Ports        [2]int // the first and the last of those to which a browser may be sent back
+	Ports        [2]int // first and last port to which the browser may be redirected
 	Scopes       []string
 }
 
-// Login asks a host how users log in. One that has no such service gives a NoServiceError.
+// Login returns the login service of a host. It returns a NoServiceError if the host has none.
 func (r *Registry) Login(ctx context.Context, host string) (*Login, error) {
 	s, err := r.discover(ctx, host)
 	if err != nil {
@@ -136,7 +138,7 @@ func (r *Registry) Login(ctx context.Context, host string) (*Login, error) {
 		Scopes               []string
 	}{Grants: []string{"authz_code"}, Ports: []int{1024, 65535}}
 	if err := json.Unmarshal(text, &doc); err != nil || doc.Client == "" || len(doc.Ports) != 2 || doc.Ports[0] > doc.Ports[1] {
-		return nil, fmt.Errorf("what the host %s says of its login service cannot be understood", host)
+		return nil, fmt.Errorf("the description of the login service of the host %s is not valid", host)
 	}
 	l := &Login{Client: doc.Client, Grants: doc.Grants, Ports: [2]int{doc.Ports[0], doc.Ports[1]}, Scopes: doc.Scopes}
 	if l.Authz, err = s.protected(host, "login.v1", doc.Authz); err != nil {

@@ -13,12 +13,12 @@ import (
 
 // Mirror is a network mirror of providers.
 type Mirror struct {
-	Registry *Registry // whose client asks
-	URL      *url.URL  // ends in a slash
-	Trusted  bool      // what it says of the packages for other platforms is believed
+	Registry *Registry // its client sends the requests
+	URL      *url.URL  // ends with a slash
+	Trusted  bool      // its hashes for other platforms are trusted
 }
 
-// Providers lists the versions of a provider that the mirror has.
+// Providers returns the versions of a provider in the mirror.
 func (m Mirror) Providers(ctx context.Context, p addr.Provider) ([]Version, error) {
 	var doc struct{ Versions map[string]struct{} }
 	if _, err := m.Registry.document(ctx, m.URL.JoinPath(p.Host, p.Namespace, p.Type, "index.json"), &doc); err != nil {
@@ -33,8 +33,8 @@ func (m Mirror) Providers(ctx context.Context, p addr.Provider) ([]Version, erro
 	return out, nil
 }
 
-// Provider finds the package of one version for a platform. Its hashes are those that the mirror tells of
-// this platform, or of all where it is trusted; nothing is signed.
+// Provider returns the package of a version for a platform. Its hashes are the hashes that the mirror lists for this
+// platform, or for all platforms if the mirror is trusted. They are not signed.
 func (m Mirror) Provider(ctx context.Context, p addr.Provider, v versions.Version, platform string) (*Package, error) {
 	var doc struct {
 		Archives map[string]struct {
@@ -70,17 +70,17 @@ func (m Mirror) Provider(ctx context.Context, p addr.Provider, v versions.Versio
 		}
 	}
 	if len(at.Hashes) > 0 && out.Sum == "" && len(out.Contents) == 0 {
-		return nil, fmt.Errorf("the mirror has only checksums of unknown kinds for the package, and none of those that can be verified, which begin with zh: or h1: (%q)", at.Hashes)
+		return nil, fmt.Errorf("the mirror has no checksum of a supported kind (zh: or h1:) for the package, only %q", at.Hashes)
 	}
 	out.URL, err = packageURL(a.URL, "url", at.URL)
 	return out, err
 }
 
-// MirrorURL reads the address of a network mirror as the CLI configuration has it.
+// MirrorURL parses the address of a network mirror in the CLI configuration. It adds a slash at the end.
 func MirrorURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("the address of a network mirror begins with https:// and a host") // it may have a password
+		return nil, errors.New("the address of a network mirror must begin with https:// and a host") // without the address, which may contain a password
 	}
 	if !strings.HasSuffix(u.Path, "/") {
 		u.Path += "/"

@@ -15,10 +15,10 @@ import (
 // Module is the address of a module in a registry.
 type Module struct{ Host, Namespace, Name, System string }
 
-// String is "host/namespace/name/system".
+// String returns "host/namespace/name/system".
 func (m Module) String() string { return m.Host + "/" + m.Namespace + "/" + m.Name + "/" + m.System }
 
-// Modules lists the versions of a module.
+// Modules returns the versions of a module.
 func (r *Registry) Modules(ctx context.Context, m Module) ([]Version, error) {
 	ctx, base, err := r.Service(ctx, m.Host, "modules.v1")
 	if err != nil {
@@ -37,14 +37,14 @@ func (r *Registry) Modules(ctx context.Context, m Module) ([]Version, error) {
 	}
 	var out []Version
 	for _, v := range doc.Modules[0].Versions {
-		if parsed, err := versions.ParseVersion(strings.TrimPrefix(v.Version, "v")); err == nil { // as tags are called
+		if parsed, err := versions.ParseVersion(strings.TrimPrefix(v.Version, "v")); err == nil { // versions may have the form of tags
 			out = append(out, Version{Version: parsed})
 		}
 	}
 	return out, nil
 }
 
-// Module finds where the package of one version is: an address as module sources are, absolute.
+// Module returns the source address of the package of a version. The address is absolute.
 func (r *Registry) Module(ctx context.Context, m Module, v versions.Version) (string, error) {
 	ctx, base, err := r.Service(ctx, m.Host, "modules.v1")
 	if err != nil {
@@ -58,23 +58,24 @@ func (r *Registry) Module(ctx context.Context, m Module, v versions.Version) (st
 	text := a.Header.Get("X-Terraform-Get")
 	if text == "" {
 		var doc struct{ Location string }
-		_ = json.Unmarshal(a.Body, &doc) // the header is the older form, and the more common
+		_ = json.Unmarshal(a.Body, &doc) // the header is the older and more common form
 		text = doc.Location
 	}
 	if text == "" {
-		return "", fmt.Errorf("%s does not say where the module is", download.Show(u))
+		return "", fmt.Errorf("%s does not name the source of the module", download.Show(u))
 	}
 	return resolve(a.URL, text)
 }
 
-// resolve makes an address that begins with "/", "./" or "../" absolute.
+// resolve returns the absolute form of an address that begins with "/", "./" or "../". It returns other addresses
+// unchanged.
 func resolve(from *url.URL, text string) (string, error) {
 	if text[0] != '/' && text[0] != '.' {
 		return text, nil
 	}
 	u, err := from.Parse(text)
 	if err != nil {
-		return "", errors.New("the registry names an address for the module that cannot be read")
+		return "", errors.New("the registry names an address for the module that is not valid")
 	}
 	return u.String(), nil
 }

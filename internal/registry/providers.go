@@ -20,11 +20,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/download"
 )
 
-// ErrNotFound says that a registry or mirror does not have what it was asked for.
+// ErrNotFound means that a registry or mirror does not have the requested provider or module.
 var ErrNotFound = errors.New("it has no provider or module of that name")
 
-// Providers lists the versions of a provider, as its registry tells them, and what the registry has to
-// say to users.
+// Providers returns the versions of a provider in its registry, and the registry's warnings for users.
 func (r *Registry) Providers(ctx context.Context, p addr.Provider) ([]Version, []string, error) {
 	ctx, base, err := r.Service(ctx, p.Host, "providers.v1")
 	if err != nil {
@@ -45,7 +44,7 @@ func (r *Registry) Providers(ctx context.Context, p addr.Provider) ([]Version, [
 	for _, v := range doc.Versions {
 		parsed, err := versions.ParseVersion(v.Version)
 		if err != nil {
-			continue // not one that a constraint could ask for
+			continue // constraints cannot select such a version
 		}
 		x := Version{Version: parsed, Protocols: v.Protocols}
 		for _, at := range v.Platforms {
@@ -56,7 +55,7 @@ func (r *Registry) Providers(ctx context.Context, p addr.Provider) ([]Version, [
 	return out, doc.Warnings, nil
 }
 
-// missing is ErrNotFound where the server says that.
+// missing returns ErrNotFound if the server answered 404, and other errors unchanged.
 func missing(err error) error {
 	if download.IsStatus(err, http.StatusNotFound) {
 		return ErrNotFound
@@ -64,8 +63,8 @@ func missing(err error) error {
 	return err
 }
 
-// Provider finds the package of one version for a platform, such as "linux_amd64", and verifies the list of
-// checksums that it is in.
+// Provider returns the package of a version for a platform, such as "linux_amd64". It verifies the signature of the
+// list with the checksum of the package.
 func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Version, platform string) (*Package, error) {
 	ctx, base, err := r.Service(ctx, p.Host, "providers.v1")
 	if err != nil {
@@ -96,7 +95,7 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 	var signature []byte
 	var unsigned error
 	var both sync.WaitGroup
-	if out.Keys || doc.SignatureURL != "" { // without keys there need not be any
+	if out.Keys || doc.SignatureURL != "" { // without keys, no signature is required
 		both.Go(func() { signature, unsigned = r.listed(ctx, "shasums_signature_url", doc.SignatureURL, where) })
 	}
 	sums, err := r.listed(ctx, "shasums_url", doc.SumsURL, where)
@@ -114,20 +113,20 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 			return nil, err
 		}
 	case r.Signed:
-		return nil, fmt.Errorf("%s names no key that %s is signed with, and OPENTOFU_ENFORCE_GPG_VALIDATION asks for one", p.Host, p)
+		return nil, fmt.Errorf("%s names no signing key for %s, but OPENTOFU_ENFORCE_GPG_VALIDATION requires a signature", p.Host, p)
 	}
 	by, err := parseSums(sums)
 	if err != nil {
 		return nil, err
 	}
 	if by[doc.Filename] != out.Sum || out.Sum == "" {
-		return nil, fmt.Errorf("the registry says that the checksum of %s is %q, and its own list of checksums says %q", doc.Filename, out.Sum, by[doc.Filename])
+		return nil, fmt.Errorf("the registry names the checksum %[2]q for %[1]s, but its own list of checksums has %[3]q", doc.Filename, out.Sum, by[doc.Filename])
 	}
 	out.Hashes = hashes(by, "terraform-provider-"+p.Type+"_"+v.String()+"_")
 	return out, nil
 }
 
-// listed gets the list of checksums, or its signature.
+// listed downloads the list of checksums, or its signature.
 func (r *Registry) listed(ctx context.Context, name, text string, where func(name, text string) (*url.URL, error)) ([]byte, error) {
 	u, err := where(name, text)
 	if err != nil {
@@ -140,21 +139,22 @@ func (r *Registry) listed(ctx context.Context, name, text string, where func(nam
 	return a.Body, nil
 }
 
-// packageURL is an address in an answer, seen from where that came from.
+// packageURL returns the absolute form of an address in an answer from from. The address must use https, unless from
+// does not.
 func packageURL(from *url.URL, name, text string) (*url.URL, error) {
 	u, err := from.Parse(text)
 	switch {
 	case text == "":
-		return nil, fmt.Errorf("the answer of %s has no address %q, which is needed: whoever runs that server has to mend it", download.Show(from), name)
+		return nil, fmt.Errorf("the answer of %s lacks the address %q. The administrator of that server must correct it", download.Show(from), name)
 	case err != nil:
 		return nil, fmt.Errorf("the answer of %s has an address %q that cannot be read", download.Show(from), name)
 	case u.Scheme != "https" && u.Scheme != from.Scheme:
-		return nil, fmt.Errorf("%s names the address %s, which is not protected by TLS as the registry is", download.Show(from), download.Show(u))
+		return nil, fmt.Errorf("%s names the address %s, which is not protected by TLS like the registry", download.Show(from), download.Show(u))
 	}
 	return u, nil
 }
 
-// parseSums reads a list of SHA-256 checksums by file name, as sha256sum writes it.
+// parseSums parses a list of SHA-256 checksums in the format of sha256sum. It returns the checksums by file name.
 func parseSums(text []byte) (map[string]string, error) {
 	out := map[string]string{}
 	for line := range strings.Lines(string(text)) {
@@ -175,8 +175,8 @@ func isHex(s string) bool {
 	return err == nil
 }
 
-// hashes returns the hashes of all packages of a version, for a lock file. They are those of the signed list only: what
-// the registry says besides is not signed.
+// hashes returns the hashes of all packages of a version, for a lock file. It returns only hashes of the signed list,
+// because other parts of the registry's answers are not signed.
 func hashes(sums map[string]string, prefix string) []string {
 	var out []string
 	for name, sum := range sums {
@@ -188,9 +188,9 @@ func hashes(sums map[string]string, prefix string) []string {
 	return slices.Compact(out)
 }
 
-// verify finds the key among those of the registry that signed a list of checksums, and gives its ID. A key
-// that has expired since counts, as in OpenTofu and Terraform: what it signed cannot be signed again; unless unexpired
-// asks for another. One that was revoked does not.
+// verify returns the ID of the registry's key that signed a list of checksums. A key that has expired is accepted, as
+// in OpenTofu and Terraform, because its signatures cannot be renewed. If unexpired is true, an expired key is an
+// error. A revoked key is always an error.
 func verify(signed, signature []byte, keys []string, unexpired bool) (string, error) {
 	for _, armor := range keys {
 		ring, err := openpgp.ReadArmoredKeyRing(strings.NewReader(armor))
@@ -203,10 +203,10 @@ func verify(signed, signature []byte, keys []string, unexpired bool) (string, er
 		case by != nil && (err == nil || errors.Is(err, pgperrors.ErrKeyExpired) && !unexpired):
 			return by.PrimaryKey.KeyIdString(), nil
 		case by != nil && errors.Is(err, pgperrors.ErrKeyExpired):
-			return "", fmt.Errorf("the key %s, which signed the registry's list of checksums, has expired, and OPENTOFU_ENFORCE_GPG_EXPIRATION asks for one that has not", by.PrimaryKey.KeyIdString())
+			return "", fmt.Errorf("the key %s, which signed the registry's list of checksums, has expired, but OPENTOFU_ENFORCE_GPG_EXPIRATION requires a valid key", by.PrimaryKey.KeyIdString())
 		default:
-			return "", fmt.Errorf("the signature of the registry's list of checksums does not hold: %w", err)
+			return "", fmt.Errorf("the signature of the registry's list of checksums is not valid: %w", err)
 		}
 	}
-	return "", errors.New("the registry's list of checksums is signed by none of the keys that the registry names")
+	return "", errors.New("no key of the registry signed its list of checksums")
 }

@@ -26,7 +26,7 @@ const platform = "linux_amd64"
 
 var v1 = versions.MustParseVersion("1.0.0")
 
-// setup is a registry with one provider in one version.
+// setup returns a registry with one version of a provider.
 func setup(t *testing.T) (*registrytest.Server, *registry.Registry, addr.Provider) {
 	s := registrytest.New(t)
 	serve(t, s)
@@ -73,12 +73,12 @@ func TestNoKeys(t *testing.T) {
 		t.Errorf("%v: %+v", err, got)
 	}
 	r.Signed = true
-	if got, err := r.Provider(t.Context(), p, v1, platform); err == nil || !strings.Contains(err.Error(), "names no key") {
+	if got, err := r.Provider(t.Context(), p, v1, platform); err == nil || !strings.Contains(err.Error(), "names no signing key") {
 		t.Errorf("%v: %+v", err, got)
 	}
 }
 
-// A key that has expired since it signed counts.
+// TestExpiredKey checks that a key that has expired after the signature is accepted.
 func TestExpiredKey(t *testing.T) {
 	s, r, p := setup(t)
 	s.Sign(t, time.Now().AddDate(-2, 0, 0), 24*time.Hour)
@@ -92,7 +92,7 @@ func TestExpiredKey(t *testing.T) {
 	}
 }
 
-// A registry that lies, or an attacker between it and the user.
+// TestUntrue checks that false answers of a registry, or of an attacker between the registry and the user, are refused.
 func TestUntrue(t *testing.T) {
 	const files = "/files/acme/demo/1.0.0/"
 	other, err := openpgp.NewEntity("other", "", "other@example.test", nil)
@@ -111,17 +111,17 @@ func TestUntrue(t *testing.T) {
 		change func(s *registrytest.Server)
 		want   string
 	}{
-		{"another key", func(s *registrytest.Server) { s.Keys(armored(other)); serve(t, s) }, "signed by none of the keys"},
+		{"another key", func(s *registrytest.Server) { s.Keys(armored(other)); serve(t, s) }, "no key of the registry signed"},
 		{"broken key", func(s *registrytest.Server) { s.Keys("key"); serve(t, s) }, "cannot be read"},
 		{"other checksums", func(s *registrytest.Server) {
 			s.Put(files+"SHA256SUMS", []byte(strings.Repeat("a", 64)+"  terraform-provider-demo_1.0.0_linux_amd64.zip\n"))
-		}, "does not hold"},
+		}, "list of checksums is not valid"},
 		{"other checksums, no keys", func(s *registrytest.Server) {
 			s.Keys()
 			serve(t, s)
 			s.Put(files+"SHA256SUMS", []byte(strings.Repeat("a", 64)+"  terraform-provider-demo_1.0.0_linux_amd64.zip\n"))
-		}, "its own list of checksums says"},
-		{"no signature", func(s *registrytest.Server) { s.Put(files+"SHA256SUMS.sig", nil) }, "signed by none of the keys"},
+		}, "its own list of checksums has"},
+		{"no signature", func(s *registrytest.Server) { s.Put(files+"SHA256SUMS.sig", nil) }, "no key of the registry signed"},
 		{"signature is gone", func(s *registrytest.Server) {
 			s.Fault(files+"SHA256SUMS.sig", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) })
 		}, "404"},
@@ -130,17 +130,17 @@ func TestUntrue(t *testing.T) {
 		}, "cannot be read: invalid character"},
 		{"no addresses", func(s *registrytest.Server) {
 			s.Put("/v1/providers/acme/demo/1.0.0/download/linux/amd64", []byte(`{}`))
-		}, `has no address "download_url"`},
+		}, `lacks the address "download_url"`},
 		{"no address of a signature", func(s *registrytest.Server) {
 			s.Put("/v1/providers/acme/demo/1.0.0/download/linux/amd64", []byte(`{"download_url": "/x", "shasums_url": "/files/acme/demo/1.0.0/SHA256SUMS", "signing_keys": {"gpg_public_keys": [{"ascii_armor": "x"}]}}`))
-		}, `has no address "shasums_signature_url"`},
+		}, `lacks the address "shasums_signature_url"`},
 		{"other JSON", func(s *registrytest.Server) { s.Put("/.well-known/terraform.json", []byte(`[1]`)) }, "the array at byte 1 is not the kind of JSON value that belongs there"},
 		{"a package over http", func(s *registrytest.Server) {
 			s.Put("/v1/providers/acme/demo/1.0.0/download/linux/amd64", []byte(`{"download_url":"http://example.com/x"}`))
 		}, "not protected"},
 		{"a service over http", func(s *registrytest.Server) {
 			s.Put("/.well-known/terraform.json", []byte(`{"providers.v1":"http://example.com/"}`))
-		}, "only https"},
+		}, "without https"},
 		{"no registry", func(s *registrytest.Server) { s.Put("/.well-known/terraform.json", []byte(`{}`)) }, "does not offer a provider registry"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -165,10 +165,10 @@ func TestHostBlock(t *testing.T) {
 		token string
 		want  string
 	}{
-		{401, "", "no credentials for registry.example.com were sent, since there are none. A token for the host comes with: lethe login registry.example.com"},
-		{403, "", "no credentials for registry.example.com were sent"},
-		{401, "Bearer canary", "it does not accept the credentials that were sent for registry.example.com, which may have expired"},
-		{403, "Bearer canary", "the credentials that were sent for registry.example.com do not allow this"},
+		{401, "", "no credentials for registry.example.com are configured. To get a token, run: lethe login registry.example.com"},
+		{403, "", "no credentials for registry.example.com are configured"},
+		{401, "Bearer canary", "it rejected the credentials for registry.example.com, which may have expired"},
+		{403, "Bearer canary", "the credentials for registry.example.com do not permit this"},
 	} {
 		s.Fault("/v1/providers/"+p.Namespace+"/"+p.Type+"/versions", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(tt.code) })
 		r.Client.Authorize = func(_ context.Context, r *http.Request) error {
@@ -232,7 +232,7 @@ func FuzzDocuments(f *testing.F) {
 	f.Add([]byte(`{"versions":[{"version":"1.0.0","protocols":["5.0"],"platforms":[{"os":"linux","arch":"amd64"}]}]}`))
 	f.Add([]byte(`{"download_url":"/x","shasum":"00","shasums_url":"/s","shasums_signature_url":"/t","filename":"f"}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r := &registry.Registry{Hosts: map[string]map[string]string{"h": {"providers.v1": "/p/", "modules.v1": "/m/"}}, Client: &download.Client{Transport: says(text)}}
+		r := &registry.Registry{Hosts: map[string]map[string]string{"h": {"providers.v1": "/p/", "modules.v1": "/m/"}}, Client: &download.Client{Transport: answers(text)}}
 		p := addr.Provider{Host: "h", Namespace: "n", Type: "t"}
 		_, _, _ = r.Providers(context.Background(), p)
 		_, _ = r.Provider(context.Background(), p, v1, platform)
@@ -240,15 +240,16 @@ func FuzzDocuments(f *testing.F) {
 	})
 }
 
-// says answers everything with the same text.
-type says []byte
+// answers is a transport that answers all requests with the same text.
+type answers []byte
 
-func (s says) RoundTrip(*http.Request) (*http.Response, error) {
+func (s answers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(s)), Header: http.Header{}}, nil
 }
 
-// A service may be offered by another host, which gets the credentials of the host that names it, and by one that the
-// user chose in the CLI configuration, over http, too. No other host gets them.
+// TestCredentialsOfService checks the credentials for services on another host. A service that the host names, or that
+// the user chose in the CLI configuration, receives the credentials of the host. The chosen service may use http. No
+// other host receives them.
 func TestCredentialsOfService(t *testing.T) {
 	s := registrytest.New(t)
 	var got []string

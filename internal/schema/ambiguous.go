@@ -2,11 +2,10 @@ package schema
 
 import "github.com/zclconf/go-cty/cty"
 
-// BlocksAsAttrs lists the attributes that may be written as blocks, each with the block type that
-// describes them so. Old SDKs make attributes of what their authors think of as blocks, to tell an
-// empty list (`rule = []`) from none; configurations write `rule { … }` all the same, and must
-// be taken to mean `rule = [{ … }]`. It concerns plain attributes whose type is a list or a set of
-// objects and that can be configured. Within such blocks it holds again.
+// BlocksAsAttrs returns a block type for each attribute that a configuration may also write as blocks: a plain
+// attribute that can be configured and whose type is a list or a set of objects. SDKs for old providers declare such
+// attributes to distinguish an empty list (`rule = []`) from an unset one. Configurations write `rule { … }`, which
+// means `rule = [{ … }]`. The rule applies again inside the returned block types.
 func (b *Block) BlocksAsAttrs() []*Nested {
 	b.ambiguousOnce.Do(func() {
 		for _, a := range b.Attrs {
@@ -18,7 +17,7 @@ func (b *Block) BlocksAsAttrs() []*Nested {
 	return b.ambiguous
 }
 
-// asBlocks is the attribute as a block type, nil if it is none.
+// asBlocks returns the attribute as a block type, or nil if it cannot be written as blocks.
 func (a *Attr) asBlocks() *Nested {
 	ty := a.Type
 	if a.Object != nil || !a.Required && !a.Optional {
@@ -34,7 +33,7 @@ func (a *Attr) asBlocks() *Nested {
 	return n
 }
 
-// blockOf describes an object of which everything may be left out.
+// blockOf returns a block whose attributes are the attributes of the object type, all optional.
 func blockOf(ty cty.Type) *Block {
 	b := &Block{}
 	atys := ty.AttributeTypes()

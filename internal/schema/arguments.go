@@ -7,29 +7,29 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Arguments is a block of ours, with its attributes in the order of their names.
+// Arguments returns a block of a built-in schema. It sorts the attributes by name.
 func Arguments(attrs ...*Attr) *Block {
 	slices.SortFunc(attrs, func(a, b *Attr) int { return strings.Compare(a.Name, b.Name) })
 	return &Block{Attrs: attrs}
 }
 
-// Required is an argument of ours that must be set; about is its description, which may be empty.
+// Required returns a required attribute of a built-in schema. The description may be empty.
 func Required(name string, ty cty.Type, about string) *Attr {
 	return &Attr{Name: name, Type: ty, Required: true, Description: about}
 }
 
-// Optional is an argument of ours that may be set.
+// Optional returns an optional attribute of a built-in schema. The description may be empty.
 func Optional(name string, ty cty.Type, about string) *Attr {
 	return &Attr{Name: name, Type: ty, Optional: true, Description: about}
 }
 
-// Argument is the value of an argument in an object without marks, and whether it is known and not null.
+// Argument returns the value of an argument of an unmarked object, and whether the value is known and not null.
 func Argument(obj cty.Value, name string) (cty.Value, bool) {
 	v := obj.GetAttr(name)
 	return v, v.IsKnown() && !v.IsNull()
 }
 
-// Text is the value of an argument that is a string, "" where it is null or not known.
+// Text returns the value of a string argument, or "" if the value is null or unknown.
 func Text(obj cty.Value, name string) string {
 	if v, ok := Argument(obj, name); ok {
 		return v.AsString()
@@ -37,8 +37,8 @@ func Text(obj cty.Value, name string) string {
 	return ""
 }
 
-// Number is the value of an argument that is a whole number, and whether it is known and not null. What
-// is no whole number, or far from all sizes and ports, is -1.
+// Number returns the value of a number argument, and whether the value is known and not null. It returns -1 for a
+// fraction, for a number below -1 and for a number above 1<<31: none of them is a size or a port.
 func Number(obj cty.Value, name string) (int, bool) {
 	v, ok := Argument(obj, name)
 	if !ok {
@@ -51,8 +51,8 @@ func Number(obj cty.Value, name string) (int, bool) {
 	return int(n), true
 }
 
-// Texts are the elements of an argument that is a list of strings, "" for those that are null; ok is
-// false where some are not known.
+// Texts returns the elements of an argument that is a list of strings, with "" for null elements. It returns nil and
+// true if the list is null, and false if any part of the list is unknown.
 func Texts(obj cty.Value, name string) (list []string, ok bool) {
 	v := obj.GetAttr(name)
 	if !v.IsWhollyKnown() {

@@ -7,8 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Objects of two shapes: a small one, and what cloud resources look like: forty attributes, most
-// of them null, and three blocks.
+// The benchmarks use objects of two sizes: of smallBlock, and of wideBlock, which resembles a cloud resource with forty
+// attributes, most of them null, and three blocks.
 
 func smallBlock() (*Block, cty.Value) {
 	b := &Block{Attrs: []*Attr{
@@ -120,7 +120,7 @@ func BenchmarkDecodeJSON(b *testing.B) {
 	})
 }
 
-// BenchmarkRules: what every planned object passes through.
+// BenchmarkRules measures the rules that every planned object passes.
 func BenchmarkRules(b *testing.B) {
 	rules := map[string]func(s *Block, prior, config cty.Value){
 		"propose":   func(s *Block, prior, config cty.Value) { s.Propose(prior, config) },

@@ -5,11 +5,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// No blocks are an empty list, set or map, not null. Providers may answer null where they read, import or upgrade an
-// object, as SDKs do; everything else in this program relies on the rule.
+// A list, set or map of blocks is empty if no block exists, never null. Providers may answer null when they read, import
+// or upgrade an object, as SDKs do. The rest of this program relies on the rule.
 
-// HasNullBlocks reports whether an object in MessagePack has null in the place of blocks. It is false for what cannot be
-// read.
+// HasNullBlocks reports whether an object in MessagePack has null instead of a list, set or map of blocks, at any depth.
+// It returns false if the bytes are malformed.
 func (b *Block) HasNullBlocks(wire []byte) bool {
 	s := b.shape()
 	if !s.blocks || msgp.IsNil(wire) {
@@ -19,12 +19,12 @@ func (b *Block) HasNullBlocks(wire []byte) bool {
 	return null && err == nil
 }
 
-// nullBlocks looks through one object, and returns what follows it.
+// nullBlocks searches one object and returns the bytes that follow it.
 func (s *shape) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	size, b, err := msgp.ReadMapHeaderBytes(b)
 	for i := 0; err == nil && i < int(size); i++ {
 		var name []byte
-		if name, b, err = msgp.ReadStringZC(b); err != nil {
+		if name, b, err = ReadText(b); err != nil {
 			return false, b, err
 		}
 		at := s.attr(string(name), i)
@@ -39,7 +39,7 @@ func (s *shape) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	return null, b, err
 }
 
-// nullBlocks looks through all blocks of a type.
+// nullBlocks searches all blocks of one type and returns the bytes that follow them.
 func (n *node) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	if msgp.IsNil(b) {
 		return n.nesting != Single, b[1:], nil
@@ -74,7 +74,7 @@ func (n *node) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	return null, b, err
 }
 
-// FillBlocks returns an object with an empty list, set or map where it has null in the place of blocks.
+// FillBlocks returns the object with each null list, set or map of blocks replaced by an empty one, at any depth.
 func (b *Block) FillBlocks(v cty.Value) cty.Value { return b.shape().fillBlocks(v) }
 
 func (s *shape) fillBlocks(v cty.Value) cty.Value {

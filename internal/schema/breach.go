@@ -7,31 +7,31 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Breach is one way in which an answer of a provider does not fit.
+// Breach is one violation of the protocol's rules in a provider's answer.
 type Breach struct {
-	// Path leads to the attribute; it is empty where the whole object is meant.
+	// Path leads to the attribute. It is empty if the breach concerns the whole object.
 	Path cty.Path
-	// Text says what is wrong, with Terraform's and OpenTofu's words and values in their syntax. Values of
-	// attributes that the schema calls sensitive are not in it.
+	// Text describes the breach in the words of Terraform and OpenTofu, with values in their syntax. It contains no
+	// values of attributes that are sensitive in the schema.
 	Text string
-	// Safe says the same without any value. It is for paths that are marked.
+	// Safe describes the breach without any value, for paths that are marked.
 	Safe string
 }
 
-// breaches collects what a check finds on its way.
+// breaches collects the breaches that a check finds. Field here is the path of the value that is being checked.
 type breaches struct {
 	here  pathBuilder
 	found []Breach
 }
 
-// add adds a breach whose text holds no value.
+// add adds a breach whose text contains no value.
 func (bs *breaches) add(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	bs.found = append(bs.found, Breach{bs.here.path(), text, text})
 }
 
-// tell adds a breach that shows values, unless they are to be hidden.
-func (bs *breaches) tell(hide bool, safe string, text func() string) {
+// report adds a breach whose Text contains values. If hide is true, Text is the safe text, too.
+func (bs *breaches) report(hide bool, safe string, text func() string) {
 	b := Breach{bs.here.path(), safe, safe}
 	if !hide {
 		b.Text = text()
@@ -39,8 +39,9 @@ func (bs *breaches) tell(hide bool, safe string, text func() string) {
 	bs.found = append(bs.found, b)
 }
 
-// GoString writes a value in the syntax that Terraform and OpenTofu use in details about providers, which
-// people search for and tests match: cty.StringVal("a").
+// GoString formats a value as Terraform and OpenTofu do in messages about providers: cty.StringVal("a"). People search
+// for these texts, and tests match them. It returns the mask of a mark if any part of the value is ephemeral or
+// sensitive.
 func GoString(v cty.Value) string {
 	for _, tag := range []mark.Tag{mark.Ephemeral, mark.Sensitive} {
 		if mark.Anywhere(v, tag) {

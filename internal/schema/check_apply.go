@@ -8,14 +8,12 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// What an apply gave must be what was planned, wherever that was known. It is the same rule that
-// says whether a second plan, made with more knowledge, still is the plan that was approved.
-// Rules, order and words are Terraform's (1.11, as observed), except that keys of maps of blocks
-// are compared.
+// An applied object must equal the planned object wherever the planned object was known. The same rule decides whether
+// a second plan, made with more knowledge, still matches the approved plan. The rules, their order and their words are
+// Terraform's (1.11, as observed), except that keys of maps of blocks are compared.
 
-// ApplyBreaches checks an object against what was planned, both of the block's type. Unknown
-// values in the plan may have become anything. Sets may have become smaller where elements turned
-// out to be equal.
+// ApplyBreaches compares an object with the planned object. Both have the block's type. An unknown planned value
+// permits any actual value. A set may have fewer elements than planned if some planned elements turned out to be equal.
 func (b *Block) ApplyBreaches(planned, actual cty.Value) []Breach {
 	var c applyCheck
 	switch {
@@ -31,7 +29,7 @@ func (b *Block) ApplyBreaches(planned, actual cty.Value) []Breach {
 
 type applyCheck struct{ breaches }
 
-// object compares the whole, or one block.
+// object compares the whole object, or one block.
 func (c *applyCheck) object(s *shape, planned, actual cty.Value) {
 	switch {
 	case planned.IsNull() && !actual.IsNull():
@@ -54,7 +52,7 @@ func (c *applyCheck) object(s *shape, planned, actual cty.Value) {
 	}
 }
 
-// attr compares an attribute; of sensitive ones no part may show.
+// attr compares an attribute. A breach in a sensitive attribute does not name the part that differs.
 func (c *applyCheck) attr(n *node, planned, actual cty.Value) {
 	if !n.sensitive {
 		c.value(planned, actual)
@@ -69,7 +67,7 @@ func (c *applyCheck) attr(n *node, planned, actual cty.Value) {
 // blocks compares all blocks of a type.
 func (c *applyCheck) blocks(n *node, planned, actual cty.Value) {
 	switch {
-	case n.nesting == Single && actual.IsNull() && n.inner.mayBeUnsure(planned): // of a dynamic block that makes no block
+	case n.nesting == Single && actual.IsNull() && n.inner.mayBeUnsure(planned): // a dynamic block may produce no block
 		return
 	case n.nesting == Single || n.nesting == Group:
 		c.object(n.inner, planned, actual)
@@ -120,11 +118,11 @@ func (c *applyCheck) value(planned, actual cty.Value) {
 		c.add("wrong final value type: %s", convert.MismatchMessage(actual.Type(), ty))
 	case !planned.IsKnown() || planned.IsNull() && actual.IsNull():
 	case planned.IsNull():
-		c.tell(false, "was null, but now is not", func() string { return "was null, but now " + GoString(actual) })
+		c.report(false, "was null, but now is not", func() string { return "was null, but now " + GoString(actual) })
 	case actual.IsNull():
-		c.tell(false, "was not null, but now is", func() string { return "was " + GoString(planned) + ", but now null" })
+		c.report(false, "was not null, but now is", func() string { return "was " + GoString(planned) + ", but now null" })
 	case ty.IsPrimitiveType():
-		c.tell(false, "the value has changed", func() string {
+		c.report(false, "the value has changed", func() string {
 			return "was " + GoString(planned) + ", but now " + GoString(actual)
 		})
 	case ty.IsListType() || ty.IsTupleType():
@@ -169,12 +167,12 @@ func (c *applyCheck) mapping(planned, actual cty.Value) {
 			c.value(pv, av)
 			c.here.up()
 		} else {
-			c.tell(false, "an element has vanished", func() string { return fmt.Sprintf("element %q has vanished", k) })
+			c.report(false, "an element has vanished", func() string { return fmt.Sprintf("element %q has vanished", k) })
 		}
 	}
 	for k := range ctyvalue.Members(actual) {
 		if _, ok := was(k); !ok {
-			c.tell(false, "a new element has appeared", func() string { return fmt.Sprintf("new element %q has appeared", k) })
+			c.report(false, "a new element has appeared", func() string { return fmt.Sprintf("new element %q has appeared", k) })
 		}
 	}
 }
@@ -190,7 +188,7 @@ func (c *applyCheck) set(planned, actual cty.Value) {
 	}
 }
 
-// attrNames are the attributes of an object type; nil for other types.
+// attrNames returns the attribute names of an object type, and nil for other types.
 func attrNames(ty cty.Type) []string {
 	if !ty.IsObjectType() {
 		return nil
@@ -198,29 +196,29 @@ func attrNames(ty cty.Type) []string {
 	return sortedKeys(ty.AttributeTypes())
 }
 
-// sets compares elements with the help of fits: each on one side must fit one of the other. What
-// came instead of a missing element is not reported again as a surplus one. Attributes in exact,
-// if known, fit only if they are equal.
+// sets compares two sets. Each element must fit at least one element of the other set. The attributes in exact must be
+// equal if they are known; fits compares the rest. If a planned element has no counterpart, surplus actual elements are
+// not reported: they are probably its replacement.
 func (c *applyCheck) sets(planned, actual cty.Value, exact []string, hide bool, fits func(p, a cty.Value) bool) {
 	now := elements(actual)
-	index, met, missing := newIndex(now, exact), make([]bool, len(now)), false
+	index, matched, missing := newIndex(now, exact), make([]bool, len(now)), false
 	for _, pv := range ctyvalue.Items(planned) {
 		found := false
 		for _, i := range index.candidates(pv) {
 			if fits(pv, now[i]) {
-				found, met[i] = true, true
+				found, matched[i] = true, true
 			}
 		}
 		if !found {
 			missing = true
-			c.tell(hide, "a planned set element does not correlate with any element in actual", func() string {
+			c.report(hide, "a planned set element does not correlate with any element in actual", func() string {
 				return "planned set element " + GoString(pv) + " does not correlate with any element in actual"
 			})
 		}
 	}
 	for i, av := range now {
-		if !missing && !met[i] {
-			c.tell(hide, "an actual set element does not correlate with any element in plan", func() string {
+		if !missing && !matched[i] {
+			c.report(hide, "an actual set element does not correlate with any element in plan", func() string {
 				return "actual set element " + GoString(av) + " does not correlate with any element in plan"
 			})
 		}

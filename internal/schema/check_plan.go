@@ -5,10 +5,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A plan must hold what was configured: the provider may choose only where nothing is configured
-// and the schema says that it may (computed), or keep what was there before and means the same.
-// The rules, their order and their words are Terraform's (1.11, as observed; testdata holds what
-// was seen), with one difference: where it forgets a key of a map of blocks, we do not.
+// A planned value must be the configured value. The provider may choose a value only if the attribute is computed and
+// not configured, or keep the prior value if it has the same meaning. The rules, their order and their words are
+// Terraform's (1.11, as observed; testdata holds the observations), with one difference: Terraform does not report a
+// key that is missing in a planned map of blocks, and this check does.
 
 const (
 	textAbsent       = "planned for absence but config wants existence"
@@ -18,8 +18,8 @@ const (
 	textElemUnknown  = "element representing nested block must not be unknown itself; set nested attribute values to unknown instead"
 )
 
-// PlanBreaches checks a planned object against the prior state and the configuration, all of the
-// block's type; prior is null where the object is to be created.
+// PlanBreaches checks a planned object against the prior state and the configuration. All have the block's type. prior
+// is null if the object is to be created.
 func (b *Block) PlanBreaches(prior, config, planned cty.Value) []Breach {
 	var c planCheck
 	c.object(b.shape(), prior, config, planned)
@@ -28,7 +28,7 @@ func (b *Block) PlanBreaches(prior, config, planned cty.Value) []Breach {
 
 type planCheck struct{ breaches }
 
-// object checks the whole, or one block.
+// object checks the whole object, or one block.
 func (c *planCheck) object(s *shape, prior, config, planned cty.Value) {
 	switch {
 	case planned.IsNull() && !config.IsNull():
@@ -40,7 +40,7 @@ func (c *planCheck) object(s *shape, prior, config, planned cty.Value) {
 	}
 }
 
-// inside checks all that an object holds.
+// inside checks all attributes and blocks of an object.
 func (c *planCheck) inside(s *shape, prior, config, planned cty.Value) {
 	for _, n := range s.nodes {
 		c.here.attr(n)
@@ -56,27 +56,27 @@ func (c *planCheck) inside(s *shape, prior, config, planned cty.Value) {
 func (c *planCheck) attr(n *node, prior, config, planned cty.Value) {
 	switch {
 	case equal(planned, config):
-	case n.attr.Computed && (config.IsNull() || !n.attr.Optional): // the provider's alone, also if it is configured
+	case n.attr.Computed && (config.IsNull() || !n.attr.Optional): // only the provider sets it, even if it is configured
 	case !prior.IsNull() && !config.IsNull() && equal(planned, prior):
 	case n.inner != nil && (planned.IsKnown() || !config.IsNull()):
 		c.nested(n, prior, config, planned)
 	case config.IsNull():
-		c.tell(n.sensitive, "sensitive planned value for a non-computed attribute", func() string {
+		c.report(n.sensitive, "sensitive planned value for a non-computed attribute", func() string {
 			return "planned value " + GoString(planned) + " for a non-computed attribute"
 		})
 	case prior.IsNull():
-		c.tell(n.sensitive, "sensitive planned value does not match config value", func() string {
+		c.report(n.sensitive, "sensitive planned value does not match config value", func() string {
 			return "planned value " + GoString(planned) + " does not match config value " + GoString(config)
 		})
 	default:
-		c.tell(n.sensitive, "sensitive planned value does not match config value nor prior value", func() string {
+		c.report(n.sensitive, "sensitive planned value does not match config value nor prior value", func() string {
 			return "planned value " + GoString(planned) + " does not match config value " + GoString(config) +
 				" nor prior value " + GoString(prior)
 		})
 	}
 }
 
-// nested checks a nested attribute that is neither what was configured nor what was there.
+// nested checks a nested attribute that equals neither the configured nor the prior value.
 func (c *planCheck) nested(n *node, prior, config, planned cty.Value) {
 	switch {
 	case planned.IsNull() && !config.IsNull():
@@ -144,7 +144,7 @@ func (c *planCheck) blocks(n *node, prior, config, planned cty.Value) {
 			c.add(textBlockUnknown)
 		}
 	case n.nesting == Set:
-		// What is in the elements is not compared: an old SDK may give them other defaults.
+		// The contents of elements are not compared: an old SDK may set other defaults in them.
 		for _, nv := range ctyvalue.Items(planned) {
 			if !nv.IsKnown() {
 				c.here.elem(nv)
@@ -165,8 +165,8 @@ func (c *planCheck) blocks(n *node, prior, config, planned cty.Value) {
 	}
 }
 
-// mapping checks maps by key. A key that is missing among nested attributes is a fault of the map, as Terraform has
-// it; one that is missing among blocks is one of the block.
+// mapping compares maps by key. If a planned nested attribute has a key that is not configured, the breach has the path
+// of the map, as in Terraform. If it is a block, the breach has the path of the block.
 func (c *planCheck) mapping(n *node, prior, config, planned cty.Value) {
 	what := "block"
 	if n.attr != nil {

@@ -2,57 +2,54 @@ package schema
 
 import "github.com/zclconf/go-cty/cty"
 
-// This file is the one place where objects become bytes and bytes objects. Two forms exist: the
-// protocol's MessagePack (what package cty/msgpack writes, to the byte) and JSON as states keep it
-// (what package cty/json writes, to the byte). A type is compiled once into a tree of codecs,
-// with names sorted, keys encoded and lengths known, and used for every object of that type.
+// The functions of this file are the only way to convert objects to bytes and back. Two forms exist: the protocol's
+// MessagePack and the JSON of states. Both are byte for byte the output of the packages cty/msgpack and cty/json. A type is
+// compiled once into a tree of codecs with sorted names and encoded keys, and the tree is used for every object of that type.
 //
-// What comes in was written by other programs. Decoding checks every length against what is left
-// before it reserves memory, bounds the depth where data chooses it (values of dynamic type), and
-// names the attribute that is wrong.
+// Other programs wrote the input. Decoding therefore checks every length against the remaining bytes before it reserves
+// memory, bounds the nesting of dynamic values, and names the invalid attribute in its errors.
 
-// Encode gives the protocol's MessagePack form of v, which must be unmarked and is converted to
-// the block's type where it is not of it.
+// Encode returns the protocol's MessagePack form of v. v must be unmarked. If v does not have the block's type, Encode
+// converts it.
 func (b *Block) Encode(v cty.Value) ([]byte, error) { return b.codec().encode(v, &msgpackForm) }
 
-// Decode reads an object of the block's type from MessagePack. An error is a cty.PathError.
+// Decode decodes an object of the block's type from MessagePack. An error is a cty.PathError.
 func (b *Block) Decode(msgpack []byte) (cty.Value, error) {
 	return b.codec().decode(newReader(msgpack))
 }
 
-// EncodeJSON gives the JSON form of v, with sorted keys, as states keep attributes. Unknown values
-// have no such form.
+// EncodeJSON returns the JSON form of v, with sorted keys, as states store attributes. It returns an error if any part of
+// v is unknown.
 func (b *Block) EncodeJSON(v cty.Value) ([]byte, error) { return b.codec().encode(v, &jsonForm) }
 
-// DecodeJSON reads an object of the block's type from JSON: what states keep, and what providers
-// may send instead of MessagePack. Absent attributes are null, numbers are exact. An error is a
-// cty.PathError.
+// DecodeJSON decodes an object of the block's type from JSON: the attributes in a state, or a provider's answer that is
+// not MessagePack. Absent attributes are null. Numbers are exact. An error is a cty.PathError.
 func (b *Block) DecodeJSON(json []byte) (cty.Value, error) { return b.codec().decode(newText(json)) }
 
-// Encode gives the MessagePack form of a value of any type: an argument, an identity.
+// Encode returns the MessagePack form of a value of any type, such as an argument or an identity.
 func Encode(v cty.Value, ty cty.Type) ([]byte, error) { return compile(ty).encode(v, &msgpackForm) }
 
-// Decode reads a value of any type from MessagePack.
+// Decode decodes a value of any type from MessagePack.
 func Decode(msgpack []byte, ty cty.Type) (cty.Value, error) {
 	return compile(ty).decode(newReader(msgpack))
 }
 
-// Codec is Encode and Decode for many values of one type.
+// Codec encodes and decodes many values of one type.
 type Codec struct{ codec *codec }
 
 // CodecOf compiles a type.
 func CodecOf(ty cty.Type) Codec { return Codec{compile(ty)} }
 
-// Encode gives the MessagePack form of v.
+// Encode returns the MessagePack form of v.
 func (c Codec) Encode(v cty.Value) ([]byte, error) { return c.codec.encode(v, &msgpackForm) }
 
-// Decode reads a value from MessagePack.
+// Decode decodes a value from MessagePack.
 func (c Codec) Decode(msgpack []byte) (cty.Value, error) { return c.codec.decode(newReader(msgpack)) }
 
-// EncodeJSON gives the JSON form of a value of any type.
+// EncodeJSON returns the JSON form of a value of any type.
 func EncodeJSON(v cty.Value, ty cty.Type) ([]byte, error) { return compile(ty).encode(v, &jsonForm) }
 
-// DecodeJSON reads a value of any type from JSON.
+// DecodeJSON decodes a value of any type from JSON.
 func DecodeJSON(json []byte, ty cty.Type) (cty.Value, error) {
 	return compile(ty).decode(newText(json))
 }

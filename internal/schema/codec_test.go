@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fuzzType has everything that a schema can describe.
+// fuzzType contains every kind of type that a schema can describe.
 var fuzzType = cty.Object(map[string]cty.Type{
 	"any":    cty.DynamicPseudoType,
 	"bool":   cty.Bool,
@@ -79,8 +79,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%x: %s\n%#v", again, err, v)
 		}
-		// Numbers beyond 64 bits travel as decimal text, which a float is not exactly: the second
-		// round must change nothing.
+		// Numbers beyond 64 bits are encoded as decimal text, which is not exactly the float. The second round must
+		// change nothing.
 		if third, err := Encode(w, fuzzType); err != nil || !bytes.Equal(again, third) {
 			t.Fatalf("%v\n got %x\nwant %x", err, third, again)
 		}

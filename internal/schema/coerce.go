@@ -9,33 +9,34 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Null is no object.
+// Null returns the null object of the block's type.
 func (b *Block) Null() cty.Value { return b.shape().null }
 
-// Unknown is an object that nothing is known about.
+// Unknown returns the unknown object of the block's type.
 func (b *Block) Unknown() cty.Value { return b.shape().unknown }
 
-// Empty is the value of an empty configuration: attributes are null, there are no blocks, but
-// where a block is always there (Group) it is empty in turn.
+// Empty returns the value of an empty configuration: all attributes are null and no blocks exist, except that a block
+// with nesting Group exists and is empty in turn.
 func (b *Block) Empty() cty.Value { return b.shape().empty }
 
-// Unsure is a block that may or may not be there: nothing is known of the attributes that v sets.
+// Unsure returns the planned value of a block that may not exist after the apply: each attribute that is not null in v
+// becomes unknown. Marks are kept.
 func (b *Block) Unsure(v cty.Value) cty.Value { return b.shape().unsure(v) }
 
 func (s *shape) unsure(v cty.Value) cty.Value {
 	return s.rebuild(v, func(n *node, v cty.Value) cty.Value {
-		bare, remark := mark.Bare(v)
+		unmarked, remark := mark.Unmark(v)
 		switch {
-		case bare.IsNull() || n.attr == nil && !bare.IsKnown():
+		case unmarked.IsNull() || n.attr == nil && !unmarked.IsKnown():
 			return v
 		case n.attr != nil:
 			return remark(n.unknown)
 		}
-		return remark(n.replace(bare, func(_ string, _ int, ev cty.Value) cty.Value { return n.inner.unsure(ev) }))
+		return remark(n.replace(unmarked, func(_ string, _ int, ev cty.Value) cty.Value { return n.inner.unsure(ev) }))
 	})
 }
 
-// mayBeUnsure reports whether a block that was planned may turn out not to be there.
+// mayBeUnsure reports whether v can be a result of Unsure, so that the planned block may be missing after the apply.
 func (s *shape) mayBeUnsure(v cty.Value) bool {
 	if !known(v) {
 		return !v.IsNull()
@@ -52,8 +53,8 @@ func (s *shape) mayBeUnsure(v cty.Value) bool {
 	return true
 }
 
-// Placeholder is a configuration with everything unknown that the provider may fill in and that is
-// not configured: what a data source or an ephemeral resource may look like once it is read.
+// Placeholder returns the configuration with each computed attribute that is null replaced by an unknown value: the
+// value of a data source or an ephemeral resource before it is read.
 func (b *Block) Placeholder(config cty.Value) cty.Value { return b.shape().placeholder(config) }
 
 func (s *shape) placeholder(v cty.Value) cty.Value {
@@ -73,14 +74,14 @@ func (n *node) placeholder(v cty.Value) cty.Value {
 	return n.replace(v, func(_ string, _ int, ev cty.Value) cty.Value { return n.inner.placeholder(ev) })
 }
 
-// ConfigEqual reports whether an object was made with this configuration: nothing that is
-// configured differs from it, and what it holds beyond that, the provider may have filled in.
+// ConfigEqual reports whether the stored object can be the result of this configuration: all configured values are
+// equal, and the remaining values are computed. It returns false if any part of config is unknown.
 func (b *Block) ConfigEqual(stored, config cty.Value) bool {
 	return config.IsWhollyKnown() && equal(b.Propose(stored, config), stored)
 }
 
-// Coerce makes an object exactly of the block's type: absent attributes become null, absent blocks
-// none, and values are converted. Marks stay where they are. An error is a cty.PathError.
+// Coerce converts v to the block's type. Absent attributes become null, and absent lists, sets and maps of blocks
+// become empty. Marks keep their places. An error is a cty.PathError.
 func (b *Block) Coerce(v cty.Value) (cty.Value, error) {
 	v, f := b.shape().coerce(v)
 	if f != nil {
@@ -90,7 +91,7 @@ func (b *Block) Coerce(v cty.Value) (cty.Value, error) {
 }
 
 func (s *shape) coerce(v cty.Value) (cty.Value, *failure) {
-	v, remark := mark.Bare(v)
+	v, remark := mark.Unmark(v)
 	ty := v.Type()
 	switch {
 	case !v.IsKnown():
@@ -100,7 +101,7 @@ func (s *shape) coerce(v cty.Value) (cty.Value, *failure) {
 	case !ty.IsObjectType() && !ty.IsMapType():
 		return cty.NilVal, fail("an object is required")
 	}
-	has, taken := lookup(v), 0
+	has, used := lookup(v), 0
 	vals := make([]cty.Value, len(s.nodes))
 	for i, n := range s.nodes {
 		av, ok := has(n.name)
@@ -108,26 +109,26 @@ func (s *shape) coerce(v cty.Value) (cty.Value, *failure) {
 			vals[i] = n.none()
 			continue
 		}
-		taken++
+		used++
 		var f *failure
 		if vals[i], f = n.coerce(av); f != nil {
 			return cty.NilVal, f.in(cty.GetAttrStep{Name: n.name})
 		}
 	}
-	if taken < v.LengthInt() {
+	if used < v.LengthInt() {
 		return cty.NilVal, s.surplus(v)
 	}
 	return remark(s.object(vals)), nil
 }
 
-// surplus names an attribute that the schema does not have.
+// surplus returns the failure for an attribute of v that the schema does not have.
 func (s *shape) surplus(v cty.Value) *failure {
 	for name := range ctyvalue.Members(v) {
 		if s.node(name) == nil {
 			return unsupported(name)
 		}
 	}
-	return fail("it has attributes that the schema does not describe")
+	return fail("it has attributes that are not in the schema")
 }
 
 func (n *node) coerce(v cty.Value) (cty.Value, *failure) {
@@ -139,12 +140,12 @@ func (n *node) coerce(v cty.Value) (cty.Value, *failure) {
 		return v, nil
 	}
 	if n.nesting == Single || n.nesting == Group {
-		if bare, _ := mark.Bare(v); n.nesting == Group && bare.IsNull() {
+		if unmarked, _ := mark.Unmark(v); n.nesting == Group && unmarked.IsNull() {
 			return mark.Same(n.inner.empty, v), nil
 		}
 		return n.inner.coerce(v)
 	}
-	v, remark := mark.Bare(v)
+	v, remark := mark.Unmark(v)
 	switch {
 	case !v.IsKnown():
 		return remark(n.unknown), nil
@@ -157,7 +158,7 @@ func (n *node) coerce(v cty.Value) (cty.Value, *failure) {
 	return remark(made), f
 }
 
-// coerceEach makes a collection of elements that are each coerced.
+// coerceEach coerces each element of a list, set or map.
 func (n *node) coerceEach(v cty.Value) (cty.Value, *failure) {
 	ty := v.Type()
 	if n.nesting == Map {
@@ -188,7 +189,7 @@ func (n *node) coerceEach(v cty.Value) (cty.Value, *failure) {
 	return listLike(n.emptyCollection(), vals), nil
 }
 
-// converting is an error of a conversion, with its path.
+// converting returns the failure for an error of a conversion, with the error's path.
 func converting(err error) *failure {
 	f := fail(err.Error())
 	if perr, ok := err.(cty.PathError); ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// kind is what a codec is for; it saves asking the type again and again.
+// kind is the kind of a codec's type. It is stored because asking a cty.Type is slower.
 type kind uint8
 
 const (
@@ -24,10 +24,10 @@ const (
 	kindMap
 	kindTuple
 	kindObject
-	kindOther // capsules: no form at all
+	kindOther // capsules, which cannot be encoded
 )
 
-// codec reads and writes values of one type.
+// codec encodes and decodes values of one type.
 type codec struct {
 	kind          kind
 	ty            cty.Type
@@ -36,8 +36,8 @@ type codec struct {
 	items         []*codec     // of tuples
 	attrs         []attrCodec  // of objects, sorted by name
 	names         []string     // of attrs
-	loose         bool         // a dynamic type is somewhere inside: elements may differ
-	size          atomic.Int32 // how long the last encoding was: the next will be about as long
+	loose         bool         // the type contains a dynamic type, so elements may have different types
+	size          atomic.Int32 // length of the last encoding; the next encoding will be about as long
 }
 
 type attrCodec struct {
@@ -49,7 +49,7 @@ type attrCodec struct {
 	unstored bool // see Attr
 }
 
-// Primitives need no compiling.
+// Codecs of primitive types are shared.
 var (
 	dynamicCodec = newCodec(kindDynamic, cty.DynamicPseudoType)
 	stringCodec  = newCodec(kindString, cty.String)
@@ -114,7 +114,8 @@ func object(ty cty.Type) *codec {
 	return c
 }
 
-// attr finds an attribute by name, -1 if there is none; the i-th is tried first, since all forms are written sorted.
+// attr returns the index of the attribute, or -1 if the type has no such attribute. It tries index i first, because
+// encoded objects are sorted by name.
 func (c *codec) attr(name string, i int) int {
 	if i < len(c.names) && c.names[i] == name {
 		return i
@@ -126,7 +127,7 @@ func (c *codec) attr(name string, i int) int {
 	return i
 }
 
-// item is the codec of the i-th element.
+// item returns the codec of the i-th element of a list, set or tuple.
 func (c *codec) item(i int) *codec {
 	if c.kind == kindTuple {
 		return c.items[i]
@@ -134,17 +135,17 @@ func (c *codec) item(i int) *codec {
 	return c.elem
 }
 
-// failure is an error on its way up: every level adds its step, so that nothing is paid for paths
-// while all goes well.
+// failure is an error that travels up from the invalid value. Each level appends its path step, so that no paths are built
+// while decoding succeeds.
 type failure struct {
 	text     string
 	steps    []cty.PathStep // the innermost first
-	mismatch bool           // the value is of another type than the codec
+	mismatch bool           // the value and the codec have different types
 }
 
 func fail(text string) *failure { return &failure{text: text} }
 
-var mismatched = &failure{text: "the value is of another type than the schema says", mismatch: true}
+var mismatched = &failure{text: "the value does not have the type of the schema", mismatch: true}
 
 func (f *failure) in(step cty.PathStep) *failure {
 	if f.mismatch {

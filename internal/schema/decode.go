@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,25 +13,25 @@ import (
 	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 )
 
-// reader is MessagePack being read.
+// reader reads MessagePack.
 type reader struct {
 	b     []byte
-	s     string // b as a string, whose parts serve as values; "" if they must be copied
+	s     string // b as a string, whose substrings become values; "" if strings must be copied
 	pos   int
-	depth int // of dynamic values in dynamic values
+	depth int // nesting of dynamic values
 }
 
 const (
-	// shareLimit is how large a message may be for its strings to be cut out of it and not copied:
-	// a part of it keeps the whole in memory.
+	// shareLimit is the size in bytes up to which strings are substrings of the message. A substring keeps the whole
+	// message in memory, so strings of larger messages are copied.
 	shareLimit = 64 << 10
-	// depthLimit is how deep dynamic values may be nested in each other, and their types.
+	// depthLimit is the nesting limit for dynamic values, and for the type of a dynamic value.
 	depthLimit = 200
-	// typeLimit is how long the type of a dynamic value may be.
+	// typeLimit is the size limit in bytes for the type of a dynamic value.
 	typeLimit = 8 << 20
 )
 
-// smallInts saves allocating what counts, ports and flags mostly are.
+// smallInts avoids allocations for counts, ports and flags.
 var smallInts = func() (vs [256]cty.Value) {
 	for i := range vs {
 		vs[i] = cty.NumberIntVal(int64(i))
@@ -38,7 +39,7 @@ var smallInts = func() (vs [256]cty.Value) {
 	return vs
 }()
 
-// readers are some whose value was read to the end.
+// readers holds readers that reached the end of their value, for reuse.
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
 func newReader(b []byte) *reader {
@@ -60,7 +61,7 @@ func (r *reader) end() *failure {
 	return nil
 }
 
-// rest is what was not read yet, and readTo says what that is now.
+// rest returns the unread bytes. readTo advances the reader so that rest returns these bytes.
 func (r *reader) rest() []byte       { return r.b[r.pos:] }
 func (r *reader) readTo(rest []byte) { r.pos = len(r.b) - len(rest) }
 
@@ -95,8 +96,8 @@ func (r *reader) leaf(c *codec) (v cty.Value, is bool, f *failure) {
 	return v, true, f
 }
 
-// begin reads the head of an array or map. Every element takes a byte at least, so a length that is more than what is
-// left is a lie.
+// begin reads the header of an array or map. Each element takes at least one byte, and each pair two, so begin fails if the
+// length is more than the remaining bytes can hold.
 func (r *reader) begin(c *codec) (int, *failure) {
 	read, least := msgp.ReadArrayHeaderBytes, 1
 	if c.kind == kindMap || c.kind == kindObject {
@@ -151,16 +152,16 @@ func readDynamic(r *reader) (cty.Value, *failure) {
 	return compile(ty).read(r)
 }
 
-// readUnknown reads an extension: an unknown value.
+// readUnknown reads an extension, which represents an unknown value.
 func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
 	ext := r.rest()
 	rest, err := msgp.Skip(ext)
-	if err != nil {
+	if err != nil || tooLong(ext) {
 		return cty.NilVal, fail(errShort)
 	}
 	r.readTo(rest)
 	ext = ext[:len(ext)-len(rest)]
-	head := 2 // the code, a length where it is not in the code, and the type
+	head := 2 // the code, the length if the code does not imply it, and the type
 	switch ext[0] {
 	case 0xc7, 0xc8, 0xc9:
 		head += 1 << (ext[0] - 0xc7)
@@ -177,8 +178,8 @@ func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
 	return c.refined(ext)
 }
 
-// knownTypes are types that stood beside dynamic values, by their text: the objects of one resource often have the same,
-// and reading one takes longer than reading its value. There are at most mostTypes.
+// knownTypes holds up to mostTypes types of dynamic values by their JSON text. Objects of one resource often have the same
+// types, and parsing a type takes longer than reading its value.
 var knownTypes struct {
 	sync.RWMutex
 	by map[string]cty.Type
@@ -186,7 +187,7 @@ var knownTypes struct {
 
 const mostTypes = 1000
 
-// typeFromJSON reads the type that stands beside a dynamic value.
+// typeFromJSON parses the type of a dynamic value, or returns it from knownTypes.
 func typeFromJSON(b []byte) (cty.Type, *failure) {
 	knownTypes.RLock()
 	ty, ok := knownTypes.by[string(b)]
@@ -223,7 +224,7 @@ func readType(b []byte) (ty cty.Type, f *failure) {
 	if len(b) > typeLimit {
 		return ty, fail("the type of the value is too long")
 	}
-	defer func() { // cty panics over an optional attribute that is not declared
+	defer func() { // cty panics if an optional attribute is not declared
 		if why := recover(); why != nil {
 			f = fail(fmt.Sprintf("invalid type: %v", why))
 		}
@@ -231,18 +232,15 @@ func readType(b []byte) (ty cty.Type, f *failure) {
 	if err := ty.UnmarshalJSON(b); err != nil {
 		return ty, fail("invalid type: " + err.Error())
 	}
-	if !json.Valid(b) { // which cty does not read to the end
+	if !json.Valid(b) { // cty does not read to the end
 		return ty, fail("invalid type: something follows it")
 	}
 	return ty, nil
 }
 
-// str reads a string, or bytes standing in for one.
+// str reads a string, or bytes as a string.
 func (r *reader) str() (string, bool) {
-	text, rest, err := msgp.ReadStringZC(r.rest())
-	if err != nil {
-		text, rest, err = msgp.ReadBytesZC(r.rest())
-	}
+	text, rest, err := ReadText(r.rest())
 	if err != nil {
 		return "", false
 	}
@@ -252,7 +250,24 @@ func (r *reader) str() (string, bool) {
 	return string(text), true
 }
 
-// number reads any of the forms of a number: integers, floats, decimal text.
+// tooLong reports whether a string, bytes or an extension with a length of 32 bits is longer than b. On 32-bit systems msgp
+// computes with such lengths without checking for overflow.
+func tooLong(b []byte) bool {
+	return len(b) >= 5 && (b[0] == 0xdb || b[0] == 0xc6 || b[0] == 0xc9) && uint64(binary.BigEndian.Uint32(b[1:])) > uint64(len(b))
+}
+
+// ReadText reads a MessagePack string, or bytes as a string, and returns the bytes that follow it.
+func ReadText(b []byte) (text, rest []byte, err error) {
+	if tooLong(b) {
+		return nil, b, msgp.ErrShortBytes
+	}
+	if text, rest, err = msgp.ReadStringZC(b); err != nil {
+		text, rest, err = msgp.ReadBytesZC(b)
+	}
+	return text, rest, err
+}
+
+// number reads a number in any of its forms: integer, float, decimal text.
 func (r *reader) number(t msgp.Type) (v cty.Value, f *failure) {
 	var i int64
 	var u uint64
@@ -291,19 +306,19 @@ func (r *reader) number(t msgp.Type) (v cty.Value, f *failure) {
 	return v, nil
 }
 
-// refinedExt is the type of extensions that say what is known about an unknown value: not null, the start of a
-// string, bounds of a number or of a length. Package cty/msgpack reads them; they are rare.
+// refinedExt is the type of extensions that hold the refinements of an unknown value: not null, the prefix of a string,
+// bounds of a number or of a length. Package cty/msgpack decodes them; they are rare.
 const refinedExt = 0x0c
 
 const (
-	refinedLimit = 1024 // bytes that such a description may have
-	// lengthLimit is the largest exactly known length that is believed: cty makes a list of so many
-	// unknown elements of it.
+	refinedLimit = 1024 // size limit in bytes of refinements
+	// lengthLimit is the largest exact length that is accepted as a refinement: cty creates a list with as many unknown
+	// elements. A larger exact length becomes an upper bound.
 	lengthLimit = 10_000
 )
 
-// refined reads a description. Contradictory ones make cty panic; there is no other way to learn of them all.
-// Lengths are read as those of a map, of which cty makes no elements.
+// refined decodes refinements. Contradictory refinements make cty panic, and recovering is the only way to detect them all.
+// Lengths of all collections are decoded as lengths of a map, because cty creates no elements for maps.
 func (c *codec) refined(ext []byte) (v cty.Value, f *failure) {
 	defer func() {
 		if recover() != nil {
@@ -341,7 +356,7 @@ func (c *codec) refined(ext []byte) (v cty.Value, f *failure) {
 	return b.NewValue(), nil
 }
 
-// monstrous reports whether a bound is a number that takes long to write down.
+// monstrous reports whether a bound has an exponent so large that formatting it takes long.
 func monstrous(bound cty.Value, _ bool) bool {
 	if !bound.IsKnown() || bound.AsBigFloat().IsInf() {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Type is the type of the values that the block describes. Attributes of nested dynamic type make
-// the type partly unknown: use it to decode, never to compare.
+// Type returns the type of the values that the block describes. If the block contains attributes of dynamic type, the type
+// contains cty.DynamicPseudoType: use it to decode values, not to compare types.
 func (b *Block) Type() cty.Type {
 	b.typeOnce.Do(func() { b.typ = b.makeType() })
 	return b.typ
@@ -25,7 +25,7 @@ func (b *Block) makeType() cty.Type {
 	return cty.Object(atys)
 }
 
-// Type is the type of the value that all blocks of this type together make.
+// Type returns the type of the value that holds all blocks of this type.
 func (n *Nested) Type() cty.Type {
 	ty := n.Block.Type()
 	if (n.Nesting == List || n.Nesting == Map) && ty.HasDynamicTypes() {
@@ -34,10 +34,10 @@ func (n *Nested) Type() cty.Type {
 	return n.Nesting.Of(ty)
 }
 
-// Attr finds an attribute by name, nil if there is none.
+// Attr returns the attribute with the name, or nil.
 func (b *Block) Attr(name string) *Attr { return findAttr(b.Attrs, name) }
 
-// Attr finds an attribute by name, nil if there is none.
+// Attr returns the attribute with the name, or nil.
 func (o *Object) Attr(name string) *Attr { return findAttr(o.Attrs, name) }
 
 func findAttr(attrs []*Attr, name string) *Attr {
@@ -48,7 +48,7 @@ func findAttr(attrs []*Attr, name string) *Attr {
 	return attrs[i]
 }
 
-// Nested finds a block type by name, nil if there is none.
+// Nested returns the block type with the name, or nil.
 func (b *Block) Nested(name string) *Nested {
 	for _, n := range b.Blocks {
 		if n.Name == name {

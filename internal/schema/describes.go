@@ -7,9 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// Describes reports whether the JSON form of an object is in the form that the block describes: it has no other names, and
-// all blocks of each type are there. Another release of a provider may have stored something else, under the same version of
-// the schema.
+// Describes reports whether the JSON form of an object has only names of the block and a non-null value for each block type
+// (nesting Single may be null). It returns false if another release of the provider stored another form under the same
+// schema version.
 func (b *Block) Describes(json []byte) bool {
 	s := jsontext.Scanner{In: json}
 	return b.shape().describes(&s) && s.Err == nil
@@ -34,7 +34,7 @@ func (s *shape) describes(in *jsontext.Scanner) bool {
 	return good && blocks == s.blockTypes
 }
 
-// describes looks at all blocks of a type.
+// describes checks all blocks of one type.
 func (n *node) describes(in *jsontext.Scanner) bool {
 	null, good := in.Peek() == 'n', true
 	switch {
@@ -51,7 +51,7 @@ func (n *node) describes(in *jsontext.Scanner) bool {
 	return good
 }
 
-// describes reports whether all names in a value are those of its type.
+// describes reports whether all names in a value belong to its type.
 func (c *codec) describes(s *jsontext.Scanner) bool {
 	known := true
 	switch i := 0; {
@@ -76,7 +76,7 @@ func (c *codec) describes(s *jsontext.Scanner) bool {
 	return known
 }
 
-// nests reports whether there may be names of a schema in a value.
+// nests reports whether values of the type may contain objects, whose names must be checked.
 func (c *codec) nests() bool {
 	switch c.kind {
 	case kindObject:
@@ -87,8 +87,8 @@ func (c *codec) nests() bool {
 	return false
 }
 
-// Strip returns the JSON form of an object without the names that the block does not have. It returns what it cannot read
-// unchanged.
+// Strip returns the JSON form of an object without the names that the block does not have. It returns the text unchanged
+// if it is not valid JSON.
 func (b *Block) Strip(text []byte) []byte {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()

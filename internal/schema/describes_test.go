@@ -32,7 +32,7 @@ func TestDescribes(t *testing.T) {
 	}
 }
 
-// An object is in form only if all types of blocks are there and none is null, at any depth.
+// TestDescribesBlocks checks that Describes requires all types of blocks, and not null, at any depth.
 func TestDescribesBlocks(t *testing.T) {
 	deep := &Block{Attrs: []*Attr{{Name: "x", Type: cty.String, Optional: true}}}
 	inner := &Block{Blocks: []*Nested{{Name: "deep", Block: deep, Nesting: Set}}}
@@ -82,7 +82,7 @@ func TestDescribesBlocks(t *testing.T) {
 	}
 }
 
-// Bytes that are no object have no null blocks, and do not make the look fail.
+// TestNullBlocksInMalformed checks that malformed bytes have no null blocks and do not make HasNullBlocks panic.
 func TestNullBlocksInMalformed(t *testing.T) {
 	b := &Block{Blocks: []*Nested{{Name: "list", Block: &Block{Blocks: []*Nested{{Name: "deep", Block: &Block{}, Nesting: List}}}, Nesting: List}}}
 	good := "\x81\xa4list\x91\x81\xa4deep\xc0"

@@ -13,20 +13,20 @@ import (
 	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 )
 
-// form is one of the two ways to write values. What they have in common is in append.
+// form is one of the two encodings. The method append of codec holds the code that both share.
 type form struct {
 	null, yes, no          string
 	comma, endList, endMap string
 	beginList, beginMap    func(b []byte, n int) []byte
 	text, key              func(b []byte, s string) []byte
-	name                   func(a *attrCodec) []byte // of an attribute, as a key
+	name                   func(a *attrCodec) []byte // the encoded name of an attribute, as a key
 	number                 func(b []byte, f *big.Float) ([]byte, *failure)
 	unknown                func(c *codec, b []byte, v cty.Value) ([]byte, *failure)
 	dynamic                func(b, typ []byte, value func([]byte) ([]byte, *failure)) ([]byte, *failure) // typ is the type in JSON
 }
 
-// encode writes v. Values are nearly always of the codec's type already, so that is assumed, and
-// conversion tried only where the assumption fails.
+// encode encodes v. It assumes that v has the codec's type, which is nearly always true, and converts v only if encoding
+// fails because the types differ.
 func (c *codec) encode(v cty.Value, w *form) ([]byte, error) {
 	out, f := c.append(w, make([]byte, 0, c.size.Load()+16), v)
 	if f == nil {
@@ -45,7 +45,7 @@ func (c *codec) encode(v cty.Value, w *form) ([]byte, error) {
 	return nil, f.err()
 }
 
-// append writes v.
+// append appends the encoding of v to b.
 func (c *codec) append(w *form, b []byte, v cty.Value) ([]byte, *failure) {
 	if mark.Is(v, mark.Sensitive) || mark.Is(v, mark.Ephemeral) {
 		return nil, fail("a marked value cannot be encoded")
@@ -133,7 +133,7 @@ func (c *codec) appendObject(w *form, b []byte, v cty.Value) ([]byte, *failure) 
 	return append(b, w.endMap...), nil
 }
 
-// msgpackForm is the protocol's form.
+// msgpackForm is the protocol's encoding.
 var msgpackForm = form{
 	null: "\xc0", yes: "\xc3", no: "\xc2",
 	beginList: func(b []byte, n int) []byte { return msgp.AppendArrayHeader(b, uint32(n)) },
@@ -148,8 +148,8 @@ var msgpackForm = form{
 	},
 }
 
-// appendUnknown writes an unknown value: as a MessagePack extension of one zero byte of type 0 where nothing is
-// known about the value, else as package cty/msgpack describes what is.
+// appendUnknown encodes an unknown value. A value without refinements is a MessagePack extension of type 0 with one zero
+// byte. Refinements are encoded as by package cty/msgpack.
 func appendUnknown(c *codec, b []byte, v cty.Value) ([]byte, *failure) {
 	ty := v.Type()
 	if !ty.Equals(c.ty) && !(c.loose && ty.TestConformance(c.ty) == nil) {
@@ -165,7 +165,7 @@ func appendUnknown(c *codec, b []byte, v cty.Value) ([]byte, *failure) {
 	return append(b, refined...), nil
 }
 
-// appendNumber writes the shortest exact form: an integer, a float, or decimal text.
+// appendNumber encodes a number in the shortest exact form: an integer, a float, or decimal text.
 func appendNumber(b []byte, f *big.Float) []byte {
 	if f.IsInf() {
 		return msgp.AppendFloat64(b, math.Inf(f.Sign()))
@@ -184,7 +184,7 @@ func appendNumber(b []byte, f *big.Float) []byte {
 	return msgp.AppendString(b, f.Text('f', -1))
 }
 
-// jsonForm is what package cty/json writes.
+// jsonForm is the encoding of package cty/json.
 var jsonForm = form{
 	null: "null", yes: "true", no: "false",
 	comma: ",", endList: "]", endMap: "}",
@@ -210,9 +210,9 @@ var jsonForm = form{
 func appendJSONNumber(b []byte, f *big.Float) ([]byte, *failure) {
 	switch {
 	case f.IsInf():
-		return nil, fail("infinity has no form in JSON")
+		return nil, fail("infinity cannot be encoded in JSON")
 	case f.Sign() == 0:
-		return append(b, '0'), nil // also for what is a little less than nothing
+		return append(b, '0'), nil // negative zero, too
 	}
 	return ctyvalue.AppendNumber(b, f), nil
 }

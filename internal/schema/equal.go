@@ -5,8 +5,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// equal reports whether two unmarked values are the same. Unknown values of one type are, with different
-// refinements too: an SDK that does not know refinements loses them on the way.
+// equal reports whether two unmarked values are the same. Unknown values of one type are equal even if their refinements
+// differ: an SDK that does not support refinements loses them.
 func equal(a, b cty.Value) bool {
 	ty := a.Type()
 	switch {
@@ -31,8 +31,7 @@ func equal(a, b cty.Value) bool {
 	return equalElements(a, b)
 }
 
-// sameType is Type.Equals, but for a look at whether it is one and the same object type: all
-// objects of a block have that.
+// sameType returns the result of Type.Equals. It is faster if both are the same object type, as for all objects of a block.
 func sameType(a, b cty.Type) bool {
 	if a.IsObjectType() && b.IsObjectType() && ctyvalue.SameMap(a.AttributeTypes(), b.AttributeTypes()) {
 		return true
@@ -40,8 +39,7 @@ func sameType(a, b cty.Type) bool {
 	return a.Equals(b)
 }
 
-// equalElements compares the elements of collections; those of sets in the order of their content, which equal
-// sets have in common.
+// equalElements compares the elements of collections. It compares sets in the iteration order, which equal sets share.
 func equalElements(a, b cty.Value) bool {
 	if a.LengthInt() != b.LengthInt() {
 		return false

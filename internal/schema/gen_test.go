@@ -8,12 +8,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Generators of random types and values, for all properties of this package.
+// gen generates random types and values for all properties of this package.
 
 type gen struct {
 	dynamic bool // types may be dynamic
 	unknown bool // values may be unknown
-	refined bool // and refined
+	refined bool // unknown values may have refinements
 	null    bool // values may be null
 }
 
@@ -26,7 +26,7 @@ func (g gen) typ(t *rapid.T, depth int) cty.Type {
 	if g.dynamic && rapid.IntRange(0, 11).Draw(t, "any") == 0 {
 		return cty.DynamicPseudoType
 	}
-	// Elements of collections share one type, so nothing in them is dynamic.
+	// Elements of collections share one type, so their type contains no dynamic type.
 	elem := func() cty.Type { g := g; g.dynamic = false; return g.typ(t, depth-1) }
 	switch n {
 	case 0:
@@ -110,7 +110,7 @@ func (g gen) value(t *rapid.T, ty cty.Type) cty.Value {
 	return cty.ObjectVal(vals)
 }
 
-// concrete is a type that conforms to ty, with fewer dynamic parts.
+// concrete returns a type that conforms to ty, with fewer dynamic parts.
 func (g gen) concrete(t *rapid.T, ty cty.Type) cty.Type {
 	switch {
 	case ty == cty.DynamicPseudoType && rapid.Bool().Draw(t, "concrete"):
@@ -141,8 +141,8 @@ func text_(t *rapid.T) string {
 	).Draw(t, "text")
 }
 
-// number is any number but minus zero, which the library takes for another element of a set than
-// zero, though it is equal.
+// number returns any number except negative zero. cty treats negative zero and zero as different elements of a set, though
+// they are equal.
 func number(t *rapid.T) cty.Value {
 	if v := anyNumber(t); v.AsBigFloat().Sign() != 0 {
 		return v

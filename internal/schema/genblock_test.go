@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Generators of random schemas, and of configurations and objects that follow them.
+// This file generates random schemas, and configurations and objects that match them.
 
 func genBlock(t *rapid.T, depth int) *Block {
 	b := &Block{}
@@ -49,10 +49,10 @@ func genAttr(t *rapid.T, name string, depth int) *Attr {
 	return a
 }
 
-// source says what a generated object is to be.
+// source selects the values of a generated object.
 type source struct {
-	config  bool // only what can be configured
-	unknown bool // some of it unknown
+	config  bool // only values that can be configured
+	unknown bool // some values are unknown
 }
 
 func (s source) object(t *rapid.T, attrs []*Attr, blocks []*Nested) cty.Value {
@@ -85,7 +85,7 @@ func (s source) attr(t *rapid.T, a *Attr) cty.Value {
 	return gen{}.value(t, a.Type)
 }
 
-// nest makes what a nesting asks for of objects.
+// nest returns a value of type ty with the nesting: one object, or a collection of up to three objects.
 func nest(t *rapid.T, nesting Nesting, ty cty.Type, one func() cty.Value) cty.Value {
 	if nesting == Single || nesting == Group {
 		return one()
@@ -110,7 +110,7 @@ func nest(t *rapid.T, nesting Nesting, ty cty.Type, one func() cty.Value) cty.Va
 
 func (s source) of(t *rapid.T, b *Block) cty.Value { return s.object(t, b.Attrs, b.Blocks) }
 
-// filled is v with a value wherever it was unknown.
+// filled returns v with a known value in place of each unknown value.
 func filled(t *rapid.T, v cty.Value) cty.Value {
 	out, err := cty.Transform(v, func(_ cty.Path, v cty.Value) (cty.Value, error) {
 		if v.IsKnown() {

@@ -7,20 +7,18 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Elements of sets have no names, so rules find the counterpart of one by its content. An index
-// keeps that from being a comparison of each with each: elements are looked for among those that have the same key,
-// made of the attributes that must be equal.
+// Elements of sets have no names, so the rules find the counterpart of an element by its content. An index avoids comparing
+// each element with each other element: it groups elements by a key made of the attributes that must be equal.
 
-// appendKey adds the hash of a value to a key: equal values have one hash, and others hardly ever.
+// appendKey adds the hash of a value to a key. Equal values have the same hash; different values rarely do.
 func appendKey(b []byte, v cty.Value) []byte { return binary.AppendVarint(b, int64(v.Hash())) }
 
-// index finds those elements of a set that may be what another became: equal in all attributes of
-// it that are known.
+// index finds the elements of a set that are equal to a value in all attributes that are known in the value.
 type index struct {
 	elems []cty.Value
-	names []string // of the attributes that count, if the elements are objects
+	names []string // of the attributes in the key, if the elements are objects
 	all   []int
-	by    map[string]map[string][]int // by which of them are known, and their values
+	by    map[string]map[string][]int // element indexes by the known attributes (see known) and the key
 }
 
 func newIndex(elems []cty.Value, names []string) *index {
@@ -48,8 +46,8 @@ func (x *index) candidates(v cty.Value) []int {
 	return keys[x.key(v, which)]
 }
 
-// known is one letter for each attribute that counts, k for those that are known; a single k for
-// another known value; nothing where nothing is known.
+// known describes the known attributes of v: for each name k if the attribute is known and - if not. It returns "k" for
+// another value that is known, and "" if nothing in v is known.
 func (x *index) known(v cty.Value) string {
 	if !known(v) || !v.Type().IsObjectType() {
 		if v.IsWhollyKnown() {

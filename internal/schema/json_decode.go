@@ -10,14 +10,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// text is JSON being read. Values are read by the type they must have, in one pass.
+// text reads JSON. It reads values by the type that they must have, in one pass.
 type text struct {
 	jsontext.Scanner
-	s     string // the input as a string, whose parts serve as values; "" if they must be copied
-	depth int    // of dynamic values in dynamic values
+	s     string // the input as a string, whose substrings become values; "" if strings must be copied
+	depth int    // nesting of dynamic values
 }
 
-// someTexts are some that were read to the end.
+// someTexts holds texts that were read to the end, for reuse.
 var someTexts = sync.Pool{New: func() any { return new(text) }}
 
 func newText(b []byte) *text {
@@ -30,7 +30,7 @@ func newText(b []byte) *text {
 
 func (t *text) complete() bool { return false }
 
-// failure is what is wrong with the text, nil if nothing is.
+// failure returns the error of the scanner as a failure, or nil.
 func (t *text) failure() *failure {
 	if t.Err != nil {
 		return fail(t.Err.What)
@@ -38,10 +38,10 @@ func (t *text) failure() *failure {
 	return nil
 }
 
-// end fails unless the text is over.
+// end fails if anything but space follows the value.
 func (t *text) end() *failure {
 	if t.Err == nil && (t.Peek() != 0 || t.Pos < len(t.In)) {
-		t.Fail("more follows the end of the value")
+		t.Fail("there is more text after the end of the value")
 	}
 	if t.Err != nil {
 		return t.failure()
@@ -51,7 +51,7 @@ func (t *text) end() *failure {
 	return nil
 }
 
-// literal passes over a word, if it stands here.
+// literal advances past the word and returns true if the remaining input begins with it.
 func (t *text) literal(word string) bool {
 	if !bytes.HasPrefix(t.In[t.Pos:], []byte(word)) {
 		return false
@@ -79,8 +79,8 @@ func (t *text) leaf(c *codec) (v cty.Value, is bool, f *failure) {
 	return v, true, f
 }
 
-// readPrimitive reads a string, number or bool, and lets each stand for another where its text
-// says so: old states have them as strings.
+// readPrimitive reads a string, number or bool. It converts between them if the text permits it, because old states store
+// numbers and bools as strings.
 func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 	switch {
 	case first == '"':
@@ -135,7 +135,7 @@ func (t *text) begin(c *codec) (int, *failure) {
 	return 0, nil
 }
 
-// opens is the character that a list, map or object begins with. The one it ends with is the next but one.
+// opens returns the character that begins a list, map or object. In ASCII, the closing character is opens() + 2.
 func (c *codec) opens() byte {
 	if c.kind == kindList || c.kind == kindSet || c.kind == kindTuple {
 		return '['
@@ -155,7 +155,7 @@ func (t *text) name(*codec) (string, *failure) {
 	return name, t.failure()
 }
 
-// readDynamicJSON reads an object of a type and a value of that type, in any order.
+// readDynamicJSON reads an object with the members type and value, in any order, and decodes the value by the type.
 func readDynamicJSON(t *text) (cty.Value, *failure) {
 	const required = "a value of any type must come with its type"
 	if t.In[t.Pos] != '{' {
@@ -201,7 +201,7 @@ func readDynamicJSON(t *text) (cty.Value, *failure) {
 	return v, f
 }
 
-// str reads the string that begins here.
+// str reads the string at the current position.
 func (t *text) str() string {
 	from := t.Pos
 	b := t.Str()
@@ -209,7 +209,7 @@ func (t *text) str() string {
 	case t.Err != nil:
 		return ""
 	case !utf8.Valid(b):
-		s, _ := jsontext.Unquote(t.In[from:t.Pos]) // it is a string
+		s, _ := jsontext.Unquote(t.In[from:t.Pos]) // the scanner has accepted the string
 		return s
 	case t.Pos-from == len(b)+2: // without escapes
 		return t.part(from+1, t.Pos-1)

@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// testBlock has one of each.
+// testBlock returns a block with an attribute or block of each kind.
 func testBlock() *Block {
 	rule := &Block{Attrs: []*Attr{
 		{Name: "name", Type: cty.String, Required: true},
@@ -42,8 +42,7 @@ func testBlock() *Block {
 	}
 }
 
-// wire gives the MessagePack of an object of testBlock in which one attribute is replaced by raw
-// bytes.
+// wire returns the MessagePack of an object of testBlock in which raw bytes replace one attribute.
 func wire(t *testing.T, name string, raw ...byte) []byte {
 	t.Helper()
 	c := testBlock().codec()
@@ -78,7 +77,7 @@ func TestMalformedMsgpack(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		data []byte
-		path string // where
+		path string // of the error
 		text string // part of the message
 	}{
 		{"nothing", nil, "", "ends in the middle"},
@@ -122,11 +121,11 @@ func TestMalformedMsgpack(t *testing.T) {
 	}
 }
 
-// TestDecodingIsBounded: neither depth nor lengths that data claims cost more than the data.
+// TestDecodingIsBounded checks that deep nesting and false lengths cost no more than the size of the data.
 func TestDecodingIsBounded(t *testing.T) {
 	deep := bytes.Repeat(cat(0x92, 0xc4, 9, `"dynamic"`), 100_000)
 	nested := strings.Repeat(`["list",`, 100_000) + `"string"` + strings.Repeat("]", 100_000)
-	// A list that is known to have two billion unknown elements, which the library would make.
+	// An unknown list with an exact length of two billion, whose elements cty would create.
 	long := cat(0xc7, 13, 12, 0x83, 1, 0xc2, 5, 0xce, 0x7f, 0xff, 0xff, 0xff, 6, 0xce, 0x7f, 0xff, 0xff, 0xff)
 	long[1] = byte(len(long) - 3)
 	for name, data := range map[string][]byte{
@@ -153,7 +152,7 @@ func TestMalformedJSON(t *testing.T) {
 	for _, c := range []struct{ data, path, text string }{
 		{``, "", "ends in the middle"},
 		{`[]`, "", "an object is required"},
-		{`{"id":"a"} x`, "", "more follows"},
+		{`{"id":"a"} x`, "", "more text after the end"},
 		{`{"id":"a"`, "", "the text ends where a comma or '}' should be"},
 		{`{"id" "a"}`, "", "':' should be here"},
 		{`{"nope":1}`, "", `unsupported attribute "nope"`},

@@ -6,8 +6,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// SensitivePaths are the places of v that the schema calls sensitive, null or not, in the order of
-// names. Where they lie in a set, the set is meant: its elements have no place.
+// SensitivePaths returns the paths of the attributes in v that are sensitive in the schema, whether null or not, sorted
+// by name. If the attribute is in a set, the path is the path of the set, because elements of sets have no path.
 func (b *Block) SensitivePaths(v cty.Value) []cty.Path {
 	f := finder{
 		in: func(d deep) bool { return d.sensitive },
@@ -17,8 +17,7 @@ func (b *Block) SensitivePaths(v cty.Value) []cty.Path {
 	return f.found
 }
 
-// WriteOnly are the places of write-only attributes of v that hold something; an unknown value is
-// something.
+// WriteOnly returns the paths of write-only attributes in v that are not null. An unknown value is not null.
 func (b *Block) WriteOnly(v cty.Value) []cty.Path {
 	f := finder{
 		in: func(d deep) bool { return d.writeOnly },
@@ -28,13 +27,13 @@ func (b *Block) WriteOnly(v cty.Value) []cty.Path {
 	return f.found
 }
 
-// HasWriteOnly reports whether anything in the block is write-only.
+// HasWriteOnly reports whether the block contains a write-only attribute, at any depth.
 func (b *Block) HasWriteOnly() bool { return b.shape().writeOnly }
 
-// finder collects the paths of attributes of a kind.
+// finder collects the paths of attributes.
 type finder struct {
-	in    func(deep) bool             // worth looking into
-	is    func(*Attr, cty.Value) bool // what is looked for
+	in    func(deep) bool             // whether a node can contain a wanted attribute
+	is    func(*Attr, cty.Value) bool // whether the attribute is wanted
 	here  pathBuilder
 	found []cty.Path
 }
@@ -43,7 +42,7 @@ func (f *finder) object(s *shape, v cty.Value) {
 	if !f.in(s.deep) {
 		return
 	}
-	v, _ = mark.Bare(v)
+	v, _ = mark.Unmark(v)
 	if !known(v) {
 		return
 	}
@@ -57,7 +56,7 @@ func (f *finder) object(s *shape, v cty.Value) {
 }
 
 func (f *finder) node(n *node, v cty.Value) {
-	v, _ = mark.Bare(v)
+	v, _ = mark.Unmark(v)
 	if n.attr != nil && f.is(n.attr, v) {
 		f.found = append(f.found, f.here.path())
 	}
@@ -90,14 +89,14 @@ func (f *finder) node(n *node, v cty.Value) {
 	}
 }
 
-// NullWriteOnly is v with nothing in write-only places.
+// NullWriteOnly returns v with null in all write-only attributes.
 func (b *Block) NullWriteOnly(v cty.Value) cty.Value { return b.shape().nullWriteOnly(v) }
 
 func (s *shape) nullWriteOnly(v cty.Value) cty.Value {
 	if !s.writeOnly {
 		return v
 	}
-	v, remark := mark.Bare(v)
+	v, remark := mark.Unmark(v)
 	if !known(v) {
 		return remark(v)
 	}
@@ -111,7 +110,7 @@ func (n *node) nullWriteOnly(v cty.Value) cty.Value {
 	case n.attr != nil && n.attr.WriteOnly:
 		return n.codec.null
 	}
-	v, remark := mark.Bare(v)
+	v, remark := mark.Unmark(v)
 	if !known(v) {
 		return remark(v)
 	}
@@ -125,15 +124,15 @@ func (b *Block) IsWriteOnly(path cty.Path) bool {
 	return found
 }
 
-// Attribute is the attribute that a path leads to or into: of `tags["a"]`, tags; of
-// `rule[0].port`, port of the block or nested attribute rule. It is nil where there is none.
+// Attribute returns the innermost attribute on the path: tags for `tags["a"]`, and port of the block or nested
+// attribute rule for `rule[0].port`. It returns nil if the path passes no attribute.
 func (b *Block) Attribute(path cty.Path) *Attr {
 	var last *Attr
 	b.along(path, func(a *Attr) { last = a })
 	return last
 }
 
-// along visits the attributes that a path passes, the outermost first.
+// along calls visit for each attribute on the path, the outermost first.
 func (b *Block) along(path cty.Path, visit func(*Attr)) {
 	s := b.shape()
 	for _, step := range path {

@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// in is what the node is in an object: null or unknown where the object is that.
+// in returns the value of the node in an object. It returns null if the object is null, and unknown if it is unknown.
 func (n *node) in(obj cty.Value) cty.Value {
 	switch {
 	case !obj.IsKnown():
@@ -20,7 +20,7 @@ func (n *node) in(obj cty.Value) cty.Value {
 	return v
 }
 
-// few is room for the attributes of most objects, which need not be allocated.
+// few is space for the attributes of an object, which avoids an allocation for most objects.
 type few [16]cty.Value
 
 func (f *few) room(n int) []cty.Value {
@@ -30,8 +30,8 @@ func (f *few) room(n int) []cty.Value {
 	return make([]cty.Value, n)
 }
 
-// object makes an object of its attributes, in the order of their names. Where the type is loose, values may be of
-// more special types than it says, and the object is of a type of its own.
+// object returns an object with these attribute values, in the order of names. If the type is loose, the values may
+// have more specific types than the schema, and the type of the object is derived from them.
 func (c *codec) object(vals []cty.Value) cty.Value {
 	if c.loose {
 		return ctyvalue.ObjectOf(cty.NilType, c.names, vals)
@@ -39,8 +39,8 @@ func (c *codec) object(vals []cty.Value) cty.Value {
 	return ctyvalue.ObjectOf(c.ty, c.names, vals)
 }
 
-// collection makes a list, set or tuple of its elements. Elements of a loose type may turn out to be of several
-// types, which only a tuple can hold.
+// collection returns a list, set or tuple of the elements. If the type is loose, the elements may have different types,
+// which only a tuple can hold: a list or set then fails.
 func (c *codec) collection(vals []cty.Value) (cty.Value, *failure) {
 	switch {
 	case c.kind == kindTuple:
@@ -51,7 +51,7 @@ func (c *codec) collection(vals []cty.Value) (cty.Value, *failure) {
 	return listLike(c.null, vals), nil
 }
 
-// mapping makes a map of its elements.
+// mapping returns a map of the elements. It fails if the elements have different types.
 func (c *codec) mapping(vals map[string]cty.Value) (cty.Value, *failure) {
 	if c.loose && !cty.CanMapVal(vals) {
 		return cty.NilVal, fail("all elements must be of the same type")
@@ -59,7 +59,7 @@ func (c *codec) mapping(vals map[string]cty.Value) (cty.Value, *failure) {
 	return mapLike(c.null, vals), nil
 }
 
-// rebuild makes an object of the shape of what f makes of everything that is in v.
+// rebuild returns an object of the shape. Each attribute or block value is the result of f for the value in v.
 func (s *shape) rebuild(v cty.Value, f func(n *node, v cty.Value) cty.Value) cty.Value {
 	var few few
 	vals := few.room(len(s.nodes))
@@ -69,8 +69,8 @@ func (s *shape) rebuild(v cty.Value, f func(n *node, v cty.Value) cty.Value) cty
 	return s.object(vals)
 }
 
-// replace makes a nested attribute, or all blocks of a type, of what f makes of every object in v, which is known
-// and not null. f gets the object's key in a map or index in a list as well.
+// replace applies f to each object of a nested attribute, or to each block of a type, and returns the results in the
+// same collection. v must be known and not null. f receives the object's key in a map, or its index in a list or set.
 func (n *node) replace(v cty.Value, f func(key string, i int, v cty.Value) cty.Value) cty.Value {
 	switch n.nesting {
 	case Single, Group:
@@ -89,22 +89,22 @@ func (n *node) replace(v cty.Value, f func(key string, i int, v cty.Value) cty.V
 	return listLike(v, vals)
 }
 
-// ObjectLike is an object of type ty if these are just its attributes, each of the very type, and else one of a type of
-// its own.
+// ObjectLike returns an object with these attributes. It has type ty if names and value types are exactly those in ty.
+// Otherwise its type is derived from the values.
 func ObjectLike(ty cty.Type, names []string, vals []cty.Value) cty.Value {
 	types := ty.AttributeTypes()
-	foreseen := len(ty.OptionalAttributes()) == 0 && len(names) == len(types)
-	for i := 0; foreseen && i < len(names); i++ {
+	predicted := len(ty.OptionalAttributes()) == 0 && len(names) == len(types)
+	for i := 0; predicted && i < len(names); i++ {
 		aty, ok := types[names[i]]
-		foreseen = ok && aty.Equals(vals[i].Type())
+		predicted = ok && aty.Equals(vals[i].Type())
 	}
-	if !foreseen {
+	if !predicted {
 		ty = cty.NilType
 	}
 	return ctyvalue.ObjectOf(ty, names, vals)
 }
 
-// listLike makes a list, set or tuple as of is one of, with other elements of the same types.
+// listLike returns a list, set or tuple, like the value of, with other elements. The elements have the same types.
 func listLike(of cty.Value, vals []cty.Value) cty.Value {
 	switch ty := of.Type(); {
 	case ty.IsTupleType():
@@ -119,7 +119,7 @@ func listLike(of cty.Value, vals []cty.Value) cty.Value {
 	return cty.ListVal(vals)
 }
 
-// mapLike makes a map or object likewise.
+// mapLike returns a map or object, like the value of, with other elements. The elements have the same types.
 func mapLike(of cty.Value, vals map[string]cty.Value) cty.Value {
 	switch ty := of.Type(); {
 	case ty.IsObjectType():
@@ -130,7 +130,7 @@ func mapLike(of cty.Value, vals map[string]cty.Value) cty.Value {
 	return cty.MapVal(vals)
 }
 
-// lookup finds elements of a map or object by key; there are none in what is null or unknown.
+// lookup returns a function that finds elements of a map or object by key. It finds none if v is null or unknown.
 func lookup(v cty.Value) func(string) (cty.Value, bool) {
 	var vals map[string]cty.Value
 	switch {
@@ -146,7 +146,7 @@ func lookup(v cty.Value) func(string) (cty.Value, bool) {
 	}
 }
 
-// orNull is the element that find finds, or null of no particular type.
+// orNull returns the element that find returns for the key, or an untyped null.
 func orNull(find func(string) (cty.Value, bool), key string) cty.Value {
 	if v, ok := find(key); ok {
 		return v
@@ -154,7 +154,7 @@ func orNull(find func(string) (cty.Value, bool), key string) cty.Value {
 	return cty.NullVal(cty.DynamicPseudoType)
 }
 
-// elements is the list, set or tuple as a slice; nil if it is null or unknown.
+// elements returns the elements of a list, set or tuple, and nil if v is null or unknown.
 func elements(v cty.Value) []cty.Value {
 	if !known(v) {
 		return nil
@@ -162,12 +162,12 @@ func elements(v cty.Value) []cty.Value {
 	return ctyvalue.Elements(v)
 }
 
-// known reports whether there is something to look into.
+// known reports whether v is known and not null.
 func known(v cty.Value) bool { return v.IsKnown() && !v.IsNull() }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// pathBuilder is the way from the root to where a rule looks at the moment.
+// pathBuilder is the path from the root to the value that a rule inspects now.
 type pathBuilder cty.Path
 
 func (t *pathBuilder) step(s cty.PathStep) { *t = append(*t, s) }
@@ -182,5 +182,5 @@ func (t *pathBuilder) key(k string) { t.elem(cty.StringVal(k)) }
 
 func (t *pathBuilder) up() { *t = (*t)[:len(*t)-1] }
 
-// path is the way as a path of its own.
+// path returns a copy of the path.
 func (t pathBuilder) path() cty.Path { return slices.Clone(cty.Path(t)) }

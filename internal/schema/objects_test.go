@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// WhollyKnown is what cty says, of values of all kinds, marked or not.
+// TestWhollyKnown compares ctyvalue.WhollyKnown with cty for values of all kinds, marked or not.
 func TestWhollyKnown(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		g := gen{dynamic: true, unknown: true, refined: true, null: true}
@@ -24,8 +24,8 @@ func TestWhollyKnown(t *testing.T) {
 	})
 }
 
-// An object like those of a type is what cty makes of the same attributes: where their types are those that
-// were expected, and where some are others, missing, or too many.
+// TestObjectLike compares ObjectLike with cty.ObjectVal: if the attributes have the expected types, and if some have other
+// types, are missing or are not in the type.
 func TestObjectLike(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		g := gen{dynamic: true, unknown: true, refined: true, null: true}

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The codec against the library that everybody else uses: same bytes, same values.
+// This file compares the codec with the packages cty/msgpack and cty/json: same bytes, same values.
 
 func TestMsgpackLikeLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -72,7 +72,7 @@ func TestJSONLikeLibrary(t *testing.T) {
 	})
 }
 
-// TestConversionLikeLibrary: values that are not quite of the type are converted.
+// TestConversionLikeLibrary checks that values of a similar type are converted.
 func TestConversionLikeLibrary(t *testing.T) {
 	ty := cty.Object(map[string]cty.Type{"a": cty.String, "l": cty.List(cty.String), "m": cty.Map(cty.Number)})
 	for _, v := range []cty.Value{

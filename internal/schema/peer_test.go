@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The rules against what Terraform was seen to do; see testdata/README.md.
+// This file compares the rules with recorded answers of Terraform; see testdata/README.md.
 
 type seen struct {
 	Schemas map[string]json.RawMessage
@@ -55,7 +55,7 @@ func loadSeen(t testing.TB) *seen {
 	return &s
 }
 
-// The JSON form of schemas, read back.
+// jsonBlock decodes the JSON form of a schema.
 type jsonBlock struct {
 	Attributes map[string]jsonAttr
 	BlockTypes map[string]struct {
@@ -115,7 +115,7 @@ func parseNesting(s string) Nesting {
 	panic("nesting " + s)
 }
 
-// typeOf is the type of a nested attribute.
+// typeOf returns the type of a nested attribute.
 func typeOf(o *Object) cty.Type {
 	atys := map[string]cty.Type{}
 	for _, a := range o.Attrs {
@@ -133,7 +133,7 @@ func typeOf(o *Object) cty.Type {
 	}
 }
 
-// bothWays runs a test with values taken apart directly and through the front door.
+// bothWays runs a test twice: with direct access to the memory of values, and with the functions of cty.
 func bothWays(t *testing.T, test func(t *testing.T)) {
 	if !ctyvalue.Direct {
 		t.Error("this version of cty lays values out in another way: package ctyvalue does nothing any more")
@@ -195,7 +195,7 @@ func TestApplyBreachesLikeTerraform(t *testing.T) {
 	})
 }
 
-// texts writes breaches as they were recorded: Terraform takes keys of nested maps for attributes.
+// texts formats breaches as they were recorded. Terraform writes keys of nested maps like attributes.
 func texts(found []Breach) (out []string) {
 	for _, b := range found {
 		text := breachText(b)

@@ -5,14 +5,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The proposed new state is what an object would become if the provider had no opinion: the
-// configuration, and where that says nothing about what the provider may fill in, what was there
-// before. Providers start from it and SDKs rely on its details, so these follow what Terraform
-// does (1.11, as observed over ten thousand random objects; testdata holds some).
+// The proposed new state is the object that would result if the provider chose no values: the configuration, and the prior
+// values of computed attributes that are not configured. Providers start from it and SDKs rely on its details, so the rules
+// follow Terraform (1.11, as observed with ten thousand random objects; testdata holds some of them).
 
-// Propose merges prior state and configuration, both of the block's type. Where prior is null the
-// object is to be created; computed attributes are then null, for the provider to make unknown.
-// Where config is null it is to be destroyed, and so is the proposal.
+// Propose merges the prior state and the configuration. Both have the block's type. If prior is null, the object is to be
+// created, and computed attributes are null; the provider makes them unknown. If config is null, the object is to be
+// destroyed, and the proposal is null.
 func (b *Block) Propose(prior, config cty.Value) cty.Value {
 	return b.shape().propose(prior, config)
 }
@@ -31,7 +30,7 @@ func (n *node) propose(prior, config cty.Value) cty.Value {
 		return config
 	case n.attr != nil && n.attr.Computed && config.IsNull():
 		if n.attr.Optional && n.inner != nil && n.configured(prior) {
-			return config // it was configured and is no more
+			return config // the attribute is no longer configured
 		}
 		return prior
 	case n.inner == nil || !known(config):
@@ -40,7 +39,7 @@ func (n *node) propose(prior, config cty.Value) cty.Value {
 	return n.proposeEach(prior, config)
 }
 
-// proposeEach merges elements: those of lists by index, of maps by key, of sets by content.
+// proposeEach merges elements: of lists by index, of maps by key, of sets by content.
 func (n *node) proposeEach(prior, config cty.Value) cty.Value {
 	switch n.nesting {
 	case Map:
@@ -53,7 +52,7 @@ func (n *node) proposeEach(prior, config cty.Value) cty.Value {
 	return n.inner.propose(prior, config)
 }
 
-// counterparts finds the prior element of each element of a list or set.
+// counterparts returns the prior element for each configured element of a list or set, or null.
 func (n *node) counterparts(prior cty.Value, config []cty.Value) []cty.Value {
 	was := elements(prior)
 	if n.nesting == Set {
@@ -65,8 +64,8 @@ func (n *node) counterparts(prior cty.Value, config []cty.Value) []cty.Value {
 	return was
 }
 
-// origins finds for each configured element of a set the first prior one that can have been made
-// from it, and uses none twice.
+// origins returns, for each configured element of a set, the first prior element that can be a result of it, or null. It
+// uses each prior element once.
 func (s *shape) origins(prior, config []cty.Value) []cty.Value {
 	free := map[string][]cty.Value{}
 	for _, pv := range prior {
@@ -88,8 +87,7 @@ func (s *shape) origins(prior, config []cty.Value) []cty.Value {
 	return found
 }
 
-// fixed is a key of those attributes that must be equal in a configured element and in what was
-// made from it.
+// fixed returns a key of the attributes that must be equal in a configured element and in its result.
 func (s *shape) fixed(v cty.Value) string {
 	if !known(v) {
 		return ""
@@ -103,8 +101,8 @@ func (s *shape) fixed(v cty.Value) string {
 	return string(key)
 }
 
-// from reports whether the prior object can have been made from the configured one: what differs
-// is computed and not configured, or was not there at all.
+// from reports whether the prior object can be a result of the configured object: each difference is a computed attribute
+// that is not configured, or a value that is null or unknown in the prior object.
 func (s *shape) from(prior, config cty.Value) bool {
 	switch {
 	case !known(prior) || equal(prior, config):
@@ -154,7 +152,7 @@ func (n *node) from(prior, config cty.Value) bool {
 	return true
 }
 
-// fromUnknown: elements of an unknown list or map are unknown.
+// fromUnknown reports whether the prior elements can be results of an unknown list or map: all its elements are unknown.
 func (n *node) fromUnknown(prior cty.Value) bool {
 	for it := prior.ElementIterator(); it.Next(); {
 		if _, pv := it.Element(); !n.inner.from(pv, n.inner.unknown) {
@@ -164,8 +162,8 @@ func (n *node) fromUnknown(prior cty.Value) bool {
 	return true
 }
 
-// configured reports whether a nested attribute holds something that only a configuration can
-// have said.
+// configured reports whether a nested attribute contains a value that the provider cannot compute, so that it must have
+// been configured.
 func (n *node) configured(v cty.Value) bool {
 	switch {
 	case !known(v):

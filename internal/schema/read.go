@@ -9,22 +9,22 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// input is a value in one of the two forms, being read by the type it must have.
+// input reads a value in one of the two encodings, by the type that the value must have.
 type input interface {
-	// leaf reads what is null, unknown or no collection; is is false where a collection must follow, of which
-	// nothing is read yet.
+	// leaf reads a null or unknown value, a primitive or a dynamic value. If a collection or object must follow, it
+	// reads nothing and returns false for is.
 	leaf(c *codec) (v cty.Value, is bool, f *failure)
-	// begin begins a list, map or object of n parts; n means nothing in a form that does not say it.
+	// begin begins a list, map or object of n parts. n is meaningless if the encoding does not store the number.
 	begin(c *codec) (n int, f *failure)
 	// more reports whether an i-th part follows.
 	more(c *codec, i, n int) bool
 	// name reads the name of a member of a map or object.
 	name(c *codec) (string, *failure)
-	// failure is what was wrong with what begin and more came to, nil if nothing was.
+	// failure returns the error of the preceding calls of begin and more, or nil.
 	failure() *failure
-	// complete reports whether objects of the form have every attribute, and once.
+	// complete reports whether the encoding requires each attribute of an object exactly once.
 	complete() bool
-	// end fails unless nothing follows.
+	// end fails if more input follows.
 	end() *failure
 }
 
@@ -160,13 +160,13 @@ func unsupported(name string) *failure {
 	return fail(fmt.Sprintf("unsupported attribute %q", name))
 }
 
-// required is the failure to find a value of the type.
+// required returns the failure for a value of another type.
 func (c *codec) required() *failure {
 	return fail([...]string{"a value", "a string", "a number", "a bool", "a list", "a set", "a map", "a tuple", "an object", "a value"}[c.kind] + " is required")
 }
 
-// exponentLimit and digitLimit bound the size of numbers that come as text: printing 1e1000000000
-// takes a gigabyte, and reading digits takes time that grows with their square.
+// exponentLimit and digitLimit bound numbers that arrive as text: printing 1e1000000000 takes a gigabyte, and parsing n
+// digits takes time that grows with the square of n.
 const (
 	exponentLimit = 10_000
 	digitLimit    = 100_000
@@ -184,8 +184,8 @@ func parseNumber(s string) (cty.Value, *failure) {
 	return v, nil
 }
 
-// Exponent is the absolute value of what stands behind e or p in a number, 0 without one. It stops counting
-// above 10,000, where no number is wanted any more.
+// Exponent returns the absolute value of the exponent (behind e or p) of a number, or 0 if it has none. It stops counting
+// above 10,000, because larger exponents are rejected.
 func Exponent(s string) int {
 	i := strings.IndexAny(s, "eEpP")
 	if i < 0 {

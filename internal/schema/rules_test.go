@@ -9,10 +9,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Properties that hold for any schema.
+// The tests of this file check properties of any schema.
 
-// TestProposalIsValid: a provider without an opinion makes valid plans, also where it does not
-// know yet what it will fill in, and what it fills in then is what was planned.
+// TestProposalIsValid checks that a proposal is a valid plan, even with unknown values for computed attributes, and that the
+// filled plan is a valid result of the apply.
 func TestProposalIsValid(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -40,7 +40,7 @@ func TestProposalIsValid(t *testing.T) {
 	})
 }
 
-// TestProposeSettles: what was made from a configuration is proposed again for it, unchanged.
+// TestProposeSettles checks that the result of a configuration is proposed unchanged for the same configuration.
 func TestProposeSettles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := genBlock(t, 2)
@@ -55,7 +55,7 @@ func TestProposeSettles(t *testing.T) {
 	})
 }
 
-// TestConfigEqualSeesChanges: another value of anything that is configured counts.
+// TestConfigEqualSeesChanges checks that ConfigEqual detects a change of any configured value.
 func TestConfigEqualSeesChanges(t *testing.T) {
 	b := &Block{
 		Attrs: []*Attr{
@@ -123,7 +123,7 @@ func TestNothingWriteOnlyIsLeft(t *testing.T) {
 	})
 }
 
-// throughSet reports whether a path was raised to a set.
+// throughSet reports whether a path leads to or into a set of blocks or nested attributes.
 func throughSet(b *Block, p cty.Path) bool {
 	s := b.shape()
 	for _, step := range p {
@@ -171,8 +171,8 @@ func TestCoerceKeepsWhatIsRight(t *testing.T) {
 	})
 }
 
-// TestCodecKeepsObjects: what is decoded is encoded to the same bytes. (Values need not be the same:
-// as decimal text, floats are rounded.)
+// TestCodecKeepsObjects checks that a decoded object is encoded to the same bytes. (The values may differ: floats are
+// rounded as decimal text.)
 func TestCodecKeepsObjects(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -202,7 +202,7 @@ func TestCodecKeepsObjects(t *testing.T) {
 	})
 }
 
-// TestEqualIsRawEquals: but for what is known about unknown values, and marks.
+// TestEqualIsRawEquals checks that equal and RawEquals agree, except for refinements of unknown values and marks.
 func TestEqualIsRawEquals(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -224,7 +224,7 @@ func TestEqualIsRawEquals(t *testing.T) {
 	})
 }
 
-// BenchmarkSets: the time for each element must not grow with their number.
+// BenchmarkSets measures the time for each element of a set, which must not grow with the number of elements.
 func BenchmarkSets(b *testing.B) {
 	block := &Block{Blocks: []*Nested{{Name: "rule", Nesting: Set, Block: &Block{Attrs: []*Attr{
 		{Name: "id", Type: cty.String, Computed: true},

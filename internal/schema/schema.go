@@ -1,13 +1,11 @@
-// Package schema is what a provider says an object looks like, and the pure rules that follow
-// from it: how a configuration becomes a value, what is proposed to the provider, and whether
-// what it answers fits.
+// Package schema represents a provider's schemas and implements the pure rules that follow from them: how a configuration
+// becomes a value, which value is proposed to the provider, and whether the provider's answer is valid.
 //
-// A Schema is immutable once made and shared by everything that runs; derived things (the cty
-// type, codecs, lists of paths) are computed once and kept. Nothing here calls a provider or
-// touches files.
+// A Schema does not change after it was built, and all goroutines share it. Derived data (the cty type, codecs, shapes) are
+// computed once and kept. The package does not call providers and does not access files.
 //
-// Files stand in layers, each above those that it uses: the rules (propose.go, check_plan.go, check_apply.go and others);
-// codec.go, the forms of objects (json_decode.go, encode.go, decode.go), read.go; shape.go, objects.go,
+// The files form layers, each above the files that it uses: the rules (propose.go, check_plan.go, check_apply.go and
+// others); codec.go, the encodings of objects (json_decode.go, encode.go, decode.go), read.go; shape.go, objects.go,
 // derive.go; schema.go and compile.go.
 package schema
 
@@ -17,14 +15,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Schema describes one type of object: a resource of some mode, a provider's settings, or its
-// per-module metadata.
+// Schema describes one type of object: a resource of some mode, a provider's configuration, or a provider's metadata of a
+// module.
 type Schema struct {
-	Version int64 // of the stored form; upgrades start from lower ones
+	Version int64 // of the stored form; objects of lower versions are upgraded
 	*Block
 }
 
-// Block is the inside of a configuration block: attributes, and blocks nested in it.
+// Block describes the content of a configuration block: its attributes and nested blocks.
 type Block struct {
 	Attrs  []*Attr   // sorted by name
 	Blocks []*Nested // sorted by name
@@ -37,11 +35,11 @@ type Block struct {
 	derived // computed on first use; see derive.go
 }
 
-// Attr is one attribute.
+// Attr describes one attribute.
 type Attr struct {
 	Name string
-	Type cty.Type // of the whole attribute, also where Object is set
-	// Object describes a nested attribute (protocol 6); nil for plain ones.
+	Type cty.Type // of the whole attribute, even if Object is set
+	// Object describes a nested attribute (protocol 6). It is nil for other attributes.
 	Object *Object
 
 	Description string
@@ -50,18 +48,18 @@ type Attr struct {
 	Required, Optional, Computed bool
 	Sensitive                    bool
 	WriteOnly                    bool
-	Unstored                     bool // states do not have it: a built-in attribute that Terraform and OpenTofu would refuse there
+	Unstored                     bool // not in states: a built-in attribute that Terraform and OpenTofu would reject in a state
 	Deprecated                   bool
 	Deprecation                  string
 }
 
-// Object is the shape of a nested attribute.
+// Object describes the objects of a nested attribute.
 type Object struct {
 	Attrs   []*Attr // sorted by name
 	Nesting Nesting // Single, List, Set or Map
 }
 
-// Nested is a type of block inside a block.
+// Nested describes a type of block inside a block.
 type Nested struct {
 	Name    string
 	Block   *Block
@@ -70,19 +68,19 @@ type Nested struct {
 	Max     int // 0: no limit
 }
 
-// Nesting says how many there are and how they are told apart.
+// Nesting is the number of objects and the way to distinguish them.
 type Nesting uint8
 
 // The kinds of nesting.
 const (
-	Single Nesting = iota + 1 // none or one
+	Single Nesting = iota + 1 // zero or one
 	Group                     // always one, with nulls inside where the user wrote nothing
 	List
 	Set
 	Map
 )
 
-// Of is the type of what is nested so, where one of it has the type ty.
+// Of returns the type of the collection, if one element has type ty. It returns ty for Single and Group.
 func (n Nesting) Of(ty cty.Type) cty.Type {
 	switch n {
 	case List:
@@ -99,7 +97,7 @@ func (n Nesting) String() string {
 	return [...]string{"invalid", "single", "group", "list", "set", "map"}[n]
 }
 
-// derived is what follows from a block's description.
+// derived holds data that are computed from a block's description.
 type derived struct {
 	typeOnce sync.Once
 	typ      cty.Type
@@ -111,15 +109,14 @@ type derived struct {
 	ambiguous     []*Nested
 }
 
-// A shape is a block, or the inside of a nested attribute, prepared for the rules of this package:
-// one list of everything that an object of it holds, each with its codec and with what is known
-// about all that lies in it. Rules walk shapes and values side by side; what a rule has no interest
-// in is skipped as a whole.
+// A shape is a block, or the inside of a nested attribute, prepared for the rules of this package. It lists the attributes
+// and blocks of an object, each with its codec and the properties of everything inside it. The rules walk shapes and values
+// in parallel, and skip nodes that cannot contain anything relevant.
 type shape struct {
 	*codec           // of one object
 	nodes  []*node   // sorted by name
-	empty  cty.Value // what a block without content gives
-	exact  []string  // names of attributes, not blocks, of which nothing is dynamic
+	empty  cty.Value // the value of a block without content
+	exact  []string  // names of attributes, not blocks, whose types contain no dynamic type
 	// blockTypes is the number of nodes that are blocks.
 	blockTypes int
 	deep
@@ -127,20 +124,20 @@ type shape struct {
 
 // node is one attribute or one type of block.
 type node struct {
-	*codec // of the whole: of all blocks of a type together
+	*codec // of the value of the attribute, or of all blocks of the type
 	name   string
-	step   cty.PathStep // to it
+	step   cty.PathStep // from the object to the node
 	attr   *Attr        // nil for blocks
 	block  *Nested      // nil for attributes
 	inner  *shape       // of one element; nil for plain attributes
-	// nesting is that of inner; 0 for plain attributes.
+	// nesting is the nesting of inner, and 0 for plain attributes.
 	nesting Nesting
 	deep
 }
 
-// deep tells what something is, or has in it at any depth.
+// deep holds properties of a node and of everything inside it, at any depth.
 type deep struct {
-	computed  bool // something that the provider may fill in
+	computed  bool // contains a value that the provider may set
 	sensitive bool
 	writeOnly bool
 	blocks    bool

@@ -117,7 +117,7 @@ func TestPlaceholder(t *testing.T) {
 	}
 }
 
-// A block that may or may not be there is planned with nothing known of what its content sets.
+// TestUnsure checks that the attributes set in a block that may not exist are planned as unknown.
 func TestUnsure(t *testing.T) {
 	text := func(name string) *Attr { return &Attr{Name: name, Type: cty.String, Optional: true} }
 	inner := &Block{Attrs: []*Attr{text("a")}}
@@ -156,7 +156,7 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
-// secretBlock has sensitive and write-only attributes at all depths.
+// secretBlock returns a block with sensitive and write-only attributes at all depths.
 func secretBlock() *Block {
 	s := &Attr{Name: "s", Type: cty.String, Optional: true, Sensitive: true}
 	w := &Attr{Name: "w", Type: cty.String, Optional: true, WriteOnly: true}
@@ -188,11 +188,11 @@ func secretValue(t *testing.T, b *Block) cty.Value {
 	t.Helper()
 	o := cty.ObjectVal(map[string]cty.Value{"n": cty.StringVal("n"), "s": cty.StringVal("s"), "w": cty.UnknownVal(cty.String)})
 	p := cty.ObjectVal(map[string]cty.Value{"n": cty.StringVal("n"), "s": cty.NullVal(cty.String)})
-	bare := cty.ObjectVal(map[string]cty.Value{"n": cty.StringVal("n")})
+	unmarked := cty.ObjectVal(map[string]cty.Value{"n": cty.StringVal("n")})
 	v, err := b.Coerce(cty.ObjectVal(map[string]cty.Value{
-		"list": cty.TupleVal([]cty.Value{o, bare}), "map": cty.ObjectVal(map[string]cty.Value{"k": o}), "set": cty.TupleVal([]cty.Value{p}),
-		"single": o, "w": cty.StringVal("w"), "whole": p, "wo_all": cty.TupleVal([]cty.Value{bare}),
-		"bgroup": bare, "blist": cty.TupleVal([]cty.Value{bare, o}), "bmap": cty.ObjectVal(map[string]cty.Value{"k": bare}), "bset": cty.TupleVal([]cty.Value{p}),
+		"list": cty.TupleVal([]cty.Value{o, unmarked}), "map": cty.ObjectVal(map[string]cty.Value{"k": o}), "set": cty.TupleVal([]cty.Value{p}),
+		"single": o, "w": cty.StringVal("w"), "whole": p, "wo_all": cty.TupleVal([]cty.Value{unmarked}),
+		"bgroup": unmarked, "blist": cty.TupleVal([]cty.Value{unmarked, o}), "bmap": cty.ObjectVal(map[string]cty.Value{"k": unmarked}), "bset": cty.TupleVal([]cty.Value{p}),
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func pathTexts(paths []cty.Path) (out []string) {
 	return out
 }
 
-// TestSensitivePaths: the places are those that Terraform 1.11 keeps in the state.
+// TestSensitivePaths checks that the paths are the sensitive paths that Terraform 1.11 stores in the state.
 func TestSensitivePaths(t *testing.T) {
 	b := secretBlock()
 	want := []string{
@@ -249,7 +249,7 @@ func TestAttribute(t *testing.T) {
 	get := func(n string) cty.PathStep { return cty.GetAttrStep{Name: n} }
 	for _, c := range []struct {
 		path cty.Path
-		want string // name, "" for none
+		want string // name of the attribute; "" for nil
 		wo   bool
 	}{
 		{cty.Path{get("n")}, "n", false},
@@ -272,7 +272,7 @@ func TestAttribute(t *testing.T) {
 	}
 }
 
-// TestBreachesHideSecrets: a canary in sensitive places is in no text, and no value is in Safe.
+// TestBreachesHideSecrets checks that no text contains the value of a sensitive attribute, and Safe contains no values.
 func TestBreachesHideSecrets(t *testing.T) {
 	b := secretBlock()
 	v := secretValue(t, b)
@@ -351,7 +351,7 @@ func TestValid(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		block *Block
-		want  string // "" for valid
+		want  string // "" for a valid schema
 	}{
 		{"write-only in a set of blocks", in(Set, attrs(wo("a"))), "b.a: an attribute in a set"},
 		{"write-only deep in a set of blocks", in(Set, in(Single, attrs(wo("a")))), "b.b.a: an attribute in a set"},
@@ -394,7 +394,7 @@ func TestValidUse(t *testing.T) {
 	}
 	for _, use := range []Use{UseData, UseEphemeral, UseProvider} {
 		err := b.Valid(use)
-		if err == nil || !strings.Contains(err.Error(), "blist.w: nothing of the "+string(use)) {
+		if err == nil || !strings.Contains(err.Error(), "blist.w: the "+string(use)) {
 			t.Errorf("%s: %v", use, err)
 		}
 		if err := testBlock().Valid(use); err != nil {

@@ -48,7 +48,7 @@ func newShape(c *codec, attrs []*Attr, blocks []*Nested) *shape {
 	return s
 }
 
-// node finds a node by name, nil if there is none.
+// node returns the node with the name, or nil.
 func (s *shape) node(name string) *node {
 	i := s.attr(name, 0)
 	if i < 0 {
@@ -71,18 +71,18 @@ func blockNode(b *Nested) *node {
 	return n
 }
 
-// element is the codec of one object of a nested attribute.
+// element returns the codec of one object of a nested attribute.
 func (n *node) element() *codec {
 	switch {
 	case n.nesting == Single || n.nesting == Group:
 		return n.codec
-	case n.codec.elem == nil: // a collection of dynamic types, which Valid refuses
+	case n.codec.elem == nil: // a collection of dynamic types, which Valid rejects
 		return compile(cty.EmptyObject)
 	}
 	return n.codec.elem
 }
 
-// none is the value of a configuration without it.
+// none returns the value of the node in a configuration that does not set it.
 func (n *node) none() cty.Value {
 	switch {
 	case n.block == nil || n.nesting == Single:
@@ -93,7 +93,7 @@ func (n *node) none() cty.Value {
 	return n.emptyCollection()
 }
 
-// emptyCollection is no blocks at all.
+// emptyCollection returns the value of a list, set or map without blocks.
 func (n *node) emptyCollection() cty.Value {
 	switch {
 	case n.kind == kindDynamic && n.nesting == Map:

@@ -7,10 +7,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// breachText is a breach in a line: behind an object's address, as Terraform and OpenTofu write it.
+// breachText formats a breach for the place after an object's address, as Terraform and OpenTofu do.
 func breachText(b Breach) string { return pathText(b.Path) + ": " + b.Text }
 
-// pathText is a path as Terraform and OpenTofu write it behind an object's address: ".rule[0].port".
+// pathText formats a path for the place after an object's address, as Terraform and OpenTofu do: ".rule[0].port".
 func pathText(p cty.Path) string {
 	var b strings.Builder
 	for _, s := range p {

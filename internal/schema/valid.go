@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Use is what a schema is for.
+// Use is the purpose of a schema.
 type Use string
 
 // The uses.
@@ -18,10 +18,9 @@ const (
 	UseProvider  Use = "provider configuration"
 )
 
-// Valid reports in what ways a schema breaks the protocol's rules; nothing in this package works
-// on one that does. Where it breaks none it reports what has no meaning in its use: only managed
-// resources can have write-only attributes. What is elsewhere is not kept anyway. Each line of the error
-// names the place.
+// Valid returns an error if the schema violates the protocol's rules. The functions of this package require a valid schema.
+// If the schema is valid, Valid checks that only managed resources have write-only attributes: values of other objects are
+// not stored anyway. Each line of the error names the attribute or block.
 func (b *Block) Valid(use Use) error {
 	v := validator{use: use}
 	v.block(b, "", false)
@@ -47,7 +46,7 @@ func within(place, name string) string {
 	return place + "." + name
 }
 
-// block checks a block; inSet is whether a set is around it.
+// block checks a block. inSet is true if a set contains the block.
 func (v *validator) block(b *Block, place string, inSet bool) {
 	seen := v.attrs(b.Attrs, place, inSet)
 	for _, n := range b.Blocks {
@@ -58,7 +57,7 @@ func (v *validator) block(b *Block, place string, inSet bool) {
 			v.add(at, "invalid nesting mode")
 		}
 		if n.Block == nil {
-			v.add(at, "the block has no description")
+			v.add(at, "the block has no schema")
 			continue
 		}
 		if n.Nesting == Set && n.Block.Type().HasDynamicTypes() {
@@ -75,7 +74,7 @@ func (v *validator) name(name, at string, seen map[string]bool) {
 	seen[name] = true
 }
 
-// count checks how many blocks there may be.
+// count checks the limits of the number of blocks.
 func (v *validator) count(n *Nested, at string) {
 	switch {
 	case n.Min < 0 || n.Max < 0:
@@ -118,13 +117,13 @@ func (v *validator) flags(a *Attr, at string, inSet bool) {
 		return
 	}
 	if v.use != UseManaged {
-		v.misused = append(v.misused, fmt.Errorf("%s: nothing of the %s can be write-only: only managed resources have such attributes", at, v.use))
+		v.misused = append(v.misused, fmt.Errorf("%s: the %s cannot have write-only attributes: only managed resources can", at, v.use))
 	}
 	if a.Computed {
-		v.add(at, "the attribute cannot be both write-only and computed: nothing of it is kept")
+		v.add(at, "the attribute cannot be both write-only and computed, because it is not stored")
 	}
 	if inSet {
-		v.add(at, "an attribute in a set cannot be write-only: without it, the elements cannot be told apart")
+		v.add(at, "an attribute in a set cannot be write-only, because it identifies the element")
 	}
 }
 
@@ -143,8 +142,8 @@ func (v *validator) object(a *Attr, at string, inSet bool) {
 		}
 	}
 	if a.WriteOnly && writeOnly > 0 && writeOnly < len(o.Attrs) {
-		v.add(at, "the attribute is write-only, so either all or none of its nested attributes must say so")
+		v.add(at, "the attribute is write-only, so either all or none of its nested attributes must be write-only")
 	}
-	// What is in a set that is write-only as a whole is not kept, so nothing must be told apart.
+	// A write-only set is not stored, so its elements need not be distinguished.
 	v.attrs(o.Attrs, at, inSet || o.Nesting == Set && !a.WriteOnly)
 }

@@ -10,36 +10,35 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-	"unsafe"
+
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 )
 
-// Layers. Text that is handed on is often written inside of other text: as a JSON string, in a URL, in
-// base64, and that again inside of something. What is looked through is peeled: wherever a layer can be
-// recognised, what is inside is looked through in the same way, to a depth of four in any order.
+// Layers. Programs often write one text inside another: as a JSON string, in a URL, in base64, and the result again
+// inside another text. The search decodes each layer that it recognises and searches the inner text in the same way, to
+// a depth of four layers in any order.
 //
-// The work is bounded. Everything that is peeled off one text counts, and may be so many times as much
-// as the text itself, with something added that all texts of a run share: only what was made to be large
-// (archives of nothing, escapes of escapes) comes to that. Of such a text nothing is known.
+// The work is bounded. The decoded bytes of a text are limited to perByte times its length plus perText bytes, and all
+// texts of a run share perRun bytes of the latter. Only a text that was made to grow (archives of zeros, escapes of
+// escapes) exceeds the limit. The guard then treats the text as if it contained a secret.
 
 const (
-	deepest   = 4          // layers inside one another
-	perByte   = 64         // bytes peeled off for each byte of a text
-	perText   = 16 << 20   // and beyond that
-	perRun    = 1 << 30    // of those, for all texts together
-	base64Len = 11         // letters that 8 bytes take
-	hexLen    = 2 * keyLen // and digits
+	maxDepth  = 4          // depth limit of layers
+	perByte   = 64         // limit of decoded bytes for each byte of a text
+	perText   = 16 << 20   // decoded bytes in addition
+	perRun    = 1 << 30    // limit of the additional bytes of all texts together
+	base64Len = 11         // base64 letters of 8 bytes
+	hexLen    = 2 * keyLen // hexadecimal digits of 8 bytes
 )
 
-var seed = maphash.MakeSeed()
-
-// layer is a text, or what was peeled off one.
+// layer is a text, or an inner text that was decoded from it.
 type layer struct {
 	text  string
 	depth int
-	whole bool // all of the first text is this
-	web   bool // it was peeled off a URL or HTML
-	// lo and hi say of each byte between which places in the first text it stands; nil in the first text,
-	// where that is plain, and where it is not asked for.
+	whole bool // the layer makes up all of the outermost text
+	web   bool // it was decoded from a URL or HTML
+	// lo and hi hold, for each byte, the first place in the outermost text that encodes it, and the place after the
+	// last. They are nil in the outermost text, and if places are not wanted.
 	lo, hi []int
 }
 
@@ -57,42 +56,54 @@ func (l *layer) to(i int) int {
 	return l.hi[i]
 }
 
-// peeler looks through a text and all its layers.
-type peeler struct {
-	set    *Set
-	places bool // say where things stand
-	left   int  // bytes that may yet be peeled off
-	over   bool // there were more
-	seen   map[uint64]struct{}
-	gzip   *gzip.Reader
-	// found is called for every piece. It reports whether to go on.
+// decoder searches a text and all its layers.
+type decoder struct {
+	set      *Set
+	places   bool // record the places of bytes
+	left     int  // remaining limit of decoded bytes
+	exceeded bool // the limit was exceeded
+	seen     map[uint64]struct{}
+	gzip     *gzip.Reader
+	// found is called for every piece. The search stops when it returns false.
 	found func(l *layer, i int, p *piece) bool
 }
 
-// peel looks through a text. It reports whether all of it was looked through, as far as found wanted.
-func (s *Set) peel(text string, places bool, found func(l *layer, i int, p *piece) bool) bool {
+// decodeLayer searches a text and calls found for each piece. It returns false if the text exceeds the limit, so that
+// parts of it were not searched.
+func (s *Set) decodeLayer(text string, places bool, found func(l *layer, i int, p *piece) bool) bool {
 	spare := min(perText, max(0, perRun-int(s.peeled.Load())))
 	own := perByte * len(text)
-	p := &peeler{set: s, places: places, left: own + spare, found: found}
+	key, known := s.clean.of(text, len(s.table.pieces))
+	if known {
+		return true
+	}
+	any := false
+	p := &decoder{set: s, places: places, left: own + spare, found: func(l *layer, i int, p *piece) bool {
+		any = true
+		return found(l, i, p)
+	}}
 	p.look(&layer{text: text, whole: true})
 	if used := spare - p.left; used > 0 {
 		s.peeled.Add(int64(used))
 	}
-	return !p.over
+	if !any && !p.exceeded {
+		s.clean.add(key, len(s.table.pieces))
+	}
+	return !p.exceeded
 }
 
-// look looks at a layer, and at what is inside. It reports whether to go on.
-func (p *peeler) look(l *layer) bool {
+// look searches a layer and the layers inside it. It returns false if the search must stop.
+func (p *decoder) look(l *layer) bool {
 	for i, piece := range p.set.table.matches(l.text) {
 		if !p.found(l, i, piece) {
 			return false
 		}
 	}
-	return l.depth == deepest || len(l.text) < keyLen || p.inside(l)
+	return l.depth == maxDepth || len(l.text) < keyLen || p.inside(l)
 }
 
-// inside looks at all layers that can be recognised in one.
-func (p *peeler) inside(l *layer) bool {
+// inside searches all layers that it recognises in a layer. It returns false if the search must stop.
+func (p *decoder) inside(l *layer) bool {
 	for i := range escapes {
 		e := &escapes[i]
 		if !strings.Contains(l.text, e.least) || !p.set.table.has(e.only) {
@@ -104,10 +115,10 @@ func (p *peeler) inside(l *layer) bool {
 			return false
 		}
 	}
-	return p.packed(l) && p.encoded(l, &base64Code) && p.encoded(l, &hexCode)
+	return p.compressed(l) && p.encoded(l, &base64Code) && p.encoded(l, &hexCode)
 }
 
-// inner is a layer that is being peeled off another one.
+// inner is a layer that is being decoded from another layer.
 type inner struct {
 	of     *layer
 	whole  bool
@@ -117,11 +128,11 @@ type inner struct {
 	lo, hi []int
 }
 
-func (p *peeler) begin(l *layer, whole bool) *inner {
+func (p *decoder) begin(l *layer, whole bool) *inner {
 	return &inner{of: l, whole: whole, web: l.web, places: p.places}
 }
 
-// put adds what stands between two places of the outer layer.
+// put appends the decoded form of the bytes from:to of the outer layer.
 func (in *inner) put(text string, from, to int) {
 	in.text = append(in.text, text...)
 	if !in.places || from == to {
@@ -132,7 +143,7 @@ func (in *inner) put(text string, from, to int) {
 	}
 }
 
-// same adds what the outer layer has between two places as it is.
+// same appends the bytes from:to of the outer layer unchanged.
 func (in *inner) same(from, to int) {
 	in.text = append(in.text, in.of.text[from:to]...)
 	if in.places {
@@ -142,18 +153,18 @@ func (in *inner) same(from, to int) {
 	}
 }
 
-// end is the layer, without text if there is no more to be peeled off, or if it was looked at before:
-// unescaping one way and then the other often comes to the same as the other way round.
-func (p *peeler) end(in *inner) *layer {
+// end returns the decoded layer. The layer has no text if the limit is exceeded, if the text is too short for a secret,
+// or if the same text was searched before: two ways of unescaping often have the same result in either order.
+func (p *decoder) end(in *inner) *layer {
 	l := &layer{depth: in.of.depth + 1, whole: in.whole, web: in.web, lo: in.lo, hi: in.hi}
 	if p.left -= len(in.text); p.left < 0 {
-		p.over = true
+		p.exceeded = true
 		return l
 	}
 	if len(in.text) < keyLen {
 		return l
 	}
-	text := unsafe.String(&in.text[0], len(in.text)) // which does not change any more
+	text := ctyvalue.TextOf(in.text) // in.text does not change from here on
 	if len(text) >= worthwhile && !p.places {
 		key := maphash.String(seed, text) ^ uint64(l.depth)
 		if _, again := p.seen[key]; again {
@@ -168,41 +179,42 @@ func (p *peeler) end(in *inner) *layer {
 	return l
 }
 
-// worthwhile is the length of texts that it is cheaper to remember than to look at again.
+// worthwhile is the length in bytes from which recording a text is cheaper than searching it again.
 const worthwhile = 256
 
-// escape is a way to write a text with some characters in other words.
+// escape is a way to escape characters in a text.
 type escape struct {
-	least string // what stands in every text with such escapes
-	marks string // with which they begin
-	only  string // it is of interest only for secrets with one of these characters in them; "": for all
-	// decode gives the text of one and how many bytes it stands for, 0 where there is none.
+	least string // every text with such an escape contains this
+	marks string // the characters that begin an escape
+	only  string // it is decoded only if a secret contains one of these characters; "": always
+	// decode returns the decoded text of the escape that begins s, and the length of the escape. The length is 0 if no
+	// escape begins s.
 	decode func(string) (string, int)
 	web    bool // see layer
 }
 
 var escapes = [...]escape{
-	{least: `\`, marks: `\`, decode: backslash},                      // JSON, Go, shells and their like
+	{least: `\`, marks: `\`, decode: backslash},                      // JSON, Go, shells and similar languages
 	{least: "%", marks: "%", decode: percent, web: true},             // URLs
-	{least: "+", marks: "%+", decode: percent, only: " ", web: true}, // their queries, where a plus is a space
+	{least: "+", marks: "%+", decode: percent, only: " ", web: true}, // queries of URLs, in which a plus is a space
 	{least: "&", marks: "&", decode: entity, web: true},              // HTML and XML
-	{least: "'", marks: "'", decode: posix, only: "'"},               // a quote between the quotes of a shell
-	{least: "''", marks: "'", decode: doubled, only: "'"},            // of SQL and YAML
-	{least: `""`, marks: `"`, decode: doubled, only: `"`},            // of SQL and CSV
+	{least: "'", marks: "'", decode: posix, only: "'"},               // a quote in a quoted string of a shell
+	{least: "''", marks: "'", decode: doubled, only: "'"},            // doubled quotes in SQL and YAML
+	{least: `""`, marks: `"`, decode: doubled, only: `"`},            // doubled quotes in SQL and CSV
 	{least: "\n", marks: "\n", decode: indent, only: "\n"},           // lines of YAML and of heredocs
 }
 
-// posix is a quote in a text between single quotes, as POSIX shells have it.
+// posix decodes a single quote inside a single-quoted string of a POSIX shell.
 func posix(s string) (string, int) {
-	for _, way := range [...]string{`'\''`, `'"'"'`} {
-		if strings.HasPrefix(s, way) {
-			return "'", len(way)
+	for _, trail := range [...]string{`'\''`, `'"'"'`} {
+		if strings.HasPrefix(s, trail) {
+			return "'", len(trail)
 		}
 	}
 	return "", 0
 }
 
-// doubled is a quote that stands for one.
+// doubled decodes two quotes as one.
 func doubled(s string) (string, int) {
 	if len(s) > 1 && s[0] == s[1] {
 		return s[:1], 2
@@ -210,7 +222,7 @@ func doubled(s string) (string, int) {
 	return "", 0
 }
 
-// indent is the end of a line with the indentation of the next one.
+// indent decodes the end of a line and the indentation of the next line as the end of a line.
 func indent(s string) (string, int) {
 	if rest := strings.TrimLeft(s[1:], " \t"); len(rest) < len(s)-1 {
 		return "\n", len(s) - len(rest)
@@ -218,7 +230,7 @@ func indent(s string) (string, int) {
 	return "", 0
 }
 
-// unescape copies a layer without its escapes. It reports whether there were any.
+// unescape copies a layer and decodes its escapes. It reports whether the layer contains any.
 func (in *inner) unescape(e *escape) bool {
 	text := in.of.text
 	done, any := 0, false
@@ -272,7 +284,7 @@ func alphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// utf16Escape decodes \u and four digits, twice for what does not fit.
+// utf16Escape decodes \u and four digits, or two of them that form a surrogate pair.
 func utf16Escape(s string) (string, int) {
 	v, ok := digits(s, 2, 4, 4)
 	if !ok {
@@ -288,7 +300,7 @@ func utf16Escape(s string) (string, int) {
 	return string(rune(v)), 6
 }
 
-// digits reads n digits of so many bits each.
+// digits reads n digits of the given number of bits each.
 func digits(s string, at, n, bits int) (v uint32, ok bool) {
 	if len(s) < at+n {
 		return 0, false
@@ -325,20 +337,20 @@ func entity(s string) (string, int) {
 	return "", 0
 }
 
-// code is a way to write bytes in letters, so many bits in each.
+// code is an encoding of bytes as letters, with a fixed number of bits in each letter.
 type code struct {
 	value [256]byte
 	bits  int
-	least int // letters
+	least int // length in letters of the shortest word
 	wraps bool
-	colon bool // there may be colons between the letters
+	colon bool // colons may separate the letters
 }
 
 const none = 0xff
 
 var base64Code, hexCode = code{bits: 6, least: base64Len, wraps: true}, code{bits: 4, least: hexLen, colon: true}
 
-// visible are the ASCII characters that text is made of.
+// visible holds the printable ASCII characters, tab and line breaks.
 var visible [256]bool
 
 func init() {
@@ -361,16 +373,16 @@ func init() {
 	}
 }
 
-// words are the words in a text that are long enough, letter by letter.
+// words holds the words of a text that are long enough, letter by letter.
 type words struct {
-	values []byte // of all letters
-	at     []int  // where they stand, if that is asked for
-	ends   []int  // of each word, in values
-	span          // from the first to the last
+	values []byte // the values of all letters
+	at     []int  // the places of the letters, if places are wanted
+	ends   []int  // the end of each word, in values
+	span          // from the first to the last word
 }
 
-// words finds the words of a code in a text.
-func (c *code) words(text string, places bool) *words {
+// words returns the words of a code in a text that keep accepts.
+func (c *code) words(text string, places bool, keep func(values []byte) bool) *words {
 	var w words
 	for i := 0; i < len(text); i++ {
 		if c.value[text[i]] == none {
@@ -397,7 +409,7 @@ func (c *code) words(text string, places bool) *words {
 			}
 			i = next
 		}
-		if len(w.values)-begin < c.least {
+		if len(w.values)-begin < c.least || !keep(w.values[begin:]) {
 			w.values = w.values[:begin]
 			if places {
 				w.at = w.at[:begin]
@@ -412,7 +424,7 @@ func (c *code) words(text string, places bool) *words {
 	return &w
 }
 
-// wrapped is where the next line begins, if one ends at i.
+// wrapped returns the place where the text continues on the next line if a line ends at i, and otherwise i.
 func wrapped(text string, i int) int {
 	at := i
 	if at < len(text) && text[at] == '\r' {
@@ -427,10 +439,10 @@ func wrapped(text string, i int) int {
 	return at
 }
 
-// encoded looks at what words of a code say. Where a word begins cannot be seen, if something of the same
-// letters stands before it: so it is read from each of the first letters that make a difference.
-func (p *peeler) encoded(l *layer, c *code) bool {
-	words := c.words(l.text, p.places)
+// encoded decodes and searches the words of a code. It cannot recognise the beginning of a word if letters of the same
+// code precede it, so it decodes from each of the first letters that lead to different bytes.
+func (p *decoder) encoded(l *layer, c *code) bool {
+	words := c.words(l.text, p.places, func(values []byte) bool { return p.set.table.mayHold(values, c.bits) })
 	if len(words.ends) == 0 {
 		return true
 	}
@@ -442,25 +454,105 @@ func (p *peeler) encoded(l *layer, c *code) bool {
 				return false
 			}
 		}
-		if d.depth == deepest || d.text == "" {
+		if d.depth == maxDepth || d.text == "" {
 			continue
 		}
-		if !p.packed(d) {
+		if !p.compressed(d) {
 			return false
 		}
-		if said := legible(d); said.text != "" && !p.inside(said) {
+		if readable := legible(d); readable.text != "" && !p.inside(readable) {
 			return false
 		}
 	}
 	return true
 }
 
-// decode reads words from one of their first letters on. Something that is no text stands between them.
+// utf8Rest is the number of bytes that follow a byte in UTF-8, or notText.
+var utf8Rest [256]int8
+
+const notText = -1
+
+func init() {
+	for i := range utf8Rest {
+		switch {
+		case i < utf8.RuneSelf && visible[i]:
+		case i >= 0xc2 && i < 0xe0:
+			utf8Rest[i] = 1
+		case i >= 0xe0 && i < 0xf0:
+			utf8Rest[i] = 2
+		case i >= 0xf0 && i < 0xf5:
+			utf8Rest[i] = 3
+		default:
+			utf8Rest[i] = notText
+		}
+	}
+}
+
+// mayHold reports whether the bytes of a word may contain a secret: a piece, a text that may contain another layer, an
+// archive, or text in UTF-16. Most words of a text are not encoded, and decode to none of these. mayHold does not
+// allocate.
+func (t *table) mayHold(values []byte, bits int) bool {
+	const gzip = 0x088b1f
+	for skip := range 8 / (8 - bits) {
+		if (len(values)-skip)*bits/8 < keyLen {
+			break
+		}
+		var acc uint32
+		var have int             // number of bits in acc
+		var key uint64           // the last 8 bytes
+		var count, run, rest int // bytes read; bytes of text; missing bytes of the last character
+		zero, pairs := -1, 0     // place of the last zero byte; number of zero bytes at a distance of two
+		for _, v := range values[skip:] {
+			acc = acc<<bits | uint32(v)
+			if have += bits; have < 8 {
+				continue
+			}
+			have -= 8
+			b := byte(acc >> have)
+			key = key>>8 | uint64(b)<<56
+			count++
+			if rest > 0 && b&0xc0 == 0x80 {
+				rest--
+				run++
+			} else if n := utf8Rest[b]; n == notText {
+				run, rest = 0, 0
+			} else {
+				if rest > 0 {
+					run = 0
+				}
+				run, rest = run+1, int(n)
+			}
+			if run >= keyLen || key>>40 == gzip {
+				return true
+			}
+			if b == 0 {
+				if pairs++; zero != count-2 {
+					pairs = 0
+				}
+				if zero = count; pairs >= keyLen-3 {
+					return true
+				}
+			}
+			if count >= keyLen && len(t.bitmap) > 0 {
+				if word, mask := t.bit(key); t.bitmap[word]&mask != 0 && t.first[key] != 0 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// decode decodes each word, beginning with letter skip. A zero byte separates the results.
 func (c *code) decode(w *words, in *inner, skip int) *inner {
 	in.text = make([]byte, 0, len(w.values)*c.bits/8+len(w.ends))
 	begin := 0
 	for _, end := range w.ends {
-		if begin > 0 {
+		if (end-begin-skip)*c.bits/8 < keyLen { // too short for a piece
+			begin = end
+			continue
+		}
+		if len(in.text) > 0 {
 			in.add(0, w, begin-1, begin-1)
 		}
 		acc, bits, first := uint32(0), 0, begin+skip
@@ -482,7 +574,7 @@ func (c *code) decode(w *words, in *inner, skip int) *inner {
 	return in
 }
 
-// add adds a byte that stands in some letters, from one to another.
+// add appends a byte that the letters first to last encode.
 func (in *inner) add(b byte, w *words, first, last int) {
 	if in.text = append(in.text, b); in.places {
 		in.place(w, first, last)
@@ -493,8 +585,8 @@ func (in *inner) place(w *words, first, last int) {
 	in.lo, in.hi = append(in.lo, in.of.from(w.at[first])), append(in.hi, in.of.to(w.at[last]))
 }
 
-// legible is what of a decoded text can be text: most of what looks like a word of a code is none, and
-// says nothing.
+// legible returns the parts of a decoded layer that can be text. Most words that look encoded are not, and decode to
+// random bytes.
 func legible(l *layer) *layer {
 	out := &layer{depth: l.depth, whole: l.whole, web: l.web, lo: l.lo, hi: l.hi}
 	var parts []byte
@@ -540,9 +632,10 @@ func legible(l *layer) *layer {
 	return out
 }
 
-// packed looks at what is compressed in a layer, and at text of two bytes a letter. No program puts an archive into a URL
-// or into HTML.
-func (p *peeler) packed(l *layer) bool {
+// compressed decompresses gzip data in a layer and searches the result. It also searches the layer for text in UTF-16.
+// It ignores gzip data in URLs and HTML, because no program writes an archive there. It returns false if the search
+// must stop.
+func (p *decoder) compressed(l *layer) bool {
 	const magic = "\x1f\x8b\x08"
 	if l.web {
 		return p.wide(l)
@@ -561,13 +654,13 @@ func (p *peeler) packed(l *layer) bool {
 	}
 }
 
-// attempt is what it costs to find that something is no archive.
+// attempt is the cost in bytes of an attempt to decompress.
 const attempt = 1 << 10
 
-// unpacked reads what is compressed, as far as it goes: what was cut off is none the less there.
-func (p *peeler) unpacked(text string) string {
+// unpacked decompresses as much of the text as possible: a truncated archive may contain a secret, too.
+func (p *decoder) unpacked(text string) string {
 	if p.left -= attempt; p.left < 0 {
-		p.over = true
+		p.exceeded = true
 		return ""
 	}
 	if p.gzip == nil {
@@ -581,15 +674,15 @@ func (p *peeler) unpacked(text string) string {
 	return out.String()
 }
 
-// wide looks at text of two bytes a letter, whichever comes first, as far as its letters are those of Latin-1.
-func (p *peeler) wide(l *layer) bool {
+// wide searches text in UTF-16 of either byte order, if its characters are in Latin-1.
+func (p *decoder) wide(l *layer) bool {
 	var in *inner
 	for i := strings.IndexByte(l.text, 0); i >= 0; {
 		end := i
 		for end+2 < len(l.text) && l.text[end+1] != 0 && l.text[end+2] == 0 {
 			end += 2
 		}
-		if (end-i)/2 >= keyLen-2 { // there may be one letter more at either side
+		if (end-i)/2 >= keyLen-2 { // the text may have one more letter at each end
 			if in == nil {
 				in = p.begin(l, l.whole && i < 2 && end+2 >= len(l.text))
 			} else {
@@ -616,7 +709,7 @@ type span struct {
 	of       *secret
 }
 
-// joined are spans by their place, those that overlap or touch made one.
+// joined sorts spans by place and merges spans that overlap or touch.
 func joined(all []span) []span {
 	slices.SortFunc(all, func(a, b span) int {
 		if a.from != b.from {

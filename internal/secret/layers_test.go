@@ -19,7 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// encoders are the layers that are peeled, by the names that the guide has for them.
+// encoders holds the encoders of the layers, by their names in the guide.
 var encoders = map[string][]func(string) string{
 	"plain": {func(s string) string { return s }},
 	"the strings of JSON": {
@@ -46,7 +46,7 @@ var encoders = map[string][]func(string) string{
 		url.QueryEscape, url.PathEscape,
 		func(s string) string { return (&url.URL{Path: s}).EscapedPath() },
 		func(s string) string { return url.UserPassword("user", s).String() },
-		func(s string) string { // of JavaScript
+		func(s string) string { // encodeURIComponent of JavaScript
 			return strings.NewReplacer("+", "%20", "%21", "!").Replace(url.QueryEscape(s))
 		},
 	},
@@ -71,7 +71,7 @@ func base64s() []func(string) string {
 		}
 		all = append(all, func(s string) string { return "Basic/" + e.EncodeToString([]byte(s+"!")) })
 	}
-	return append(all, func(s string) string { // as MIME and PEM have it
+	return append(all, func(s string) string { // base64 with line breaks, as in MIME and PEM
 		text := base64.StdEncoding.EncodeToString([]byte(s))
 		var b strings.Builder
 		for len(text) > 16 {
@@ -130,15 +130,14 @@ var layered = []string{
 	canary, "Pässwort-canary\t<&;,?/:+ *'", "hunter2-canary", "-----BEGIN KEY-----\nMIIEcanary0123\ncanary0123456=\n-----END KEY-----\n",
 }
 
-// TestLayers: each kind of layer that the guide names is looked into, and each that is looked into is named
-// there.
+// TestLayers checks that each layer in the guide is searched, and that the guide lists each layer.
 func TestLayers(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/guide/ephemeral-values.md")
+	guide, err := os.ReadFile("../../docs/reference/secret-guard.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, _ := strings.Cut(string(guide), "<!-- what is looked into: begin -->")
-	list, _, found := strings.Cut(list, "<!-- what is looked into: end -->")
+	_, list, _ := strings.Cut(string(guide), "<!-- encodings: begin -->")
+	list, _, found := strings.Cut(list, "<!-- encodings: end -->")
 	if !found {
 		t.Fatal("the guide has no such list")
 	}
@@ -170,7 +169,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// mustFind wants the secret found, and nothing left of it when it is masked.
+// mustFind fails unless the guard finds the secret and masks all of it.
 func mustFind(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -188,7 +187,7 @@ func mustFind(t interface {
 	}
 }
 
-// TestDepth: four layers in any order, and both of what is long and what is short.
+// TestDepth checks four layers in any order, with long and short secrets.
 func TestDepth(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	names := make([]string, 0, len(encoders))
@@ -199,7 +198,7 @@ func TestDepth(t *testing.T) {
 	for range 1000 {
 		secret := layered[r.IntN(len(layered))]
 		text, chain := secret, ""
-		for range deepest {
+		for range maxDepth {
 			name := names[r.IntN(len(names))]
 			i := r.IntN(len(encoders[name]))
 			if next, ok := wrap(text, name, i); ok && !(strings.Contains(chain, "gzip") && ofWeb(name)) {
@@ -210,18 +209,18 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// ofWeb reports whether a layer is one that archives are not put into.
+// ofWeb reports whether the search ignores archives in a layer.
 func ofWeb(name string) bool { return name == "URLs" || name == "HTML and XML" }
 
-// wrap puts one layer around a text, if it can be.
+// wrap puts one layer around a text. It returns false if the layer cannot hold the text.
 func wrap(text, name string, i int) (string, bool) {
 	switch name {
 	case "gzip", "base64", "hexadecimal", "plain":
 	case "UTF-16":
 		if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf || r == 0 }) {
-			return "", false // with other letters it is no text for a layer around it
+			return "", false // other characters are not text for the next layer
 		}
-	case "DOS line breaks": // of the secret itself
+	case "DOS line breaks": // only the secret itself can have them
 		return "", false
 	default:
 		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
@@ -244,7 +243,7 @@ func FuzzLayers(f *testing.F) {
 			return
 		}
 		if strings.ContainsFunc(secret, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' }) {
-			return // a layer within another one is looked for in what is text
+			return // the search finds inner layers only in text
 		}
 		text, did := secret, ""
 		for len(chain) > 1 && len(did) < 4 {
@@ -264,8 +263,8 @@ func FuzzLayers(f *testing.F) {
 	})
 }
 
-// TestEndlessLayersAreRefused: what was made to take long takes at most 300 times as long as a text in which nothing is
-// packed, and is not let pass.
+// TestEndlessLayersAreRefused checks texts that were made to take long: the search takes at most 300 times as long as
+// in a text without layers, and the text is refused.
 func TestEndlessLayersAreRefused(t *testing.T) {
 	var s Set
 	s.Add("hunter2-canary", origin("var.a"))
@@ -299,7 +298,7 @@ func TestEndlessLayersAreRefused(t *testing.T) {
 	}
 }
 
-// TestLargeFilesAreNoSecrets: large files and archives are not taken for secrets, and are looked through.
+// TestLargeFilesAreNoSecrets checks that large files and archives are searched and not refused.
 func TestLargeFilesAreNoSecrets(t *testing.T) {
 	var s Set
 	s.Add("hunter2-canary", origin("var.a"))
@@ -343,5 +342,75 @@ func BenchmarkCheckLeaf(b *testing.B) {
 	s.Add("hunter2-canary", origin("var.a"))
 	for b.Loop() {
 		s.Check("arn:aws:ec2:eu-central-1:123456789012:subnet/subnet-0123456789abcdef0", "", nil)
+	}
+}
+
+// TestLongTexts searches long texts before a secret is registered, and again after.
+func TestLongTexts(t *testing.T) {
+	const hidden = "correct-horse-battery"
+	filler := strings.Repeat("certificates, policies and scripts of considerable length 0123456789abcdef0123\n", 1000)
+	compressed := base64.StdEncoding.EncodeToString([]byte(`{"password":"` + hidden + `"}`))
+	var s Set
+	s.Add("another-secret", Origin{})
+	for _, text := range []string{filler + hidden, filler + compressed + filler, filler + hex.EncodeToString([]byte(hidden)), compressed + filler} {
+		if first, second := s.Has(text), s.Has(text); first || second {
+			t.Fatal("a secret is found before it is known")
+		}
+	}
+	s.Add(hidden, Origin{})
+	if first, second := s.Has(filler), s.Has(filler); first || second {
+		t.Error("a secret is found where there is none")
+	}
+	for _, text := range []string{filler + hidden, filler + compressed + filler, filler + hex.EncodeToString([]byte(hidden)), compressed + filler} {
+		for range 2 {
+			if !s.Has(text) || strings.Contains(s.Scrub(text), hidden) || s.Scrub(text) == text {
+				t.Errorf("the secret is not found in a text of %d bytes", len(text))
+			}
+		}
+	}
+}
+
+// TestMayHold checks that words rejected by mayHold decode to no piece, no text and no archive.
+func TestMayHold(t *testing.T) {
+	seed := time.Now().UnixNano()
+	random := rand.New(rand.NewPCG(uint64(seed), 0))
+	var s Set
+	s.Add("\x01\x02binary\x80secret\x00", Origin{})
+	p := &decoder{set: &s}
+	for range 20000 {
+		raw := make([]byte, 8+random.IntN(40))
+		for i := range raw {
+			raw[i] = byte(random.Uint32())
+		}
+		switch random.IntN(4) {
+		case 0:
+			copy(raw[random.IntN(len(raw)):], "\x01\x02binary\x80secret\x00")
+		case 1:
+			copy(raw[random.IntN(len(raw)):], "héllo wörld €")
+		case 2:
+			copy(raw[random.IntN(len(raw)):], "\x1f\x8b\x08")
+		case 3:
+			copy(raw[random.IntN(len(raw)):], "a\x00b\x00c\x00d\x00e\x00f\x00g\x00h\x00")
+		}
+		for _, c := range []*code{&base64Code, &hexCode} {
+			text := base64.StdEncoding.EncodeToString(raw)
+			if c == &hexCode {
+				text = hex.EncodeToString(raw)
+			}
+			text = strings.TrimRight(text[random.IntN(4):], "=")
+			all := c.words(text, false, func([]byte) bool { return true })
+			if len(all.ends) == 0 || s.table.mayHold(all.values, c.bits) {
+				continue
+			}
+			for skip := range 8 / (8 - c.bits) {
+				l := &layer{text: string(c.decode(all, p.begin(&layer{text: text}, true), skip).text)}
+				for range s.table.matches(l.text) {
+					t.Fatalf("a piece is in %q (seed %d)", text, seed)
+				}
+				if legible(l).text != "" || strings.Contains(l.text, "\x1f\x8b\x08") {
+					t.Fatalf("%q decodes to %q (seed %d)", text, l.text, seed)
+				}
+			}
+		}
 	}
 }

@@ -3,35 +3,34 @@ package secret
 import "github.com/lethe-iac/lethe/internal/mark"
 
 const (
-	// shortest is the least length in bytes of anything that is guarded.
+	// shortest is the length in bytes of the shortest text that is guarded.
 	shortest = mark.LeastPiece
-	// embedded is the least length of a secret that is refused as a part of something longer.
+	// embedded is the length in bytes of the shortest secret that is refused as a part of a longer text.
 	embedded = 16
 )
 
-// Kind is why a string is secret.
+// Kind is the reason why a string is secret.
 type Kind uint8
 
 // The kinds.
 const (
 	EphemeralVariable Kind = iota + 1 // the value of an ephemeral input variable
 	EphemeralResult                   // computed by a provider for an ephemeral resource
-	WriteOnly                         // given to a write-only argument
-	Setting                           // ephemeral, and given to a provider or for an ephemeral resource
-	Unclear                           // none was found, in something that cannot be looked through
+	WriteOnly                         // passed to a write-only argument
+	Setting                           // ephemeral, and passed to a provider's configuration or to an ephemeral resource
+	Unclear                           // no secret was found, but the text was too large to search
 )
 
-// Origin is where a secret came from, for the message about it.
+// Origin is the source of a secret, for messages.
 type Origin struct {
 	Addr string // of the object or variable: "ephemeral.vault_kv.db", "var.password"
-	Path string // inside it: `.data["b"]`
+	Path string // path inside the object: `.data["b"]`
 	Kind Kind
-	// Sensitive: the value is kept from view, but not ephemeral (a write-only argument can be given
-	// such a value).
+	// Sensitive is true if the value is sensitive but not ephemeral. Write-only arguments accept such values.
 	Sensitive bool
 }
 
-// String names the secret, for the message about it.
+// String describes the secret for messages.
 func (o Origin) String() string {
 	if o.Kind == Unclear {
 		return "something with so much packed into it that it cannot be searched for secrets"
@@ -39,7 +38,7 @@ func (o Origin) String() string {
 	return "the secret " + o.Addr + o.Path
 }
 
-// mask is what is shown instead.
+// mask returns the text that replaces the secret.
 func (o Origin) mask() string {
 	if o.Sensitive {
 		return mark.Sensitive.Mask()
@@ -47,21 +46,22 @@ func (o Origin) mask() string {
 	return mark.Ephemeral.Mask()
 }
 
-// strict origins are refused as a part of something longer from 8 bytes on.
+// strict reports whether the secret is refused as a part of a longer text even if it has only 8 bytes.
 func (o Origin) strict() bool { return o.Kind == WriteOnly || o.Sensitive }
 
-// secret is one string, in all its forms.
+// secret is one secret string.
 type secret struct {
 	text    string
-	origin  Origin   // the first
-	origins []Origin // those that make a difference
-	strict  bool     // one of its origins is
-	// owners are the objects that it was given to, if it is merely sensitive: all others may keep it. nil:
-	// it is ephemeral.
+	origin  Origin   // the first origin
+	origins []Origin // the origins that changed a rule
+	strict  bool     // an origin is strict
+	shown   bool     // it is masked in messages and logs only
+	// owners holds the addresses of the objects that received the secret, if all its origins are sensitive: other objects
+	// may store it. It is nil if the secret is ephemeral.
 	owners map[string]bool
 }
 
-// also adds an origin, and reports whether that makes a difference.
+// also adds an origin if it changes a rule, and reports whether it does.
 func (s *secret) also(o Origin) bool {
 	had := s.strict && o.strict() || !o.strict()
 	had = had && (s.owners == nil || o.Sensitive && s.owners[o.Addr])

@@ -1,34 +1,36 @@
-// Package secret knows this run's secret strings and guards every exit (invariant I11).
+// Package secret holds the secret strings of a run and checks every output for them (invariant I11).
 //
-// Marks say what is secret while values are values. Once a provider, a shell or a library has made
-// text of them, only the text itself can tell. So every string that must not get out is registered
-// in one Set: the values of ephemeral variables, what providers computed for ephemeral resources,
-// and write-only arguments whose value is ephemeral or sensitive. It is looked for as it is, and in what
-// text is packed into on its way: JSON, URLs, base64, archives, one inside the other (see layers).
+// Marks identify secrets as long as they are cty values. After a provider, a shell or a library has converted them to
+// text, only the text can be searched. So a Set holds every string that must not get out: the values of ephemeral
+// variables, the computed values of ephemeral resources, and write-only arguments whose value is ephemeral or
+// sensitive. The guard searches for the string itself and for its encoded forms: JSON, URLs, base64, archives, one
+// inside the other (see layers).
 //
-// The guard has one matcher and two actions. Free text (screens, logs, messages) is masked: Scrub
-// puts "(ephemeral value)" in place of a secret. What is to be stored (a leaf of a state or plan, private data of a provider) is refused: Check names the
-// secret that is in it, and the caller stores null instead. Masking is done freely, refusing with
-// care: only what a provider answered beyond the configuration is checked, only for secrets that
-// are long enough to be there by no chance, and never for a string that is also known from plain
-// places.
+// The guard has one matcher and two actions:
 //
-// Strings shorter than 8 bytes are no secrets that a guard could find, and are ignored. The zero
-// Set is empty and costs nothing; a Set may be used concurrently.
+//   - Free text (screens, logs, messages) is masked: Scrub replaces a secret with "(ephemeral value)".
+//   - Stored text (a leaf of a state or plan, private data of a provider) is refused: Check returns the secret in it, and the
+//     caller stores null instead.
+//
+// The guard masks generously and refuses cautiously. It checks only values that a provider answered beyond the
+// configuration, refuses only secrets that are too long to be there by chance, and never refuses a string that is also
+// known from a plain place.
+//
+// Strings shorter than 8 bytes are ignored, because the guard cannot distinguish them from other text. The zero Set is
+// empty and costs nothing. A Set is safe for concurrent use.
 package secret
 
 import (
 	"slices"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Add registers a string. Adding it again changes nothing but that the stricter rule holds.
+// Add registers a string. If the string is registered already, Add only makes its rules stricter.
 func (s *Set) Add(text string, origin Origin) {
 	if len(text) < shortest {
 		return
@@ -36,15 +38,15 @@ func (s *Set) Add(text string, origin Origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.known[text]; old != nil {
-		if old.also(origin) && s.told != nil {
-			s.told(text, origin)
+		if old.also(origin) && s.subscriber != nil {
+			s.subscriber(text, origin)
 		}
 		return
 	}
 	if s.known == nil {
 		s.known = map[string]*secret{}
 	}
-	// The caller's string may be cut out of a much larger one.
+	// The caller's string may be a substring of a much larger string.
 	text = strings.Clone(text)
 	sec := &secret{text: text, origin: origin, owners: map[string]bool{}}
 	sec.also(origin)
@@ -59,12 +61,13 @@ func (s *Set) Add(text string, origin Origin) {
 		s.number.Store(true)
 	}
 	s.begin()
-	if s.told != nil {
-		s.told(text, origin)
+	if s.subscriber != nil {
+		s.subscriber(text, origin)
 	}
 }
 
-// First has f called when the first string is registered. f must not use the Set.
+// First registers a function that is called when the first string is registered, or now if the Set has strings. f must
+// not use the Set.
 func (s *Set) First(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,19 +76,20 @@ func (s *Set) First(f func()) {
 	}
 }
 
-// begin notes that there is a secret. The caller holds the lock.
+// begin records that the Set has a secret. The caller holds the lock.
 func (s *Set) begin() {
 	if !s.some.Swap(true) && s.first != nil {
 		s.first()
 	}
 }
 
-// Tell has f hear of every string that is registered, now and later, and where it came from: a set elsewhere that adds
-// them finds the same. What is only masked is not told. f must not use the Set.
-func (s *Set) Tell(f func(text string, origin Origin)) {
+// Subscribe calls f for each registered string and each of its origins, now and whenever a string is registered. f
+// replaces the function of an earlier call. A Set to which f adds the strings finds the same secrets. Subscribe ignores
+// strings that are only masked. f must not use the Set.
+func (s *Set) Subscribe(f func(text string, origin Origin)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = f
+	s.subscriber = f
 	for text, sec := range s.known {
 		for _, o := range sec.origins {
 			f(text, o)
@@ -93,8 +97,7 @@ func (s *Set) Tell(f func(text string, origin Origin)) {
 	}
 }
 
-// AddValue registers every string in v, and every number of 8 digits and more. Marks on v do not
-// matter; what is unknown cannot be registered.
+// AddValue registers every string in v, and every number of at least 8 digits. It ignores marks and unknown values.
 func (s *Set) AddValue(v cty.Value, origin Origin) {
 	Leaves(v, func(path cty.Path, leaf cty.Value, text string) {
 		if !longEnough(leaf, text) {
@@ -106,24 +109,48 @@ func (s *Set) AddValue(v cty.Value, origin Origin) {
 	})
 }
 
-// MaskValue registers every string in v, and every number of 8 digits and more, to be masked only:
-// what is kept by right, though not shown.
-func (s *Set) MaskValue(v cty.Value, origin Origin) {
+// MaskValue registers every string in v, and every number of at least 8 digits, for masking only: the values may be
+// stored but not shown.
+func (s *Set) MaskValue(v cty.Value, origin Origin) { s.mask(v, origin, false) }
+
+// MaskUnlessPlain does the same as MaskValue, but ignores strings that are known from a plain place.
+func (s *Set) MaskUnlessPlain(v cty.Value, origin Origin) { s.maskUnlessPlain(v, origin, false) }
+
+// MaskInMessages registers strings for masking by ScrubMessage only, because objects may store and show them. It
+// ignores strings that are known from a plain place.
+func (s *Set) MaskInMessages(v cty.Value, origin Origin) { s.maskUnlessPlain(v, origin, true) }
+
+func (s *Set) maskUnlessPlain(v cty.Value, origin Origin, shown bool) {
+	Leaves(v, func(_ cty.Path, leaf cty.Value, text string) {
+		s.mu.RLock()
+		m := s.masked[text]
+		skip := len(text) < shortest || s.known[text] != nil || m != nil && (shown || !m.shown) || s.anyPlain(text)
+		s.mu.RUnlock()
+		if !skip {
+			s.mask(leaf, origin, shown)
+		}
+	})
+}
+
+func (s *Set) mask(v cty.Value, origin Origin, shown bool) {
 	Leaves(v, func(_ cty.Path, leaf cty.Value, text string) {
 		if !longEnough(leaf, text) || len(text) < shortest {
 			return
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.known[text] != nil || s.masked[text] {
+		if old := s.masked[text]; s.known[text] != nil || old != nil {
+			if old != nil {
+				old.shown = old.shown && shown
+			}
 			return
 		}
 		if s.masked == nil {
-			s.masked = map[string]bool{}
+			s.masked = map[string]*secret{}
 		}
 		text = strings.Clone(text)
-		s.masked[text] = true
-		sec := &secret{text: text, origin: origin}
+		sec := &secret{text: text, origin: origin, shown: shown}
+		s.masked[text] = sec
 		for _, form := range append(forms(text), lines(text)...) {
 			s.table.add(form, sec, false)
 		}
@@ -131,21 +158,9 @@ func (s *Set) MaskValue(v cty.Value, origin Origin) {
 	})
 }
 
-// MaskUnlessPlain does so with what is not known from a plain place.
-func (s *Set) MaskUnlessPlain(v cty.Value, origin Origin) {
-	Leaves(v, func(_ cty.Path, leaf cty.Value, text string) {
-		s.mu.RLock()
-		skip := len(text) < shortest || s.known[text] != nil || s.anyPlain(text)
-		s.mu.RUnlock()
-		if !skip {
-			s.MaskValue(leaf, origin)
-		}
-	})
-}
-
-// Learning says that a call is under way in which secrets may be learned: what happens meanwhile
-// may hold them before they are known. The function that it gives ends this, and says whether they were learned.
-func (s *Set) Learning() (over func(learned bool)) {
+// Learning begins a call that may register secrets: output during the call may contain them before they are registered.
+// The caller calls the returned function when the call ends, and passes whether the secrets were registered.
+func (s *Set) Learning() (learned func(learned bool)) {
 	if s == nil {
 		return func(bool) {}
 	}
@@ -166,8 +181,8 @@ func (s *Set) Learning() (over func(learned bool)) {
 	}
 }
 
-// Then calls f as soon as no call is under way in which secrets may be learned: now, or in the
-// order of the calls of Then. known says whether all of them were learned.
+// Then calls f as soon as no call of Learning is in progress: now, or later in the order of the calls of Then. known
+// reports whether all secrets were registered.
 func (s *Set) Then(f func(known bool)) {
 	s.learning.Lock()
 	defer s.learning.Unlock()
@@ -178,8 +193,9 @@ func (s *Set) Then(f func(known bool)) {
 	f(true)
 }
 
-// Elsewhere says how to find out whether a string is known from a plain place (configuration, plain
-// variables): f is asked about secrets that Check finds, and the strings it finds them in. It may be called concurrently, and must not use the Set.
+// Elsewhere sets the function that reports whether a string is known from a plain place (configuration, plain
+// variables). Check calls f for the secrets that it finds and for the strings that contain them. f must be safe for
+// concurrent use and must not use the Set.
 func (s *Set) Elsewhere(f func(text string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,11 +207,16 @@ func (s *Set) anyPlain(texts ...string) bool {
 	return s.elsewhere != nil && slices.ContainsFunc(texts, s.elsewhere)
 }
 
-// Check looks for a secret in a string that is to be stored: one that it is as a whole, from 8
-// bytes on, or that is a part of it, from 16 bytes on (from 8 where the secret was given to a
-// write-only argument or is sensitive). Nothing is found in a string that is known to be plain,
-// nor of a secret that is. Of secrets that are merely sensitive those are found that the owner was given,
-// an object by its address. allowed is asked about what is found, and may be nil.
+// Check searches a string that is to be stored, and returns the origin of the first secret that must not be stored. A
+// secret counts if
+//
+//   - it is the whole string, and has at least 8 bytes; or
+//   - it is a part of the string, and has at least 16 bytes, or 8 bytes if it was passed to a write-only argument or is
+//     sensitive.
+//
+// A secret does not count if it, or the string, is known from a plain place, or if allowed returns true for it. allowed
+// may be nil. A secret that is sensitive but not ephemeral counts only for the objects that received it; owner is the
+// address of the object.
 func (s *Set) Check(leaf, owner string, allowed func(secret string) bool) (Origin, bool) {
 	if s.Empty() || len(leaf) < shortest {
 		return Origin{}, false
@@ -209,11 +230,11 @@ func (s *Set) Check(leaf, owner string, allowed func(secret string) bool) (Origi
 	return from, hit
 }
 
-// Found reports whether Check has found a secret: what this run has made may hold it, and is not to be
-// kept.
+// Found reports whether Check has found a secret. If so, the results of this run may contain it, and callers must not
+// store them.
 func (s *Set) Found() bool { return s != nil && s.found.Load() }
 
-// Holds reports whether a secret stands in a text, however it is written.
+// Holds reports whether a text contains a secret, in any encoded form.
 func Holds(text, secret string) bool {
 	if strings.Contains(text, secret) {
 		return true
@@ -224,7 +245,7 @@ func Holds(text, secret string) bool {
 }
 
 func (s *Set) check(text, owner string, allowed func(string) bool) (from Origin, hit bool) {
-	clear := s.peel(text, false, func(l *layer, i int, p *piece) bool {
+	clear := s.decodeLayer(text, false, func(l *layer, i int, p *piece) bool {
 		f := p.form
 		end := i + len(f.text)
 		if !f.whole || p.at != 0 || f.of.owners != nil && !f.of.owners[owner] || end > len(l.text) || l.text[i:end] != f.text {
@@ -242,19 +263,42 @@ func (s *Set) check(text, owner string, allowed func(string) bool) (from Origin,
 	return from, hit
 }
 
-// Leaves calls visit for every string and number in v, with its text as it is shown and stored.
-// Paths are only good during the call.
+// Leaves calls visit for every string and number in v, with the text in which it is shown and stored. visit must not
+// keep the path.
 func Leaves(v cty.Value, visit func(path cty.Path, leaf cty.Value, text string)) {
-	v, _ = mark.BareDeep(v)
-	_ = cty.Walk(v, func(path cty.Path, v cty.Value) (bool, error) {
+	leaves(make(cty.Path, 0, 8), v, visit)
+}
+
+func leaves(path cty.Path, v cty.Value, visit func(path cty.Path, leaf cty.Value, text string)) {
+	if v.IsMarked() {
+		v, _ = mark.Unmark(v)
+	}
+	switch ty := v.Type(); {
+	case v.IsNull() || !v.IsKnown() || ty.IsCapsuleType():
+	case ty.IsPrimitiveType():
 		if text, ok := ctyvalue.Text(v); ok {
 			visit(path, v, text)
 		}
-		return v.IsKnown() && !v.IsNull(), nil
-	})
+	case ty.IsObjectType():
+		for name, e := range ctyvalue.Members(v) {
+			leaves(append(path, cty.GetAttrStep{Name: name}), e, visit)
+		}
+	case ty.IsMapType():
+		for key, e := range ctyvalue.Members(v) {
+			leaves(append(path, cty.IndexStep{Key: cty.StringVal(key)}), e, visit)
+		}
+	case ty.IsSetType():
+		for _, e := range ctyvalue.Items(v) {
+			leaves(append(path, cty.IndexStep{Key: e}), e, visit)
+		}
+	default:
+		for i, e := range ctyvalue.Items(v) {
+			leaves(append(path, cty.IndexStep{Key: cty.NumberIntVal(int64(i))}), e, visit)
+		}
+	}
 }
 
-// longEnough reports whether a leaf says something by itself: a number does with so many digits.
+// longEnough reports whether a leaf is a string, or a number with at least 8 digits.
 func longEnough(leaf cty.Value, text string) bool {
 	if leaf.Type() != cty.Number {
 		return true
@@ -268,20 +312,27 @@ func longEnough(leaf cty.Value, text string) bool {
 	return digits >= shortest
 }
 
-// Scrub masks every secret in a text, however it is written (see layers).
-func (s *Set) Scrub(text string) string {
+// Scrub masks every secret in a text, in any encoded form (see layers), except the strings of MaskInMessages.
+func (s *Set) Scrub(text string) string { return s.scrub(text, false) }
+
+// ScrubMessage masks every secret in a message or a line of a log.
+func (s *Set) ScrubMessage(text string) string { return s.scrub(text, true) }
+
+func (s *Set) scrub(text string, message bool) string {
 	if s.Empty() || len(text) < shortest {
 		return text
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	// Few texts have a secret in them, so that it is seldom worth while to know all places.
+	// Few texts contain a secret, so the places are determined only in a second search.
 	if any, clear := s.any(text); !any && clear {
 		return text
 	}
 	var spans []span
-	clear := s.peel(text, true, func(l *layer, i int, p *piece) bool {
-		spans = append(spans, span{l.from(i), l.to(i + len(p.text) - 1), p.form.of})
+	clear := s.decodeLayer(text, true, func(l *layer, i int, p *piece) bool {
+		if message || !p.form.of.shown {
+			spans = append(spans, span{l.from(i), l.to(i + len(p.text) - 1), p.form.of})
+		}
 		return true
 	})
 	if !clear {
@@ -296,10 +347,10 @@ func (s *Set) Scrub(text string) string {
 	return string(append(out, text[done:]...))
 }
 
-// unclear stands for a text that it would take too much work to look through.
+// unclear replaces a text that exceeds the limit of the search.
 const unclear = "(a text with so much packed into it that it cannot be searched for secrets)"
 
-// Has reports whether a text has anything in it that is to be masked, or may have.
+// Has reports whether a text contains a string that must be masked, or exceeds the limit of the search.
 func (s *Set) Has(text string) bool {
 	if s.Empty() || len(text) < shortest {
 		return false
@@ -310,11 +361,24 @@ func (s *Set) Has(text string) bool {
 	return any || !clear
 }
 
-// HasIn is Has for bytes, which it does not copy: they may be many, and must not change meanwhile.
-func (s *Set) HasIn(b []byte) bool { return s.Has(unsafe.String(unsafe.SliceData(b), len(b))) }
+// MayRefuse reports whether Check may find a secret in a part of b. It does not copy b. b must not change during the
+// call.
+func (s *Set) MayRefuse(b []byte) bool {
+	if s.Empty() || len(b) < shortest {
+		return false
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	found := false
+	clear := s.decodeLayer(ctyvalue.TextOf(b), false, func(_ *layer, _ int, p *piece) bool {
+		found = p.form.whole && p.at == 0
+		return !found
+	})
+	return found || !clear
+}
 
 func (s *Set) any(text string) (any, clear bool) {
-	clear = s.peel(text, false, func(*layer, int, *piece) bool {
+	clear = s.decodeLayer(text, false, func(*layer, int, *piece) bool {
 		any = true
 		return false
 	})

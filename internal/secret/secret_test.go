@@ -50,7 +50,7 @@ func TestScrub(t *testing.T) {
 	}
 }
 
-// TestForms: however a secret is written, nothing of it is left, and it is found in what is to be stored.
+// TestForms checks that every spelling of a secret is masked completely, and is found in stored text.
 func TestForms(t *testing.T) {
 	for _, secret := range []string{canary, "Pässwort-canary\t<&;,?/:+ *'", "-----BEGIN KEY-----\nMIIEcanary0123\ncanary0123456=\n-----END KEY-----\n"} {
 		testForms(t, secret)
@@ -91,7 +91,7 @@ func testForms(t *testing.T, canary string) {
 		if _, hit := s.Check("<"+text+">", "", nil); !hit {
 			t.Errorf("%s is not found: %s", name, text)
 		}
-		// What base64 leaves is a few letters at the edges, that others have a part in.
+		// At the edges, base64 letters encode bits of the secret and of the text around it. They may remain.
 		if rest := strings.ReplaceAll(got, "(ephemeral value)", ""); len(rest) > 24 {
 			t.Errorf("%s: %q is left", name, rest)
 		}
@@ -176,7 +176,7 @@ func TestCheck(t *testing.T) {
 	if _, found := none.Check("sixteen-chars-16", "", nil); found || none.Scrub("x") != "x" {
 		t.Error("no set")
 	}
-	// The same string, found to be given to a write-only argument as well, is refused in any text.
+	// The same string is refused in any text after it was passed to a write-only argument, too.
 	s.Add("eightchr", Origin{Addr: "x.z", Kind: WriteOnly})
 	if _, found := s.Check("an eightchr in text", "", nil); !found {
 		t.Error("the stricter origin does not count")
@@ -210,7 +210,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// What may be kept is masked, and not refused; until it turns out to be more of a secret.
+// TestMaskValue checks that a value that may be stored is masked and not refused, until it is registered as ephemeral.
 func TestMaskValue(t *testing.T) {
 	s := &Set{}
 	const canary = "canary-51c7-0123456789"
@@ -231,7 +231,7 @@ func TestMaskValue(t *testing.T) {
 	}
 }
 
-// naive is what Scrub must do, said plainly: replace what is covered by any piece.
+// naive is a simple implementation of Scrub: it replaces each range that pieces cover.
 func naive(s *Set, text string) string {
 	covered := make([]bool, len(text)+1)
 	start := make([]bool, len(text)+1)
@@ -272,7 +272,7 @@ func genText(t *rapid.T, secrets []string) string {
 	return b.String()
 }
 
-// TestScrubAny: few letters make for much overlap.
+// TestScrubAny uses an alphabet of two letters, so that secrets overlap often.
 func TestScrubAny(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s Set
@@ -287,7 +287,7 @@ func TestScrubAny(t *testing.T) {
 	})
 }
 
-// TestManySecrets: the bitmap grows, and nothing is forgotten.
+// TestManySecrets checks that all secrets are found after the bitmap has grown.
 func TestManySecrets(t *testing.T) {
 	var s Set
 	for i := range 3000 {
@@ -358,30 +358,30 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// What is said while secrets may be learned waits until they are known.
+// TestOutputWaitsForSecrets checks that output waits while secrets may be registered.
 func TestOutputWaitsForSecrets(t *testing.T) {
 	var s Set
-	var said []string
-	say := func(text string) { s.Then(func(bool) { said = append(said, s.Scrub(text)) }) }
+	var printed []string
+	say := func(text string) { s.Then(func(bool) { printed = append(printed, s.Scrub(text)) }) }
 	say("before")
 	first, second := s.Learning(), s.Learning()
 	say("my canary-51c7")
 	first(true)
 	say("more")
 	s.Add("canary-51c7", Origin{})
-	if len(said) != 1 {
-		t.Errorf("said too early: %q", said)
+	if len(printed) != 1 {
+		t.Errorf("said too early: %q", printed)
 	}
 	second(true)
 	say("after canary-51c7")
 	want := []string{"before", "my (ephemeral value)", "more", "after (ephemeral value)"}
-	if !slices.Equal(said, want) {
-		t.Errorf("%q", said)
+	if !slices.Equal(printed, want) {
+		t.Errorf("%q", printed)
 	}
 	known := true
-	over, other := s.Learning(), s.Learning()
+	learned, other := s.Learning(), s.Learning()
 	s.Then(func(all bool) { known = all })
-	over(false)
+	learned(false)
 	other(true)
 	if known {
 		t.Error("a secret that was not learned is known")

@@ -9,57 +9,55 @@ import (
 	"sync/atomic"
 )
 
-// The matcher. All that is looked for is cut into pieces of 8 to 64 bytes; a piece is found by its
-// first 8 bytes. A bitmap says of most places in a text, for the price of a multiplication, that no
-// piece starts there; where it does not, a hash table gives the pieces that start with those 8
-// bytes, which are compared. So a text is looked at once, and what is done at one place is bounded
-// by the number of pieces that start alike, and not with the lengths of secrets and text. Adding is
-// cheap: nothing is built anew but the bitmap, when it becomes too full.
-// A part of a long secret is masked as well.
+// The matcher. Each text is cut into pieces of 8 to 64 bytes, and a piece is found by its key, its first 8 bytes. For
+// most places of a searched text, a bitmap rules out all pieces at the price of a multiplication. For the others, a
+// hash table returns the pieces with the same key, which are then compared. So a text is read once, and the work at one
+// place depends on the number of pieces with the same key, and not on the lengths of secrets and text. Adding a piece
+// is cheap: only the bitmap is rebuilt when it becomes too full. Parts of a long secret are found, too.
 
 const (
 	keyLen   = shortest
 	pieceLen = 64
 )
 
-// form is one way to write a secret.
+// form is one spelling of a secret.
 type form struct {
 	text  string
 	of    *secret
-	whole bool // the whole secret is in it; false for single lines
+	whole bool // it contains the whole secret; false for single lines
 }
 
 // piece is a part of a form.
 type piece struct {
 	text string
 	form *form
-	at   int   // where it is in the form
-	next int32 // the next piece with the same key, 1-based; 0: none
+	at   int   // offset in the form
+	next int32 // the next piece with the same key, 1-based; 0: no more
 }
 
 type table struct {
 	pieces []piece
-	first  map[uint64]int32 // by key, 1-based
-	bitmap []uint64         // a power of two
-	shift  uint             // from hash to bit
-	inner  map[string]bool  // pieces from within a form: one of a kind is enough
-	marks  string           // characters of special that stand in a piece
+	first  map[uint64]int32 // the first piece by key, 1-based
+	bitmap []uint64         // the length is a power of two
+	shift  uint             // shift of a hash to the number of a bit
+	inner  map[string]bool  // texts of the pieces after the first of a form, to add each text once
+	marks  string           // the characters of special that a piece contains
 }
 
-// special are characters in secrets that some ways to write text change.
+// special are characters that some escapes change.
 const special = " '\"\n"
 
-// has reports whether a piece has one of the characters in it, or there are none.
+// has reports whether a piece contains one of the characters. It returns true if chars is empty.
 func (t *table) has(chars string) bool { return chars == "" || strings.ContainsAny(t.marks, chars) }
 
-// add adds a text to look for.
+// add adds the pieces of a text.
 func (t *table) add(text string, of *secret, whole bool) {
 	f := &form{text: text, of: of, whole: whole}
 	for at := 0; ; at += pieceLen {
 		rest := len(text) - at
 		switch {
 		case rest <= pieceLen && at > 0:
-			// The last piece overlaps the one before it, so as not to be too short.
+			// The last piece overlaps the piece before it, so that it is not too short.
 			t.addPiece(piece{text: text[len(text)-pieceLen:], form: f, at: len(text) - pieceLen})
 			return
 		case rest <= pieceLen:
@@ -100,14 +98,22 @@ func (t *table) addPiece(p piece) {
 
 // grow makes the bitmap four times as large.
 func (t *table) grow() {
-	words := max(64, 4*len(t.bitmap))
+	t.size(max(64, 4*len(t.bitmap)))
+	for key := range t.first {
+		t.set(key)
+	}
+}
+
+// size makes an empty bitmap of at least the given number of words.
+func (t *table) size(least int) {
+	words := 1
+	for words < least {
+		words *= 2
+	}
 	t.bitmap = make([]uint64, words)
 	t.shift = 64
 	for bits := words * 64; bits > 1; bits >>= 1 {
 		t.shift--
-	}
-	for key := range t.first {
-		t.set(key)
 	}
 }
 
@@ -121,7 +127,7 @@ func (t *table) set(key uint64) {
 	t.bitmap[word] |= mask
 }
 
-// keyOf is the first 8 bytes.
+// keyOf returns the first 8 bytes as a number.
 func keyOf(s string) (key uint64) {
 	for i := range keyLen {
 		key = key>>8 | uint64(s[i])<<56
@@ -129,7 +135,7 @@ func keyOf(s string) (key uint64) {
 	return key
 }
 
-// matches gives all pieces in a text, by their place; of one place in no particular order.
+// matches returns all pieces in a text, sorted by place. Pieces at the same place have no particular order.
 func (t *table) matches(text string) iter.Seq2[int, *piece] {
 	return func(yield func(int, *piece) bool) {
 		if len(text) < keyLen || len(t.pieces) == 0 {
@@ -148,7 +154,7 @@ func (t *table) matches(text string) iter.Seq2[int, *piece] {
 	}
 }
 
-// at gives the pieces that are at place i, and reports whether to go on.
+// at yields the pieces at place i. It returns false if the search must stop.
 func (t *table) at(text string, i int, key uint64, yield func(int, *piece) bool) bool {
 	for n := t.first[key]; n != 0; n = t.pieces[n-1].next {
 		if p := &t.pieces[n-1]; strings.HasPrefix(text[i:], p.text) && !yield(i, p) {
@@ -158,36 +164,37 @@ func (t *table) at(text string, i int, key uint64, yield func(int, *piece) bool)
 	return true
 }
 
-// Set is this run's secrets.
+// Set holds the secrets of a run.
 type Set struct {
-	some   atomic.Bool // there is a secret; false saves taking the lock
-	number atomic.Bool // there is one that is a number
+	some   atomic.Bool // the Set has a secret; if false, the lock is not needed
+	number atomic.Bool // a secret is a number
 	mu     sync.RWMutex
 	known  map[string]*secret // by text
-	masked map[string]bool    // those that may be kept
+	masked map[string]*secret // secrets that may be stored, by text
 	table  table
 
-	elsewhere func(string) bool
-	told      func(string, Origin) // see Tell
-	first     func()               // see First
+	elsewhere  func(string) bool
+	subscriber func(string, Origin) // see Subscribe
+	first      func()               // see First
 
-	found  atomic.Bool  // Check has found one
+	found  atomic.Bool  // Check has found a secret
 	peeled atomic.Int64 // see layers
+	clean  clean        // see layers
 
-	learning sync.Mutex         // guards what follows
-	calls    int                // in which secrets may be learned
-	held     []func(known bool) // what waits for them
-	missed   bool               // in one of them they were not
+	learning sync.Mutex         // guards the fields below
+	calls    int                // calls of Learning in progress
+	held     []func(known bool) // functions of Then that wait for these calls
+	missed   bool               // a call ended without registering its secrets
 }
 
-// Number reports whether a secret may be written as a number: those are not found in the bytes of a
-// message that is not text.
+// Number reports whether a secret can be written as a number. The guard does not find such a secret in a binary
+// message.
 func (s *Set) Number() bool { return s != nil && s.number.Load() }
 
-// Empty reports whether there is nothing to guard, so that callers need not look for leaves.
+// Empty reports whether the Set has no secrets, so that callers need not visit leaves.
 func (s *Set) Empty() bool { return s == nil || !s.some.Load() }
 
-// Known counts the secrets that may not be kept, as far as they are known.
+// Known returns the number of secrets that must not be stored.
 func (s *Set) Known() int {
 	if s.Empty() {
 		return 0
@@ -197,14 +204,14 @@ func (s *Set) Known() int {
 	return len(s.known)
 }
 
-// forms are the ways in which a string is written where text is made of it and nothing is escaped. The
-// first is the string itself.
+// forms returns the spellings of a string in text without escapes: the string itself first, then the string without
+// surrounding space, without indentation, and with DOS line breaks.
 func forms(text string) []string {
 	all := []string{text}
 	if trimmed := strings.TrimSpace(text); trimmed != text && len(trimmed) >= shortest {
 		all = append(all, trimmed)
 	}
-	for _, form := range all { // that of the text with its line breaks, and without those around it
+	for _, form := range all { // the text, and the text without surrounding space
 		if !strings.Contains(form, "\n") {
 			continue
 		}
@@ -220,11 +227,12 @@ func forms(text string) []string {
 	return all
 }
 
-// indented is what a text loses that is looked at without indentation.
+// indented matches the indentation that is removed from lines.
 var indented = regexp.MustCompile(`\n[ \t]+`)
 
-// lines are the lines of a secret of several, for text that is shown in a frame. They are masked,
-// not refused: a line may be a common one. The frame of a PEM block is.
+// lines returns the lines of a secret of several lines, because messages may show it with a frame. Lines are masked and
+// not refused, because other texts may contain the same line. The first and last lines of a PEM block are omitted,
+// because they are the same in all files.
 func lines(text string) []string {
 	if !strings.Contains(text, "\n") {
 		return nil

@@ -11,15 +11,14 @@ import (
 	"strings"
 )
 
-// Set is a set of shortcuts. What is handed around is the set of closed ones: the zero Set closes
-// none.
+// Set is a set of shortcuts. Callers pass the set of disabled shortcuts: the zero Set disables none.
 type Set uint16
 
 // The shortcuts.
 const (
 	Logs      Set = 1 << iota // providers are told not to write log lines that are not shown
-	Sessions                  // apply goes on using the processes that plan configured with the same settings
-	Settled                   // apply does not have planned again what nothing can have changed about
+	Sessions                  // apply reuses the processes that plan configured with the same settings
+	Settled                   // apply does not plan objects again whose inputs cannot have changed
 	Wire                      // an answer of the same bytes as the question is not decoded
 	Packages                  // a provider's package is not read again while its files are the same
 	Calls                     // providers are called with package rpc, not with all of gRPC

@@ -12,15 +12,16 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// Agent is an SSH agent, which holds keys. Each login opens a connection of its own to the agent, so an agent that was
+// Agent is an SSH agent, which holds keys. Each login opens a separate connection to the agent, so an agent that was
 // restarted at the same socket is found again.
 type Agent struct {
 	socket   string
-	identity string // of the preferred key; "": any
+	identity string // name of the preferred key; "": no preference
 }
 
-// FindAgent returns the agent at a socket (the value of SSH_AUTH_SOCK), or an error if no agent can be reached there. The
-// identity names the key to try first: by its comment, as a public key, or by the absolute path of a file with a public key.
+// FindAgent returns the agent at a socket (the value of SSH_AUTH_SOCK), or an error if no agent can be reached there.
+// The identity names the key to try first: by its comment, as a public key, or by the absolute path of a file with a
+// public key.
 func FindAgent(ctx context.Context, socket, identity string) (*Agent, error) {
 	a := &Agent{socket, identity}
 	c, err := a.Connect(ctx)
@@ -31,7 +32,7 @@ func FindAgent(ctx context.Context, socket, identity string) (*Agent, error) {
 	return a, nil
 }
 
-// Connect opens a connection to the agent. It breaks when ctx ends, so that no request outlives ctx.
+// Connect opens a connection to the agent. The connection is closed when ctx ends, so that no request outlives ctx.
 func (a *Agent) Connect(ctx context.Context) (*AgentConn, error) {
 	conn, err := dialAgent(ctx, a.socket)
 	if err != nil {
@@ -47,7 +48,7 @@ type AgentConn struct {
 	stop func() bool
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *AgentConn) Close() error {
 	c.stop()
 	return c.conn.Close()
@@ -55,23 +56,23 @@ func (c *AgentConn) Close() error {
 
 const usualPatience = 2 * time.Second
 
-// agentPatience is how long a login with a configured key waits for the keys of an agent.
+// agentPatience is the time that a login with a configured key waits for the keys of an agent.
 var agentPatience = usualPatience
 
-// agentLogin is the part of an agent in one login.
+// agentLogin holds the connection to an agent during one login.
 type agentLogin struct {
 	ctx   context.Context
-	agent *Agent // nil: none
+	agent *Agent // nil if no agent is used
 	conn  *AgentConn
 }
 
-// signers returns the agent's keys. If spare, they are not the only keys of the login, so an agent that does not answer
-// is not waited for.
-func (l *agentLogin) signers(spare bool) (list []ssh.Signer, err error) {
+// signers returns the agent's keys. If extra is true, the login has other keys, so signers waits for the agent only for
+// agentPatience.
+func (l *agentLogin) signers(extra bool) (list []ssh.Signer, err error) {
 	if l.conn, err = l.agent.Connect(l.ctx); err != nil {
 		return nil, err
 	}
-	if spare {
+	if extra {
 		defer time.AfterFunc(agentPatience, func() { l.conn.Close() }).Stop()
 	}
 	return l.conn.signers(l.agent.identity)
@@ -83,7 +84,7 @@ func (l *agentLogin) close() {
 	}
 }
 
-// signers returns the agent's keys, the preferred one first.
+// signers returns the agent's keys, with the preferred key first.
 func (c *AgentConn) signers(identity string) ([]ssh.Signer, error) {
 	signers, err := c.Signers()
 	if err != nil || identity == "" {
@@ -110,8 +111,8 @@ func (c *AgentConn) signers(identity string) ([]ssh.Signer, error) {
 	return signers, nil
 }
 
-// publicKey reads an identity that is a public key, or the path of a file with one: its own, or
-// that of the private key beside it. It gives nil if it is neither.
+// publicKey returns the key that an identity contains, or the key in the file that an identity names: a file with a
+// public key, or a private key with a public key beside it (.pub). It returns nil if the identity is neither.
 func publicKey(identity string) ssh.PublicKey {
 	if key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(identity)); err == nil {
 		return key

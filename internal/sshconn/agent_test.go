@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// silentAgent accepts connections and never answers, as a stopped agent does.
+// silentAgent accepts connections and never answers, like a stopped agent.
 func silentAgent(t *testing.T) (socket string) {
 	socket = filepath.Join(t.TempDir(), "a")
 	l, err := net.Listen("unix", socket)
@@ -30,7 +30,8 @@ func silentAgent(t *testing.T) (socket string) {
 	return socket
 }
 
-// A login does not wait for a silent agent longer than its context, and hardly at all if it has a key of its own.
+// TestSilentAgent checks that a login waits for a silent agent no longer than its context, and only for agentPatience
+// if it has another key.
 func TestSilentAgent(t *testing.T) {
 	a, err := FindAgent(t.Context(), silentAgent(t), "")
 	if err != nil {

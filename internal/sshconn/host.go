@@ -9,7 +9,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Host is a host that we log in to.
+// Host is a host to log in to.
 type Host struct {
 	Name     string
 	Port     int
@@ -17,35 +17,35 @@ type Host struct {
 	Password string
 	Key      ssh.Signer      // nil: none
 	Cert     ssh.Signer      // the key with its certificate; nil: none
-	HostKeys []ssh.PublicKey // of the host, or of an authority that certifies hosts; nil: any host is believed
+	HostKeys []ssh.PublicKey // keys of the host, or of an authority that certifies hosts; nil accepts any host
 	Agent    *Agent          // nil: not used
 }
 
-// Address is host:port.
+// Address returns host:port.
 func (h *Host) Address() string { return Join(h.Name, h.Port) }
 
-// Join is host:port; the host may be an IPv6 address, in brackets or not.
+// Join returns host:port. The host may be an IPv6 address, with or without brackets.
 func Join(host string, port int) string {
 	return net.JoinHostPort(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), strconv.Itoa(port))
 }
 
-// Fixed is an error whose text holds nothing of the configuration, nor of what others said.
+// Fixed is an error whose text contains no part of the configuration and no text from other systems.
 type Fixed string
 
-// ParseKey reads a private key. Errors hold nothing of the text.
+// ParseKey parses a private key. Errors contain no part of the text.
 func ParseKey(pem string) (ssh.Signer, error) {
 	key, err := ssh.ParsePrivateKey([]byte(pem))
 	var missing *ssh.PassphraseMissingError
 	switch {
 	case errors.As(err, &missing):
-		return nil, Fixed("it is protected by a passphrase, and Lethe cannot ask for that here: load the key into an SSH agent, or decrypt it")
+		return nil, Fixed("it is protected by a passphrase, which Lethe cannot ask for here. Load the key into an SSH agent, or decrypt it")
 	case err != nil:
 		return nil, Fixed("it is not a private key in PEM or OpenSSH format")
 	}
 	return key, nil
 }
 
-// Certify adds a certificate, in OpenSSH format, to its key.
+// Certify adds a certificate in OpenSSH format to its key.
 func Certify(key ssh.Signer, text string) (ssh.Signer, error) {
 	pub, _, _, _, err := ssh.ParseAuthorizedKey([]byte(text))
 	if err != nil {
@@ -57,7 +57,7 @@ func Certify(key ssh.Signer, text string) (ssh.Signer, error) {
 	}
 	signer, err := ssh.NewCertSigner(cert, key)
 	if err != nil {
-		return nil, Fixed("it was made for another key")
+		return nil, Fixed("it was issued for another key")
 	}
 	return signer, nil
 }

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// HostKeyError says that a host is not the one that was meant.
+// HostKeyError means that a host has not proved that it is the configured host.
 type HostKeyError struct{ Why string }
 
 func (e *HostKeyError) Error() string { return "host key verification failed: " + e.Why }
 
-// ParseHostKeys reads public keys in the format of authorized_keys, one on each line: keys of the
-// host itself, or of an authority that signs the certificates of hosts.
+// ParseHostKeys parses public keys in the format of authorized_keys, one on each line: keys of the host, or of an
+// authority that signs certificates of hosts. It returns an error if the text contains no key.
 func ParseHostKeys(s string) ([]ssh.PublicKey, error) {
 	var keys []ssh.PublicKey
 	for line := range strings.Lines(s) {
@@ -38,7 +38,7 @@ func ParseHostKeys(s string) ([]ssh.PublicKey, error) {
 	return keys, nil
 }
 
-// check holds a host's key against those that are expected.
+// check compares a host's key with the expected keys.
 func (h *Host) check(address string, remote net.Addr, key ssh.PublicKey) error {
 	cert, ok := key.(*ssh.Certificate)
 	if !ok {
@@ -64,8 +64,8 @@ func (h *Host) expects(key ssh.PublicKey) bool {
 	return slices.ContainsFunc(h.HostKeys, func(k ssh.PublicKey) bool { return bytes.Equal(k.Marshal(), key.Marshal()) })
 }
 
-// proofs are the lists of host key algorithms to be tried one after the other: a host that has
-// keys of several types shows the one that is asked for. The zero list stands for any.
+// proofs returns lists of host key algorithms, to be tried one after the other. A host with keys of several types
+// presents the key of the requested type. A nil list permits all algorithms.
 func (h *Host) proofs() [][]string {
 	if h.HostKeys == nil {
 		return [][]string{nil}
@@ -85,22 +85,23 @@ func (h *Host) proofs() [][]string {
 	return [][]string{plain, certAlgos}
 }
 
-// certAlgos are the algorithms of host certificates.
+// certAlgos holds the algorithms of host certificates.
 var certAlgos = []string{
 	ssh.CertAlgoED25519v01, ssh.CertAlgoECDSA256v01, ssh.CertAlgoECDSA384v01, ssh.CertAlgoECDSA521v01,
 	ssh.CertAlgoRSASHA512v01, ssh.CertAlgoRSASHA256v01,
 }
 
-// unproven reports that a handshake failed because of the host's key.
+// unproven reports whether a handshake failed because of the host's key.
 func unproven(err error) bool {
 	var key *HostKeyError
 	var algo *ssh.AlgorithmNegotiationError
 	return errors.As(err, &key) || errors.As(err, &algo) && algo.What == "host key"
 }
 
-// Known returns the keys of a host in files of the format of known_hosts, and the keys of authorities that certify the
-// host, without revoked keys. Missing files count as empty. Lines that cannot be parsed are skipped, as OpenSSH does: they
-// may be of an older or a newer version. The error names a file that cannot be read, and nothing in it.
+// Known returns the keys of a host in files in the format of known_hosts, and the keys of authorities that certify the
+// host, without revoked keys. Missing files count as empty. Lines that cannot be parsed are skipped, as in OpenSSH,
+// because they may be for an older or a newer version. If a file cannot be read, the error names the file, but contains
+// no part of it.
 func Known(address string, files ...string) ([]ssh.PublicKey, error) {
 	readable, err := parsable(files)
 	if err != nil {
@@ -125,8 +126,8 @@ func Known(address string, files ...string) ([]ssh.PublicKey, error) {
 	return keys, nil
 }
 
-// parsable copies the lines of files that can be parsed into a temporary file: the library reads files only, and refuses
-// a file as a whole if one of its lines is bad.
+// parsable copies the lines that can be parsed from the files into a temporary file, because the library reads only
+// files, and refuses a whole file if one line is invalid.
 func parsable(files []string) (name string, err error) {
 	out, err := os.CreateTemp("", "lethe-known-hosts-")
 	if err != nil {
@@ -148,7 +149,7 @@ func parsable(files []string) (name string, err error) {
 	return out.Name(), nil
 }
 
-// noHostKey is a key that no host has: the answer to it says which ones there are.
+// noHostKey is a key that no host has. The error of the library about it lists the known keys.
 type noHostKey struct{}
 
 func (noHostKey) Type() string { return "none" }

@@ -1,8 +1,8 @@
-// Package sshconn logs in to a host over SSH: it proves who the host is, and to the host who we are.
+// Package sshconn logs in to a host over SSH. It verifies the host, and authenticates the user to the host.
 //
-// A Host says where it is and what is known of it; Login gives a connection of the ssh library.
-// How the host is reached (directly, through a proxy or another host) is the caller's business.
-// Errors may name addresses and users; Reason is for callers that must not show those.
+// A Host holds the address, the expected keys and the credentials. Login returns a connection of the ssh library. The
+// caller connects to the host: directly, through a proxy or through another host. Errors may contain addresses and
+// users; callers that may not show them use Reason.
 package sshconn
 
 import (
@@ -19,16 +19,16 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Reach makes a connection to an address.
+// Reach connects to an address.
 type Reach func(ctx context.Context, address string) (net.Conn, error)
 
-// Direct reaches an address without help.
+// Direct connects to an address directly.
 func Direct(ctx context.Context, address string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 }
 
-// Login connects to the host and authenticates there. A host whose keys are to be checked is asked
-// for one kind of them after the other.
+// Login connects to the host and authenticates there. If the host's keys must be verified, it connects again for each
+// list of key algorithms until one succeeds.
 func (h *Host) Login(ctx context.Context, reach Reach) (*ssh.Client, error) {
 	var last error
 	for _, algorithms := range h.proofs() {
@@ -41,7 +41,7 @@ func (h *Host) Login(ctx context.Context, reach Reach) (*ssh.Client, error) {
 			return c, nil
 		}
 		var key *HostKeyError
-		if last == nil || errors.As(err, &key) { // a wrong key says more than a missing one
+		if last == nil || errors.As(err, &key) { // a wrong key is a better explanation than a missing key
 			last = err
 		}
 		if !unproven(err) {
@@ -56,7 +56,7 @@ func (h *Host) handshake(ctx context.Context, conn net.Conn, algorithms []string
 	defer keys.close()
 	config := &ssh.ClientConfig{User: h.User, Auth: h.auth(keys), HostKeyAlgorithms: algorithms, HostKeyCallback: h.check}
 	if h.HostKeys == nil {
-		config.HostKeyCallback = ssh.InsecureIgnoreHostKey() // as documented: new hosts are not known
+		config.HostKeyCallback = ssh.InsecureIgnoreHostKey() // documented: without configured keys, any host is accepted
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	sc, channels, requests, err := ssh.NewClientConn(conn, h.Address(), config)
@@ -75,18 +75,17 @@ func (h *Host) handshake(ctx context.Context, conn net.Conn, algorithms []string
 	return ssh.NewClient(sc, channels, requests), nil
 }
 
-// Unauthorized reports that a host let us get as far as the login and no further. The library has
-// no type for it.
+// Unauthorized reports whether the host refused the login. The library has no type for this error.
 func Unauthorized(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "unable to authenticate")
 }
 
-// Refused reports that the host was reached and that it is no use to try again: it does not let us
-// in, or is not the one that was meant.
+// Refused reports whether the host was reached and another attempt is useless: it refused the login, or its key is not
+// the expected key.
 func Refused(err error) bool { return Unauthorized(err) || unproven(err) }
 
-// auth returns the ways to log in: keys before passwords, and the configured key before the agent's keys,
-// because servers count tries.
+// auth returns the authentication methods. Keys come before passwords, and the configured key before the agent's keys,
+// because servers limit the number of attempts.
 func (h *Host) auth(keys *agentLogin) []ssh.AuthMethod {
 	var signers []ssh.Signer
 	if h.Cert != nil {
@@ -114,7 +113,7 @@ func (h *Host) auth(keys *agentLogin) []ssh.AuthMethod {
 	return methods
 }
 
-// answer gives the password to questions whose answers are not shown, and nothing to others.
+// answer returns the password for questions whose answers are not shown, and "" for other questions.
 func (h *Host) answer(_, _ string, questions []string, echos []bool) ([]string, error) {
 	answers := make([]string, len(questions))
 	for i, shown := range echos {
@@ -125,21 +124,21 @@ func (h *Host) answer(_, _ string, questions []string, echos []bool) ([]string, 
 	return answers, nil
 }
 
-// Watch asks every now and then (alive) whether the host is still there, and ends the connection
-// if it does not answer for a while (silent): a host that was switched off does not say so. The
-// channel is closed when the connection has ended, for any reason.
+// Watch sends a request to the host at intervals of alive, and closes the connection if the host does not answer for
+// the duration silent. Otherwise a host that was switched off would not be noticed. The returned channel is closed when
+// the connection ends, for any reason.
 func Watch(c *ssh.Client, alive, silent time.Duration) <-chan struct{} {
-	over := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
 		_ = c.Wait()
-		close(over)
+		close(done)
 	}()
 	go func() {
 		tick := time.NewTicker(alive)
 		defer tick.Stop()
 		for {
 			select {
-			case <-over:
+			case <-done:
 				return
 			case <-tick.C:
 			}
@@ -151,13 +150,13 @@ func Watch(c *ssh.Client, alive, silent time.Duration) <-chan struct{} {
 			}
 		}
 	}()
-	return over
+	return done
 }
 
 func (f Fixed) Error() string { return string(f) }
 
-// Reason is what an error of this package, of the ssh library or of the network says about its
-// kind, without any name, address or text that was sent from elsewhere; "" if nothing can be said.
+// Reason returns the kind of an error of this package, of the ssh library or of the network, without names, addresses
+// and text from other systems. It returns "" if it cannot classify the error.
 func Reason(err error) string {
 	var (
 		ours  Fixed

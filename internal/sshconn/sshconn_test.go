@@ -17,7 +17,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// canary stands for what must not be shown.
+// canary is a text that may not be shown.
 const canary = "canary-03be"
 
 func TestReason(t *testing.T) {
@@ -106,7 +106,7 @@ func TestKnown(t *testing.T) {
 	if _, err := Known("one.example:22", dir); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("unreadable: %v", err)
 	}
-	// OpenSSH skips lines of other versions, too.
+	// OpenSSH also skips lines for other versions.
 	odd := file("odd", "old.example 1024 35 1234567890123456789", "new.example ssh-future AAAA", canary, "", "one.example "+one)
 	if keys, err := Known("one.example:22", odd); err != nil || len(keys) != 1 {
 		t.Errorf("lines that cannot be parsed: %d keys, %v", len(keys), err)

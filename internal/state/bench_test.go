@@ -10,12 +10,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-func thing(i int) addr.Resource {
+func resource(i int) addr.Resource {
 	return addr.Resource{Mode: addr.Managed, Type: "playground_thing", Name: fmt.Sprintf("thing_number_%06d", i)}
 }
 
-// big makes n resources with about size bytes of attributes. They form chains of the given length,
-// so that files list as many dependencies for each as stand before it in its chain.
+// big returns n resources with about size bytes of attributes each. They form chains of the given length, and the file
+// lists all earlier resources of the chain as dependencies of each resource.
 func big(n, chain, size int) *Snapshot {
 	e := (*Snapshot)(nil).Edit()
 	e.Head().Lineage = "big"
@@ -24,36 +24,36 @@ func big(n, chain, size int) *Snapshot {
 		attrs := fmt.Sprintf(`{"id":"thing-%06d","name":"some name of a thing","tags":{"a":"b","team":"platform"},"list":[1,2,3],"text":%q,"null":null,"flag":true}`, i, filler)
 		entry := &Entry{Attrs: []byte(attrs), Provider: genProvider, Private: []byte("bnVsbA==")}
 		if i%chain > 0 {
-			entry.Recorded = []addr.Resource{thing(i - 1)}
+			entry.Recorded = []addr.Resource{resource(i - 1)}
 		}
-		e.Put(thing(i).In(addr.ModuleInstance{}).Instance(addr.NoKey).Current(), entry)
+		e.Put(resource(i).In(addr.ModuleInstance{}).Instance(addr.NoKey).Current(), entry)
 	}
 	return e.Done()
 }
 
-// layers makes n resources of which each depends on all of the layer before its own.
+// layers returns n resources. Each resource depends on all resources of the previous layer.
 func layers(n, width int) *Snapshot {
 	e := (*Snapshot)(nil).Edit()
 	for i := range n {
 		entry := &Entry{Attrs: []byte(`{"id":"x"}`), Provider: genProvider}
 		for d := (i/width - 1) * width; d >= 0 && d < i/width*width; d++ {
-			entry.Recorded = append(entry.Recorded, thing(d))
+			entry.Recorded = append(entry.Recorded, resource(d))
 		}
-		e.Put(thing(i).In(addr.ModuleInstance{}).Instance(addr.NoKey).Current(), entry)
+		e.Put(resource(i).In(addr.ModuleInstance{}).Instance(addr.NoKey).Current(), entry)
 	}
 	return e.Done()
 }
 
-// instances makes one resource with n instances, and one that depends on it with as many.
+// instances returns two resources with n instances each. The second depends on the first.
 func instances(n int) *Snapshot {
 	e := (*Snapshot)(nil).Edit()
 	for i := range n {
 		for d := range 2 {
 			entry := &Entry{Attrs: []byte(`{"id":"x"}`), Provider: genProvider}
 			if d > 0 {
-				entry.Recorded = []addr.Resource{thing(0)}
+				entry.Recorded = []addr.Resource{resource(0)}
 			}
-			e.Put(thing(d).In(addr.ModuleInstance{}).Instance(addr.IntKey(i)).Current(), entry)
+			e.Put(resource(d).In(addr.ModuleInstance{}).Instance(addr.IntKey(i)).Current(), entry)
 		}
 	}
 	return e.Done()
@@ -115,7 +115,7 @@ func BenchmarkEqual(b *testing.B) {
 
 func BenchmarkEdit(b *testing.B) {
 	s := big(20000, 2, 400)
-	o := thing(7).In(addr.ModuleInstance{}).Instance(addr.NoKey).Current()
+	o := resource(7).In(addr.ModuleInstance{}).Instance(addr.NoKey).Current()
 	entry := *s.Get(o)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// storedCheck is a check as a file has it, and storedObject what it says of one instance.
+// storedCheck is the form of a check in a file, and storedObject the form of its result for one instance.
 type storedCheck struct {
 	Kind    string         `json:"object_kind"`
 	Addr    string         `json:"config_addr"`
@@ -39,7 +39,7 @@ func (r *reader) checks() {
 		case err != nil:
 			r.problem(pos, badContent, "A check result has the %v.", err)
 		case c.Kind == "" || c.Addr == "":
-			r.problem(pos, badContent, "A check result does not say what it is about.")
+			r.problem(pos, badContent, "A check result has no object.")
 		}
 		r.snap.Checks = append(r.snap.Checks, Check{c.Kind, c.Addr, c.Status, each(c.Objects, func(o storedObject) CheckedObject { return CheckedObject(o) })})
 	})

@@ -9,23 +9,22 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Recorded dependencies are direct in memory; files list them transitively, because Terraform and
-// OpenTofu order destruction by what one object lists and look no further. So every list is closed
+// Recorded dependencies are direct in memory, and transitive in files, because Terraform and
+// OpenTofu order destruction by the list of each object alone. So every list is closed
 // when it is written.
 //
-// For every resource that others depend on it is worked out once what it leads to, those that lead to
-// nothing first (walk.Components). What a list leads to is put together from that, its names taken in
-// the opposite order: one that an earlier one leads to has nothing to add. So closed lists, as files
-// give them back, cost no more than their length, and all lists together about as much as there are
-// names to be written.
+// For every resource on which others depend, the set of its transitive dependencies is computed once, dependencies
+// first (walk.Components). The closure of a list is the union of these sets. The names of a list are visited in
+// reverse order of place: a name that an earlier one leads to adds nothing. So closed lists, as files
+// have them, cost no more than their length, and all lists together about as much as the number of
+// names that are written.
 
-// Closure answers which dependencies a file lists for what is recorded. It is made for one
-// snapshot and one goroutine.
+// Closure computes the dependencies that a file lists for recorded ones. It is for one snapshot and one goroutine.
 type Closure struct {
-	ids   map[addr.Resource]int32 // of what is depended on: in the order of the texts
+	ids   map[addr.Resource]int32 // of resources on which others depend: in the order of their texts
 	names []dependency
-	leads [][]int32 // by id: all that it leads to; itself only where that is a cycle
-	place []int32   // by id: an order in which everything comes after what it leads to
+	leads [][]int32 // by id: its transitive dependencies; including itself only on a cycle
+	place []int32   // by id: an order in which everything comes after its dependencies
 	lists map[listKey]*edges
 
 	stamp []int32 // by id: the epoch in which it was found last
@@ -46,10 +45,10 @@ type listKey struct {
 	n     int
 }
 
-// edges are what a resource on which others depend has recorded.
+// edges are the recorded dependencies of a resource on which others depend.
 type edges struct{ direct, all []int32 } // all that they lead to, once that is known; sorted
 
-// Closure works out what the snapshot's recorded dependencies lead to.
+// Closure computes the transitive dependencies of the snapshot's recorded ones.
 func (s *Snapshot) Closure() *Closure {
 	c := &Closure{ids: map[addr.Resource]int32{}, lists: map[listKey]*edges{}}
 	c.number(s)
@@ -75,7 +74,7 @@ func (s *Snapshot) Closure() *Closure {
 	return c
 }
 
-// number gives an id to everything that is depended on.
+// number numbers the resources on which others depend.
 func (c *Closure) number(s *Snapshot) {
 	seen := map[listKey]bool{}
 	for _, r := range s.all() {
@@ -191,8 +190,8 @@ func (c *Closure) all(recorded []addr.Resource) []int32 {
 	return c.follow(c.direct(recorded))
 }
 
-// Of gives the list as a file has it for an object of resource self, of which the list was recorded: closed,
-// without ephemeral resources and self, in text order.
+// Of returns the list in the form of a file for an object of resource self with the recorded list: closed, without
+// ephemeral resources and self, in text order.
 func (c *Closure) Of(self addr.Resource, recorded []addr.Resource) []addr.Resource {
 	var out []addr.Resource
 	for _, id := range c.all(recorded) {

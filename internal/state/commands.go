@@ -7,10 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// What the state commands do, as functions from a snapshot to a snapshot. None of them needs a
-// schema or a configuration.
+// The state commands as functions from a snapshot to a snapshot. None of them needs a schema or a configuration.
 
-// Select gives the objects that a target points at, in order.
+// Select returns the objects that match a target, in order.
 func (s *Snapshot) Select(t addr.Target) []addr.Object {
 	var out []addr.Object
 	for o := range s.Objects() {
@@ -21,38 +20,37 @@ func (s *Snapshot) Select(t addr.Target) []addr.Object {
 	return out
 }
 
-// Listed is the order in which Terraform and OpenTofu list objects: those of the root first and deeper modules
-// later, data sources first, and then as Object.Compare has it.
+// Listed is the order in which Terraform and OpenTofu list objects: the root module first and deeper modules later,
+// data sources first, and otherwise as Object.Compare.
 func Listed(a, b addr.Object) int {
 	return cmp.Or(cmp.Compare(a.Module.Depth(), b.Module.Depth()), a.Module.Compare(b.Module), cmp.Compare(b.Mode, a.Mode), a.Compare(b))
 }
 
-// Remove forgets what the targets point at and says what that was. It is an error if that is
-// nothing.
+// Remove removes the objects that match the targets, and returns them. It is an error if no object matches.
 func (s *Snapshot) Remove(targets []addr.Target, bag *diag.Bag) (*Snapshot, []addr.Object, bool) {
-	var gone []addr.Object
+	var removed []addr.Object
 	seen := map[addr.Object]bool{}
 	for _, t := range targets {
 		for _, o := range s.Select(t) {
 			if !seen[o] {
 				seen[o] = true
-				gone = append(gone, o)
+				removed = append(removed, o)
 			}
 		}
 	}
-	if len(gone) == 0 {
+	if len(removed) == 0 {
 		near := ""
 		for _, t := range targets {
 			near = cmp.Or(near, s.Near(t))
 		}
-		bag.Add(diag.Errorf("Invalid target address", "No matching objects found. To view the available instances, use \"lethe state list\". Please modify the address to reference a specific instance.%s", near))
+		bag.Add(diag.Errorf("Invalid target address", "No matching objects found. Correct the address. \"lethe state list\" shows all addresses.%s", near))
 		return nil, nil, false
 	}
 	e := s.Edit()
-	for _, o := range gone {
+	for _, o := range removed {
 		e.Put(o, nil)
 	}
-	return e.Done(), gone, true
+	return e.Done(), removed, true
 }
 
 // Taint marks an object to be replaced.
@@ -71,7 +69,7 @@ func (s *Snapshot) Untaint(i addr.Instance, bag *diag.Bag) (*Snapshot, bool) {
 		return nil, false
 	}
 	if e := s.Get(i.Current()); e != nil && !e.Tainted {
-		bag.Add(diag.Errorf("Resource instance is not tainted", "Resource instance %s is not currently tainted, and so it cannot be untainted.", i))
+		bag.Add(diag.Errorf("Resource instance is not tainted", "Resource instance %s is not tainted.", i))
 		return nil, false
 	}
 	return s.setTaint(i, false, bag)
@@ -90,20 +88,19 @@ func (s *Snapshot) setTaint(i addr.Instance, tainted bool, bag *diag.Bag) (*Snap
 	return e.Done(), true
 }
 
-// missing says that an instance has no current object, and why that may be.
+// missing returns the error that an instance has no current object, with the likely reason.
 func (s *Snapshot) missing(i addr.Instance) diag.Diagnostic {
 	const title = "No such resource instance"
 	for slot := range s.Resource(i.Abs()).each {
 		if slot.key == i.Key { // then it is deposed
-			return diag.Errorf(title, "Resource instance %s is currently part-way through a create_before_destroy replacement action. Run \"apply\" to complete its replacement before tainting it.", i)
+			return diag.Errorf(title, "The create_before_destroy replacement of resource instance %s is not complete. Run \"apply\" first.", i)
 		}
 	}
-	return diag.Errorf(title, "There is no resource instance in the state with the address %s. If the resource configuration has just been added, you must run \"lethe apply\" once to create the corresponding instance(s) before they can be tainted.%s", i, s.NearInstance(i))
+	return diag.Errorf(title, "There is no resource instance %s in the state. If its configuration is new, run \"lethe apply\" first.%s", i, s.NearInstance(i))
 }
 
-// ReplaceProvider gives every resource of provider from to provider to, and says which those
-// were. Where from names a registry host under which nothing is stored, it means the same
-// provider under the other host.
+// ReplaceProvider replaces provider from by provider to in every resource, and returns these resources. If from names a
+// registry host and the state has no such provider, it means the same provider under the other host.
 func (s *Snapshot) ReplaceProvider(from, to addr.Provider) (*Snapshot, []addr.AbsResource) {
 	var exact, alias []addr.AbsResource
 	for _, r := range s.Resources() {

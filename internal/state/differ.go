@@ -10,10 +10,10 @@ import (
 // Difference is an object that two states have otherwise, or only one of them.
 type Difference struct {
 	Object        addr.Object
-	Before, After *Entry // nil: there is none
+	Before, After *Entry // nil: no object
 }
 
-// Differences gives the objects that a file would have to record another way in b than in a, as Equal has it, in
+// Differences returns the objects that a file would record differently in b than in a, as Equal compares them, in
 // order.
 func Differences(a, b *Snapshot) []Difference {
 	if a == b {
@@ -52,9 +52,9 @@ func OutputDifferences(a, b *Snapshot) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// CheckDifferences gives the results of conditions that two states have otherwise, or only one of them, as b has them; of
-// those that are gone only kind and address, and no status.
-func CheckDifferences(a, b *Snapshot) (changed, gone []Check) {
+// CheckDifferences returns the results of conditions that differ between two states, as b has them. removed are the
+// results that only a has; they have only kind and address, and no status.
+func CheckDifferences(a, b *Snapshot) (changed, removed []Check) {
 	find := func(list []Check, c Check) int {
 		return slices.IndexFunc(list, func(d Check) bool { return d.Kind == c.Kind && d.Addr == c.Addr })
 	}
@@ -69,13 +69,13 @@ func CheckDifferences(a, b *Snapshot) (changed, gone []Check) {
 	}
 	for _, c := range x {
 		if find(y, c) < 0 {
-			gone = append(gone, Check{Kind: c.Kind, Addr: c.Addr})
+			removed = append(removed, Check{Kind: c.Kind, Addr: c.Addr})
 		}
 	}
-	return changed, gone
+	return changed, removed
 }
 
-// PutCheck stores the results of the conditions of a declaration in place of those that are there.
+// PutCheck replaces the results of the conditions of a declaration.
 func (e *Edit) PutCheck(c Check) {
 	e.DropCheck(c)
 	e.next.Checks = append(e.next.Checks, c)

@@ -9,14 +9,14 @@ import (
 
 // Edit is a snapshot in the making, for one goroutine.
 type Edit struct {
-	base  *Snapshot // what it began with
-	put   bool      // an object was stored or removed
-	next  Snapshot
-	owned map[addr.AbsResource]bool           // resources already copied
-	gone  map[addr.Resource][][]addr.Resource // what removed objects had recorded
+	base    *Snapshot // the snapshot at the beginning
+	put     bool      // an object was stored or removed
+	next    Snapshot
+	owned   map[addr.AbsResource]bool           // resources already copied
+	removed map[addr.Resource][][]addr.Resource // the recorded dependencies of removed objects
 }
 
-// Edit begins a change of s, which itself stays as it is.
+// Edit begins a change of s. s itself does not change.
 func (s *Snapshot) Edit() *Edit {
 	e := &Edit{owned: map[addr.AbsResource]bool{}}
 	if s != nil {
@@ -63,19 +63,19 @@ func (e *Edit) Put(o addr.Object, entry *Entry) {
 	}
 }
 
-// remember keeps what a removed object had recorded, in case it was the last of its resource.
+// remember keeps the recorded dependencies of a removed object, in case it was the last of its resource.
 func (e *Edit) remember(r addr.Resource, recorded []addr.Resource) {
-	lists := e.gone[r]
+	lists := e.removed[r]
 	if len(recorded) == 0 || len(lists) > 0 && same(lists[len(lists)-1], recorded) {
 		return
 	}
-	if e.gone == nil {
-		e.gone = map[addr.Resource][][]addr.Resource{}
+	if e.removed == nil {
+		e.removed = map[addr.Resource][][]addr.Resource{}
 	}
-	e.gone[r] = append(lists, recorded)
+	e.removed[r] = append(lists, recorded)
 }
 
-// Get gives an object as it is now.
+// Get returns the present object.
 func (e *Edit) Get(o addr.Object) *Entry { return e.next.Get(o) }
 
 // Output stores a root output.
@@ -84,11 +84,11 @@ func (e *Edit) Output(name string, o Output) { e.next.Outputs[name] = o }
 // DropOutput removes a root output.
 func (e *Edit) DropOutput(name string) { delete(e.next.Outputs, name) }
 
-// Head gives lineage, serial, version, checks and unknown fields to change.
+// Head returns the lineage, serial, version, checks and unknown fields, to change them.
 func (e *Edit) Head() *Snapshot { return &e.next }
 
-// Objects is Done where only objects may have been changed: if none was, it gives the snapshot that the Edit began with,
-// with its text.
+// Objects is Done if only objects may have changed: if none has, it returns the snapshot of the beginning, with its
+// text.
 func (e *Edit) Objects() *Snapshot {
 	if e.base != nil && !e.put {
 		return e.base
@@ -96,11 +96,10 @@ func (e *Edit) Objects() *Snapshot {
 	return e.Done()
 }
 
-// Done gives the new snapshot. The Edit must not be used afterwards.
+// Done returns the new snapshot. The Edit must not be used afterwards.
 //
-// Recorded dependencies are direct, so an object that depended on another through one that is
-// gone would forget it: what resources without any object left had recorded is handed on to those
-// that name them.
+// Recorded dependencies are direct. If an object depends on a removed resource, it inherits the dependencies of that
+// resource: otherwise it would lose the dependencies behind it.
 func (e *Edit) Done() *Snapshot {
 	e.bequeath()
 	s := e.next
@@ -110,13 +109,13 @@ func (e *Edit) Done() *Snapshot {
 }
 
 func (e *Edit) bequeath() {
-	if len(e.gone) == 0 || len(e.next.resources) == 0 {
+	if len(e.removed) == 0 || len(e.next.resources) == 0 {
 		return
 	}
 	for a := range e.next.resources {
-		delete(e.gone, a.Resource())
+		delete(e.removed, a.Resource())
 	}
-	if len(e.gone) == 0 {
+	if len(e.removed) == 0 {
 		return
 	}
 	lists := relist(e.extend)
@@ -125,9 +124,9 @@ func (e *Edit) bequeath() {
 	}
 }
 
-// extend adds to a list what the resources in it that are gone had recorded, and so on.
+// extend adds the recorded dependencies of the removed resources in a list, transitively.
 func (e *Edit) extend(list []addr.Resource) []addr.Resource {
-	if !slices.ContainsFunc(list, func(r addr.Resource) bool { return e.gone[r] != nil }) {
+	if !slices.ContainsFunc(list, func(r addr.Resource) bool { return e.removed[r] != nil }) {
 		return list
 	}
 	seen := make(map[addr.Resource]bool, 2*len(list))
@@ -136,7 +135,7 @@ func (e *Edit) extend(list []addr.Resource) []addr.Resource {
 		seen[r] = true
 	}
 	for i := 0; i < len(out); i++ {
-		for _, more := range e.gone[out[i]] {
+		for _, more := range e.removed[out[i]] {
 			for _, r := range more {
 				if !seen[r] {
 					seen[r] = true
@@ -148,7 +147,7 @@ func (e *Edit) extend(list []addr.Resource) []addr.Resource {
 	return out
 }
 
-// rewrite gives every object of r the list that lists makes of its own.
+// rewrite replaces the list of every object of r by the result of lists for it.
 func (e *Edit) rewrite(a addr.AbsResource, r *Resource, lists func([]addr.Resource) []addr.Resource) {
 	for s, old := range r.each {
 		list := lists(old.Recorded)
@@ -165,8 +164,8 @@ func (e *Edit) rewrite(a addr.AbsResource, r *Resource, lists func([]addr.Resour
 	}
 }
 
-// relist remembers what f makes of a list, so that objects that share one keep sharing one. f
-// gives back the very list if nothing changes.
+// relist caches the results of f, so that objects that share a list continue to share it. f returns the same list if
+// nothing changes.
 func relist(f func([]addr.Resource) []addr.Resource) func([]addr.Resource) []addr.Resource {
 	made := map[listKey][]addr.Resource{}
 	return func(list []addr.Resource) []addr.Resource {

@@ -26,9 +26,9 @@ func Equal(a, b *Snapshot) bool {
 		jsontext.Same(x.Extra, y.Extra) && c.resources()
 }
 
-// Next makes of next what is to be written after prev: with prev's lineage, or a new one; with
-// the serial after prev's, 1 for a first write; and as written by version. If nothing needs to be
-// written it gives prev and false.
+// Next returns the snapshot to write after prev, made from next: with prev's lineage, or a new one; with the serial
+// after prev's, 1 for a first write; and with version as its writer. If nothing has to be written it returns prev and
+// false.
 func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
 	if next == nil {
 		next = &Snapshot{}
@@ -50,8 +50,8 @@ func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
 	return e.Done(), true
 }
 
-// Again is a snapshot as it is to be written once more, although nothing in it differs: with the serial after its own.
-func Again(s *Snapshot, version string) *Snapshot {
+// Rewritten returns the snapshot for another write of an unchanged state: with the next serial.
+func Rewritten(s *Snapshot, version string) *Snapshot {
 	e := s.Edit()
 	head := e.Head()
 	head.Serial++
@@ -91,7 +91,7 @@ func sameChecks(a, b []Check) bool {
 	})
 }
 
-// comparison is one run of Equal over the objects.
+// comparison is the state of one run of Equal over the objects.
 type comparison struct {
 	a, b   *Snapshot
 	ca, cb *Closure // made when two lists first differ

@@ -51,7 +51,7 @@ func testdata(t testing.TB, name string) []byte {
 	return data
 }
 
-// A file that Terraform wrote is written byte for byte as it was.
+// TestBytesOfTerraform checks that a state file of Terraform is rewritten byte for byte.
 func TestBytesOfTerraform(t *testing.T) {
 	want := testdata(t, "terraform-1.11.4.tfstate")
 	got := mustWrite(t, mustRead(t, want))
@@ -60,7 +60,7 @@ func TestBytesOfTerraform(t *testing.T) {
 	}
 }
 
-// The order of check results is the one thing that Terraform writes at random.
+// TestChecksOfTerraform ignores the order of lines, because Terraform writes check results in random order.
 func TestChecksOfTerraform(t *testing.T) {
 	data := testdata(t, "terraform-1.11.4-checks.tfstate")
 	s := mustRead(t, data)
@@ -93,7 +93,7 @@ func TestChecksOfTerraform(t *testing.T) {
 	}
 }
 
-// Every field, in an order that no program writes.
+// everyField is a state file with every field, in an order that no program writes.
 const everyField = `
 {"resources":[{"instances":[
    {"unk":true,"private":"YWJj","index_key":2,"skip_destroy":true,"identity":{"id":"x"},"identity_schema_version":1,"attributes":{"id":"2"},"schema_version":5,
@@ -228,7 +228,8 @@ var comparers = cmp.Options{
 	cmp.Comparer(func(a, b cty.Path) bool { return a.Equals(b) }),
 }
 
-// The order of instances and resources is Terraform's: it was seen by giving it a shuffled file.
+// TestOrder checks the order of instances and resources. The expected order is the order in which Terraform writes a
+// shuffled file.
 func TestOrder(t *testing.T) {
 	e := (*Snapshot)(nil).Edit()
 	for _, a := range []string{
@@ -257,7 +258,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// OpenTofu names the provider instance with each object if one has a key, and only then.
+// TestProviderInstances checks that the provider of each object is written if a provider instance has a key, and only
+// then. OpenTofu does the same.
 func TestProviderInstances(t *testing.T) {
 	const text = `{"version":4,"serial":1,"lineage":"l","resources":[{"mode":"managed","type":"a","name":"b","instances":[
 		{"index_key":0,"provider":"provider[\"registry.opentofu.org/a/b\"].r[\"eu\"]","attributes":{}},
@@ -304,17 +306,17 @@ func TestReadRefuses(t *testing.T) {
 		{"too deep", `{"version":4,"x":` + strings.Repeat("[", 200000), "nesting is deeper"},
 		{"no version", `{"serial":1}`, "does not have a \"version\" attribute"},
 		{"version 5", `{"version":5,"terraform_version":"2.0.0"}`, "format version 5"},
-		{"version 2", `{"version":2,"modules":[]}`, "has to go through Terraform 0.11"},
+		{"version 2", `{"version":2,"modules":[]}`, "Convert older versions with Terraform 0.11"},
 		{"version 0", `{"version":0}`, badFormat},
-		{"version 3 with body of 4", `{"version":3,"resources":[]}`, "let Terraform 0.12 or later rewrite it"},
-		{"version 4 with body of 3", `{"version":4,"modules":[]}`, "has the field \"modules\" of version 3"},
-		{"version 3 with body of 4, late", `{"resources":[],"version":3}`, "let Terraform 0.12 or later rewrite it"},
+		{"version 3 with body of 4", `{"version":3,"resources":[]}`, "Run \"terraform refresh\" with Terraform 0.12"},
+		{"version 4 with body of 3", `{"version":4,"modules":[]}`, "also the field \"modules\" of version 3"},
+		{"version 3 with body of 4, late", `{"resources":[],"version":3}`, "Run \"terraform refresh\" with Terraform 0.12"},
 		{"encrypted", `{"serial":1,"lineage":"l","meta":{},"encrypted_data":"x","encryption_version":"v0"}`, badEncrypted},
 		{"negative serial", `{"version":4,"serial":-1}`, "whole number of 0 or more"},
 		{"serial with exponent", `{"version":4,"serial":1e3}`, "whole number of 0 or more"},
 		{"serial too large", `{"version":4,"serial":18446744073709551616}`, "too large"},
-		{"two serials", `{"version":4,"serial":1,"serial":2}`, "twice, and the two may"},
-		{"two resource lists", `{"version":4,"resources":[],"resources":[]}`, "twice, and the two may"},
+		{"two serials", `{"version":4,"serial":1,"serial":2}`, "twice"},
+		{"two resource lists", `{"version":4,"resources":[],"resources":[]}`, "twice"},
 		{"ephemeral", `{"version":4,"resources":[{"mode":"ephemeral","type":"a","name":"b","provider":"provider.x","instances":[]}]}`, "Invalid resource mode in state"},
 		{"no type", `{"version":4,"resources":[{"mode":"managed","name":"b","provider":"provider.x","instances":[]}]}`, "which are not valid"},
 		{"module", `{"version":4,"resources":[{"module":"a.b","mode":"managed","type":"a","name":"b","provider":"provider.x","instances":[]}]}`, "a module with an invalid address"},
@@ -334,12 +336,12 @@ func TestReadRefuses(t *testing.T) {
 		{"path step", instance(`{"sensitive_attributes":[[{"type":"foo","value":1}]]}`), "unsupported path step type"},
 		{"path index", instance(`{"sensitive_attributes":[[{"type":"index","value":{"value":true,"type":"bool"}}]]}`), "neither a string nor a number"},
 		{"instance provider", instance(`{"provider":"x"}`), "not a valid provider configuration address"},
-		{"two provider configurations", instance(`{"index_key":0,"provider":"provider.x"},{"index_key":1,"provider":"provider.y"}`), "another configuration"},
+		{"two provider configurations", instance(`{"index_key":0,"provider":"provider.x"},{"index_key":1,"provider":"provider.y"}`), "provider configuration differs"},
 		{"deposed data", `{"version":4,"resources":[{"mode":"data","type":"a","name":"b","provider":"provider.x","instances":[{"deposed":"00000001"}]}]}`, "deposed"},
 		{"output type", `{"version":4,"outputs":{"x":{"value":1}}}`, "Invalid output value type in state"},
 		{"output value", `{"version":4,"outputs":{"x":{"value":"a","type":"number"}}}`, "Invalid output value saved in state"},
 		{"check status", `{"version":4,"check_results":[{"object_kind":"check","config_addr":"check.c","status":"odd"}]}`, "unknown status"},
-		{"version 3", `{"version":3,"terraform_version":"0.11.14","modules":[{"path":["root"],"resources":{"x":{}}}]}`, "let Terraform 0.12 or later rewrite it"},
+		{"version 3", `{"version":3,"terraform_version":"0.11.14","modules":[{"path":["root"],"resources":{"x":{}}}]}`, "Run \"terraform refresh\" with Terraform 0.12"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -370,7 +372,7 @@ func TestReadAccepts(t *testing.T) {
 	}
 }
 
-// The first files of format 4 had "depends_on" beside the attributes.
+// TestDependsOn reads the field "depends_on" that the first files of format 4 had beside the attributes.
 func TestDependsOn(t *testing.T) {
 	s := mustRead(t, []byte(`{"version":4,"resources":[{"module":"module.m","mode":"managed","type":"a","name":"b","provider":"provider.x",
 		"instances":[{"attributes":{},"depends_on":["c.d","module.e","data.f.g"]}]}]}`))
@@ -383,7 +385,8 @@ func TestDependsOn(t *testing.T) {
 	}
 }
 
-// Writing and reading again changes nothing but what files cannot hold: dependencies are closed.
+// TestStable checks that writing and reading a snapshot changes only the dependencies: files contain the transitive
+// closure.
 func TestStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSnapshot.Draw(t, "snapshot")
@@ -441,7 +444,7 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// difference says where two snapshots differ.
+// difference describes the first difference of two snapshots.
 func difference(a, b *Snapshot) string {
 	c := comparison{a: a, b: b}
 	for o, x := range a.Objects() {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Generators of addresses, entries and snapshots, from few names so that things meet.
+// This file generates addresses, entries and snapshots. It uses few names, so that equal ones are frequent.
 
 var (
 	genText = rapid.StringOf(rapid.RuneFrom([]rune("ab0-_.\"\\/<>&[]{}:, \n\t\u00e9\u2028\u2029\U0001f600")))

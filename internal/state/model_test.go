@@ -14,7 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Random edits leave what they leave in a plain map, and never touch the snapshot they began with.
+// TestEditAgainstMap compares random edits with the same edits of a map, and checks that they do not change the
+// original snapshot.
 func TestEditAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s *Snapshot
@@ -78,7 +79,7 @@ func agree(t *rapid.T, s *Snapshot, model map[addr.Object]*Entry) {
 	}
 }
 
-// naiveClosure is what Closure should find, by the dullest way.
+// naiveClosure computes the result of Closure with a simple recursive search.
 func naiveClosure(s *Snapshot, self addr.Resource, recorded []addr.Resource) []addr.Resource {
 	seen := map[addr.Resource]bool{}
 	var walk func([]addr.Resource)
@@ -115,7 +116,7 @@ func TestClosure(t *testing.T) {
 				t.Fatalf("%s: want %v, got %v", o, want, got)
 			}
 		}
-		var list []addr.Resource // of what is depended on, as closures are of lists that are recorded
+		var list []addr.Resource // only resources that others depend on, as in recorded lists
 		for _, r := range genRecorded.Draw(t, "list") {
 			if _, ok := c.ids[r]; ok {
 				list = append(list, r)
@@ -127,7 +128,7 @@ func TestClosure(t *testing.T) {
 	})
 }
 
-// An object whose dependency is gone keeps what that one depended on.
+// TestBequeath checks that an object whose dependency is removed keeps the dependencies of the removed object.
 func TestBequeath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSnapshot.Draw(t, "snapshot")
@@ -150,7 +151,7 @@ func TestBequeath(t *testing.T) {
 		for o, entry := range next.Objects() {
 			after := naiveClosure(next, o.Resource(), entry.Recorded)
 			for _, d := range naiveClosure(s, o.Resource(), s.Get(o).Recorded) {
-				if there[d] && !slices.Contains(after, d) && wholeWay(s, next, s.Get(o).Recorded, d) {
+				if there[d] && !slices.Contains(after, d) && byEditing(s, next, s.Get(o).Recorded, d) {
 					t.Fatalf("%s forgot %s", o, d)
 				}
 			}
@@ -158,9 +159,9 @@ func TestBequeath(t *testing.T) {
 	})
 }
 
-// wholeWay reports whether d is reached from the list over resources of which all or none of the
-// objects are gone: what one instance of several recorded goes with it.
-func wholeWay(s, next *Snapshot, list []addr.Resource, d addr.Resource) bool {
+// byEditing reports whether d can be reached from the list through resources of which all objects, or no objects, were
+// removed. If one of several instances is removed, the dependencies that it recorded are lost.
+func byEditing(s, next *Snapshot, list []addr.Resource, d addr.Resource) bool {
 	seen := map[addr.Resource]bool{}
 	var walk func([]addr.Resource) bool
 	walk = func(list []addr.Resource) bool {
@@ -197,11 +198,12 @@ func objectsOf(s *Snapshot, r addr.Resource) []*Entry {
 	return out
 }
 
-// Objects that move keep their entries; everyone who depended on them depends on where they are.
+// TestMoveAgainstMap checks that moved objects keep their entries, and that the dependencies on them refer to their new
+// addresses.
 func TestMoveAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSnapshot.Draw(t, "snapshot")
-		model := map[addr.Object]addr.Object{} // from the new place to the old
+		model := map[addr.Object]addr.Object{} // from the new address to the old
 		for o := range s.Objects() {
 			model[o] = o
 		}
@@ -274,7 +276,7 @@ func target(t *testing.T, a string) addr.Target {
 	return out
 }
 
-// with makes a snapshot of objects, each of which may record others: "a.b <- c.d e.f".
+// with returns a snapshot of objects. Each may list its dependencies: "a.b <- c.d e.f".
 func with(t *testing.T, objects ...string) *Snapshot {
 	t.Helper()
 	e := (*Snapshot)(nil).Edit()
@@ -334,7 +336,7 @@ func TestMoveRefuses(t *testing.T) {
 	}
 }
 
-// Check results follow what they are about.
+// TestMoveChecks checks that check results move together with their objects.
 func TestMoveChecks(t *testing.T) {
 	s := with(t, `module.m["a"].x.y`, `module.m["a"].module.n.x.y`, `module.m["b"].x.y`, "r.s[0]", "r.s[1]")
 	e := s.Edit()
@@ -382,7 +384,7 @@ func TestMoveChecks(t *testing.T) {
 	}
 }
 
-// The rules of "state mv", as Terraform 1.11.4 was seen to keep them.
+// TestMv checks the rules of "state mv", as observed in Terraform 1.11.4.
 func TestMv(t *testing.T) {
 	base := []string{
 		"a.one", "a.two[0]", "a.two[1]", "a.two[1]#00000001", `a.each["k"]`, "data.a.d", "b.dep <- a.one a.two module.m.a.in",
@@ -390,7 +392,7 @@ func TestMv(t *testing.T) {
 	}
 	tests := []struct {
 		from, to string
-		want     string // objects that are new, or the error
+		want     string // the new objects, or the error
 		lines    string
 	}{
 		{"a.one", "a.new", "a.new", "a.one>a.new"},
@@ -515,14 +517,14 @@ func TestRemove(t *testing.T) {
 			targets = append(targets, target(t, a))
 		}
 		var bag diag.Bag
-		next, gone, ok := s.Remove(targets, &bag)
+		next, removed, ok := s.Remove(targets, &bag)
 		if !ok {
 			if tt.left != "" {
 				t.Errorf("%s: %v", tt.targets, bag.List())
 			}
 			continue
 		}
-		if got := strings.Join(list(next), " "); got != tt.left || len(gone) != s.Len()-next.Len() {
+		if got := strings.Join(list(next), " "); got != tt.left || len(removed) != s.Len()-next.Len() {
 			t.Errorf("without %s: %s", tt.targets, got)
 		}
 	}
@@ -545,7 +547,7 @@ func TestTaint(t *testing.T) {
 		want string
 	}{
 		{s.Taint, "a.none", "No such resource instance"},
-		{s.Taint, "a.dep", "part-way through a create_before_destroy"},
+		{s.Taint, "a.dep", "The create_before_destroy replacement"},
 		{s.Taint, "data.a.d", "cannot be tainted"},
 		{s.Untaint, "a.x", "Resource instance is not tainted"},
 		{s.Untaint, "a.none", "No such resource instance"},
@@ -602,7 +604,7 @@ func TestHostFor(t *testing.T) {
 		name      string
 		stored    []string
 		ask, want string
-		says      bool
+		reports   bool
 	}{
 		{"nothing stored", nil, tofu + "a/b", tofu + "a/b", false},
 		{"same provider", []string{tf + "a/b", tofu + "c/d", tofu + "e/f"}, tofu + "a/b", tf + "a/b", true},
@@ -619,13 +621,13 @@ func TestHostFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := withProviders(t, tt.stored...)
-		if got, says := s.HostFor(p); got.String() != tt.want || says != tt.says {
-			t.Errorf("%s: %s, %v", tt.name, got, says)
+		if got, equal := s.HostFor(p); got.String() != tt.want || equal != tt.reports {
+			t.Errorf("%s: %s, %v", tt.name, got, equal)
 		}
-		if got, says := (*Snapshot)(nil).HostFor(p); got != p || says {
+		if got, equal := (*Snapshot)(nil).HostFor(p); got != p || equal {
 			t.Errorf("without a state: %s", got)
 		}
-		if got, says := s.Edit().Head().HostFor(p); got.String() != tt.want || says != tt.says {
+		if got, equal := s.Edit().Head().HostFor(p); got.String() != tt.want || equal != tt.reports {
 			t.Errorf("%s, unfinished: %s", tt.name, got)
 		}
 	}

@@ -9,13 +9,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// Move gives the snapshot with objects under new addresses: their entries, what everyone recorded
-// about them, and the check results, in one pass. All moves happen at once, so objects may change
-// places. It is an error if two objects would stand at one address, or if there is nothing to
-// move; whether a move makes sense is for the caller to know.
+// Move returns the snapshot with objects under new addresses, in one pass: their entries, recorded dependencies on
+// them, and check results. All moves happen at once, so objects may change places. It is an error if two objects would
+// have one address, or if there is nothing to move. The caller decides whether a move makes sense.
 //
-// Dependencies name resources, not instances: where some objects of a resource leave it and
-// others stay, those that depended on it depend on both.
+// Dependencies name resources, not instances. If some objects of a resource leave it and
+// others stay, dependents of the resource depend on both afterwards.
 func (s *Snapshot) Move(moves map[addr.Object]addr.Object) (*Snapshot, error) {
 	moves = maps.Clone(moves)
 	maps.DeleteFunc(moves, func(from, to addr.Object) bool { return from == to })
@@ -69,10 +68,10 @@ func (m *mover) entries(s *Snapshot) {
 			now.Extra = s.Resource(from.Abs()).Extra
 		}
 	}
-	m.gone = nil // nothing is: it has another name
+	m.removed = nil // nothing is: it has another name
 }
 
-// recorded renames what everyone recorded.
+// recorded renames the recorded dependencies.
 func (m *mover) recorded(s *Snapshot) {
 	renamed := map[addr.Resource][]addr.Resource{}
 	for from, to := range m.moves {
@@ -108,7 +107,7 @@ func (m *mover) stays(a addr.AbsResource, r *Resource) bool {
 	return false
 }
 
-// rename replaces resources in a list; it gives back the very list if none is in it.
+// rename replaces resources in a list; it returns the same list if it contains none of them.
 func rename(list []addr.Resource, renamed map[addr.Resource][]addr.Resource) []addr.Resource {
 	if !slices.ContainsFunc(list, func(r addr.Resource) bool { return renamed[r] != nil }) {
 		return list
@@ -130,8 +129,8 @@ func rename(list []addr.Resource, renamed map[addr.Resource][]addr.Resource) []a
 	return out
 }
 
-// checks renames what check results are about: those of resources by instance, others with the
-// module instance they belong to, if all that was in it went to one place.
+// checks renames the addresses of check results: results of resources by instance, others with their module instance,
+// if all objects in it moved to one place.
 func (m *mover) checks() {
 	if len(m.next.Checks) == 0 {
 		return
@@ -159,7 +158,7 @@ func (m *mover) checks() {
 	m.next.Checks = out
 }
 
-// split gives a check under the names its objects have now.
+// split returns a check as one check for each new address of its objects.
 func (m *mover) split(c Check, modules map[addr.ModuleInstance]addr.ModuleInstance) []Check {
 	parts := map[string]*Check{}
 	for _, o := range c.Objects {
@@ -188,7 +187,7 @@ func (m *mover) split(c Check, modules map[addr.ModuleInstance]addr.ModuleInstan
 	return out
 }
 
-// checked gives the new address of a checked object and of what declares it, if it moved.
+// checked returns the new address of a checked object and of its declaration, if it moved.
 func (m *mover) checked(kind, at string, modules map[addr.ModuleInstance]addr.ModuleInstance) (object, config string, moved bool) {
 	if kind == "resource" {
 		i, err := addr.ParseInstance(at)
@@ -223,8 +222,8 @@ func within(module, local string) string {
 	return module + "." + local
 }
 
-// modules finds the module instances that went elsewhere as a whole: their objects, and modules
-// around those that keep the same names inside.
+// modules returns the module instances that moved as a whole: the modules of the moved objects, and modules around them
+// whose inner names stay the same.
 func (m *mover) modules() map[addr.ModuleInstance]addr.ModuleInstance {
 	out := map[addr.ModuleInstance]addr.ModuleInstance{}
 	torn := map[addr.ModuleInstance]bool{}
@@ -259,7 +258,7 @@ func (m *mover) modules() map[addr.ModuleInstance]addr.ModuleInstance {
 	return out
 }
 
-// worse gives the status of two results together.
+// worse returns the combined status of two results.
 func worse(a, b Status) Status {
 	for _, s := range []Status{Errored, Fail, Unknown} {
 		if a == s || b == s {

@@ -7,16 +7,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Renaming is one line of what a move did: a resource, an instance or a module, before and after.
+// Renaming is one line of the result of a move: a resource, an instance or a module, before and after.
 type Renaming struct{ From, To string }
 
-// Mv moves what from points at to where to points: a whole resource to a resource, an instance to
-// an instance of the same or another resource of that type, a module or an instance of one to
-// another module. A module named without a key is that without a key or, where there is none, all
+// Mv moves the objects that match from to the address to: a whole resource to a resource, an instance to
+// an instance of the same or another resource of that type, a module or an instance of a module to
+// another module. A module without a key means its instance without a key or, if it has no such instance, all
 // its instances.
 //
-// With into nil the move stays within the snapshot; otherwise it goes into that other one. Both
-// come back as they are then (the second nil if there was none).
+// If into is nil the move stays within the snapshot; otherwise the objects move into into. Both
+// snapshots are returned (the second is nil if into was).
 func (s *Snapshot) Mv(from, to addr.Target, into *Snapshot, bag *diag.Bag) (source, target *Snapshot, done []Renaming, ok bool) {
 	m := relocation{from: s, into: into, bag: bag, moves: map[addr.Object]addr.Object{}}
 	if into == nil {
@@ -70,7 +70,7 @@ func (m *relocation) nothing(from addr.Target) bool {
 	return false
 }
 
-func (m *relocation) taken(to, what string) bool {
+func (m *relocation) occupied(to, what string) bool {
 	m.bag.Add(diag.Errorf("Invalid target address", "Cannot move to %s: there is already a %s at that address in the current state.", to, what))
 	return false
 }
@@ -92,7 +92,7 @@ func (m *relocation) resource(from, to addr.Target) bool {
 	}
 	if !from.KeyGiven && !to.KeyGiven {
 		if m.into.Resource(b.Abs()) != nil {
-			return m.taken(b.String(), "resource instance")
+			return m.occupied(b.String(), "resource instance")
 		}
 		m.all(r, b.Abs())
 	} else if !m.instance(r, from, a, b) {
@@ -113,7 +113,7 @@ func (m *relocation) all(r *Resource, to addr.AbsResource) {
 func (m *relocation) instance(r *Resource, from addr.Target, a, b addr.Instance) bool {
 	for s := range m.into.Resource(b.Abs()).each {
 		if s.key == b.Key {
-			return m.taken(b.String(), "resource instance")
+			return m.occupied(b.String(), "resource instance")
 		}
 	}
 	for s := range r.each {
@@ -147,7 +147,7 @@ func (m *relocation) module(from, to addr.Target) bool {
 	return m.free(places)
 }
 
-// free reports whether nothing stands where modules are to go, but for what leaves.
+// free reports whether the target addresses of modules are free, apart from objects that move away.
 func (m *relocation) free(places map[addr.ModuleInstance]addr.ModuleInstance) bool {
 	wanted := make(map[addr.ModuleInstance]bool, len(places))
 	for _, to := range places {
@@ -159,7 +159,7 @@ func (m *relocation) free(places map[addr.ModuleInstance]addr.ModuleInstance) bo
 		}
 		for at := r.Addr.Module; !at.IsRoot(); at = at.Parent() {
 			if wanted[at] {
-				return m.taken(at.String(), "module instance")
+				return m.occupied(at.String(), "module instance")
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func (m *relocation) places(from, to addr.Target) map[addr.ModuleInstance]addr.M
 	return out
 }
 
-// rebase gives the new path of a module instance that is or lies in one of those that move.
+// rebase returns the new path of a module instance that moves, or that is inside a moving module.
 func rebase(at addr.ModuleInstance, places map[addr.ModuleInstance]addr.ModuleInstance) (addr.ModuleInstance, bool) {
 	if to, ok := places[at]; ok {
 		return to, true

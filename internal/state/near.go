@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Near is the end of a message that nothing in the state has the address of a target: what was likely meant.
+// Near returns the end of the message about a target without objects: the address that was likely meant.
 func (s *Snapshot) Near(t addr.Target) string {
 	if t.Mode != 0 {
 		return s.NearInstance(t.AsInstance())
@@ -19,7 +19,7 @@ func (s *Snapshot) Near(t addr.Target) string {
 	return diag.DidYouMean(targetText(t), names)
 }
 
-// NearInstance is the same for an instance: those that its resource has, or another address.
+// NearInstance is Near for an instance: the instances of its resource, or another address.
 func (s *Snapshot) NearInstance(i addr.Instance) string {
 	var there, names []string
 	for o := range s.Resource(i.Abs()).Objects() {

@@ -7,9 +7,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// AppendObject appends one object as JSON that stands for itself, without white space of ours:
-// the fields of a state file's instance, and its address, provider and direct dependencies. A nil
-// entry says that nothing is there. It is the form of the journal.
+// AppendObject appends one object as JSON without white space: the fields of an instance in a state file, and its
+// address, provider and direct dependencies. A nil entry means that the object does not exist. Journals use this form.
 func AppendObject(dst []byte, o addr.Object, entry *Entry) []byte {
 	e := writer{jsontext.Writer{Buf: dst, Compact: true}}
 	e.Open('{')
@@ -26,14 +25,13 @@ func AppendObject(dst []byte, o addr.Object, entry *Entry) []byte {
 	return e.Buf
 }
 
-// ParseObject reads what AppendObject wrote. The entry keeps parts of data.
+// ParseObject reads the result of AppendObject. The entry keeps parts of data.
 func ParseObject(data []byte) (addr.Object, *Entry, error) {
 	var p ObjectParser
 	return p.Parse(data)
 }
 
-// ObjectParser is ParseObject for many: what they have in common is kept once. The zero value is
-// ready.
+// ObjectParser is ParseObject for many objects: it keeps equal parts once. The zero value is ready.
 type ObjectParser struct{ r *reader }
 
 // Parse reads one object.
@@ -47,13 +45,13 @@ func (p *ObjectParser) Parse(data []byte) (addr.Object, *Entry, error) {
 	f := &r.fields
 	f.n = &n
 	var address string
-	gone := false
+	removed := false
 	r.Object(func(key []byte) {
 		switch string(key) {
 		case "address":
 			address = string(r.Text())
 		case "gone":
-			gone = r.Boolean()
+			removed = r.Boolean()
 		default:
 			f.read(key)
 		}
@@ -72,7 +70,7 @@ func (p *ObjectParser) Parse(data []byte) (addr.Object, *Entry, error) {
 		return addr.Object{}, nil, err
 	case i.Mode == addr.Ephemeral:
 		return addr.Object{}, nil, fmt.Errorf("%s is ephemeral and cannot be stored", o)
-	case gone:
+	case removed:
 		return o, nil, nil
 	case n.problem != "":
 		return addr.Object{}, nil, fmt.Errorf("%s: %s", o, n.problem)

@@ -7,8 +7,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// TestObjectsUnchanged: an Edit of which no object was changed gives what it began with, which still has its text; after
-// a change there is none, since it would be that of another state.
+// TestObjectsUnchanged checks that Edit.Objects returns the original snapshot, including its text, if no object was
+// changed. After a change the new snapshot has no text.
 func TestObjectsUnchanged(t *testing.T) {
 	text := []byte(`{"version":4,"serial":3,"lineage":"l","outputs":{},"resources":[]}`)
 	var bag diag.Bag

@@ -9,7 +9,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Sensitive paths stand in the file as lists of steps, such as
+// A file has sensitive paths as lists of steps, such as
 //
 //	[{"type": "get_attr", "value": "tags"}, {"type": "index", "value": {"value": "a", "type": "string"}}]
 //
@@ -28,15 +28,15 @@ func (f *fields) paths() paths {
 	return p
 }
 
-// AppendPaths appends paths as state files have those that are sensitive, without white space. All their
-// keys must be known.
+// AppendPaths appends paths in the form of sensitive paths in state files, without white space. All their keys must be
+// known.
 func AppendPaths(dst []byte, list []cty.Path) []byte {
 	e := writer{jsontext.Writer{Buf: dst, Compact: true}}
 	e.paths(list)
 	return e.Buf
 }
 
-// ParsePaths reads what AppendPaths writes.
+// ParsePaths reads the result of AppendPaths.
 func ParsePaths(text []byte) ([]cty.Path, error) {
 	var list [][]storedStep
 	if err := json.Unmarshal(text, &list); err != nil {

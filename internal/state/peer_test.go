@@ -14,7 +14,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// terraform gives a function that runs Terraform in a directory with that state.
+// terraform returns a function that runs Terraform in a directory with the given state. It skips the test if Terraform
+// is not installed.
 func terraform(t *testing.T) func(state []byte, args ...string) ([]byte, error) {
 	t.Helper()
 	path, err := exec.LookPath("terraform")
@@ -39,7 +40,7 @@ func terraform(t *testing.T) func(state []byte, args ...string) ([]byte, error) 
 	}
 }
 
-// Terraform shows what we wrote as it shows what it wrote.
+// TestTerraformShowsOurs checks that terraform show prints our copy of a state like the original.
 func TestTerraformShowsOurs(t *testing.T) {
 	run := terraform(t)
 	theirs := testdata(t, "terraform-1.11.4.tfstate")
@@ -103,10 +104,11 @@ func mustJSON(t *testing.T, v any) []byte {
 	return out
 }
 
-// All that we write, Terraform reads and gives back; it drops what it does not know.
+// TestTerraformPullsOurs checks that Terraform reads random states that we write, and returns them without the fields
+// that it does not know.
 func TestTerraformPullsOurs(t *testing.T) {
 	run := terraform(t)
-	for seed := range 20 { // each takes a process
+	for seed := range 20 { // each needs a process
 		s := genSnapshot.Example(seed)
 		data := mustWrite(t, s)
 		out, err := run(data, "state", "pull")
@@ -120,7 +122,7 @@ func TestTerraformPullsOurs(t *testing.T) {
 	}
 }
 
-// known is a snapshot without what Terraform 1.11 does not keep.
+// known returns a snapshot without the fields that Terraform 1.11 drops.
 func known(s *Snapshot) *Snapshot {
 	e := s.Edit()
 	for o, old := range s.Objects() {

@@ -12,16 +12,16 @@ import (
 
 // Read reads a state file of format 4. The snapshot keeps parts of data, which must not be changed afterwards.
 //
-// Nothing is ever dropped in silence: a field that cannot be understood is an error, and so is a file
-// that is empty or cut off. (That there is no file at all is for the caller to know: both peers
-// take an empty file for an empty state and create everything a second time.)
+// Nothing is dropped silently: an unknown form of a field is an error, and so is a file that is empty or cut off. (The
+// caller knows whether the file is missing. Both peers take an empty file for an empty state and create everything a
+// second time.)
 func Read(data []byte, bag *diag.Bag) (*Snapshot, bool) {
 	if len(bytes.TrimSpace(data)) == 0 {
-		bag.Add(diag.Errorf(badEmpty, "The state file has no content. A state file is never empty, not even one without resources, so this one was probably cut off while it was written. Nothing was changed; restore the file from a backup or, if there never was a state, delete it."))
+		bag.Add(diag.Errorf(badEmpty, "The state file is empty. It was probably truncated while it was written. Nothing was changed. Restore the file from a backup, or delete it if there never was a state."))
 		return nil, false
 	}
 	if is := Converted(data); is != "" {
-		bag.Add(diag.Errorf(badFormat, "The state file %s, as some editors and shells write files: a state is in UTF-8 without a byte order mark. Nothing was changed; save the file in that encoding, or restore it from a backup.", is))
+		bag.Add(diag.Errorf(badFormat, "The state file %s, but must be in UTF-8 without a byte order mark. Nothing was changed. Save the file in this encoding, or restore it from a backup.", is))
 		return nil, false
 	}
 	r := newReader(data, bag)
@@ -34,7 +34,7 @@ func Read(data []byte, bag *diag.Bag) (*Snapshot, bool) {
 	return r.snap, true
 }
 
-// Converted says how a state is encoded that nothing which keeps states has written.
+// Converted describes the encoding of a state that an editor or another program has converted.
 func Converted(data []byte) string {
 	switch {
 	case syntax.Wide(data):
@@ -77,7 +77,7 @@ func (r *reader) file() {
 // unique reports a name that stands twice in the top level.
 func (r *reader) unique(key []byte) bool {
 	if r.seen[string(key)] {
-		r.problem(r.Pos, badContent, "It has the field %q twice, and the two may contradict each other.", key)
+		r.problem(r.Pos, badContent, "It has the field %q twice.", key)
 		r.Skip()
 		return false
 	}
@@ -118,12 +118,12 @@ func (r *reader) body(key string) {
 	case "check_results":
 		r.checks()
 	case "modules":
-		r.problem(r.Pos, badContent, "The file says that it has format version 4, but has the field \"modules\" of version 3. It was probably edited by hand.")
+		r.problem(r.Pos, badContent, "The file has format version 4, but also the field \"modules\" of version 3. It was probably edited by hand.")
 		r.Skip()
 	}
 }
 
-// postponed reads what came before the version.
+// postponed reads the fields that came before the version.
 func (r *reader) postponed() {
 	for _, key := range []string{"outputs", "resources", "check_results"} {
 		if pos, ok := r.later[key]; ok && r.Err == nil {
@@ -133,7 +133,7 @@ func (r *reader) postponed() {
 	}
 }
 
-// supported reports whether the file is of a version that can be read, and says why not.
+// supported reports whether the version of the file can be read, and reports an error if not.
 func (r *reader) supported() bool {
 	by := ""
 	if r.snap.Version != "" {
@@ -142,15 +142,15 @@ func (r *reader) supported() bool {
 	detail := ""
 	switch {
 	case r.seen["encrypted_data"] && r.seen["encryption_version"]:
-		r.bag.Add(diag.Errorf(badEncrypted, "The state is encrypted, and no encryption is configured for it here. Configure the same key provider and method that it was written with."))
+		r.bag.Add(diag.Errorf(badEncrypted, "The state is encrypted, and no encryption is configured for it. Configure the key provider and method that encrypted it."))
 		r.broken = true
 		return false
 	case !r.hasVersion:
-		detail = "The state file does not have a \"version\" attribute, which is required to identify the format version."
+		detail = "The state file does not have a \"version\" attribute, so its format is not known."
 	case r.version > 4:
-		detail = fmt.Sprintf("The state file uses format version %d, which is newer than the versions up to 4 that are supported.%s Use a newer version of Lethe.", r.version, by)
+		detail = fmt.Sprintf("The state file uses format version %d, and this version of Lethe supports only version 4.%s Use a newer version of Lethe.", r.version, by)
 	case r.version < 4:
-		detail = fmt.Sprintf("The state file uses format version %d.%s Only version 4 can be read: let Terraform 0.12 or later rewrite it first (\"terraform refresh\"), which makes it version 4. A file older than version 3 has to go through Terraform 0.11 in the same way before.", r.version, by)
+		detail = fmt.Sprintf("The state file uses format version %d.%s Lethe supports only version 4. Run \"terraform refresh\" with Terraform 0.12 or later to convert version 3. Convert older versions with Terraform 0.11 first.", r.version, by)
 	default:
 		return true
 	}

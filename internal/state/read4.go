@@ -103,7 +103,7 @@ func (r *reader) address(b *block) (addr.AbsResource, bool) {
 	case "data":
 		a.Mode = addr.Data
 	default:
-		r.problem(b.pos, "Invalid resource mode in state", "State contains a resource with mode %q (%q %q) which is not supported.", b.mode, b.typ, b.name)
+		r.problem(b.pos, "Invalid resource mode in state", "The state contains a resource with the unsupported mode %q (%q %q).", b.mode, b.typ, b.name)
 		return a, false
 	}
 	if !validName(b.typ) || !validName(b.name) || reserved[b.typ] {
@@ -132,7 +132,7 @@ func validName(s string) bool {
 	return s != ""
 }
 
-// acceptable completes an instance and reports what is wrong with it.
+// acceptable completes an instance and reports mistakes in it.
 func (r *reader) acceptable(a addr.AbsResource, b *block, n *instance, common addr.ProviderConfig) bool {
 	if !n.provider {
 		n.entry.Provider = b.provider
@@ -147,7 +147,7 @@ func (r *reader) acceptable(a addr.AbsResource, b *block, n *instance, common ad
 	case n.problem == "" && !n.provider && !b.given:
 		n.problem = "neither it nor its resource names a provider."
 	case n.problem == "" && n.entry.Provider.ProviderConfig != common:
-		n.problem = "its provider is of another configuration than that of its resource's other instances."
+		n.problem = "its provider configuration differs from the other instances of its resource."
 	case n.problem == "" && a.Mode == addr.Data && n.slot.deposed != "":
 		n.problem = "a data source cannot have deposed objects."
 	}

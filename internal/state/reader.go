@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Titles of what can be wrong with a state file; the first three are Terraform's and OpenTofu's.
+// Titles of the errors about state files; the first three are Terraform's and OpenTofu's.
 const (
 	badFormat    = "Unsupported state file format"
 	badContent   = "Invalid state file format"
@@ -36,7 +36,7 @@ type reader struct {
 	seen       map[string]bool
 	extra      extra
 
-	// What is being read, and the methods that read it as values made once.
+	// The current position, and the methods that read a value there. They are made once.
 	block      block
 	fields     fields
 	onBlock    func([]byte)
@@ -55,7 +55,7 @@ type instance struct {
 	old      []addr.Resource // of "depends_on", which "dependencies" replaced; relative to the module
 }
 
-// block is what is known of one element of "resources" so far.
+// block is the part of one element of "resources" that has been read.
 type block struct {
 	pos       int
 	module    []byte
@@ -81,7 +81,7 @@ func (f *fields) wrong(format string, a ...any) {
 	}
 }
 
-// problem reports what is wrong with the content at a position.
+// problem reports an error in the content at a position.
 func (r *reader) problem(pos int, title, format string, a ...any) {
 	r.broken = true
 	line, column := jsontext.Position(r.In, pos)
@@ -93,7 +93,7 @@ func (r *reader) problem(pos int, title, format string, a ...any) {
 func (r *reader) finish() bool {
 	if r.Err != nil {
 		line, column := jsontext.Position(r.In, r.Err.Pos)
-		hint := "The file may have been cut off while it was written, or edited by hand. Nothing was changed; restore it from a backup."
+		hint := "The file may be truncated, or edited by hand. Nothing was changed. Restore it from a backup."
 		r.bag.Add(diag.Errorf(badFormat, "The state file could not be parsed as JSON: %s (line %d, column %d). %s", r.Err.What, line, column, hint))
 		return false
 	}
@@ -114,7 +114,7 @@ func (x *extra) add(key string, value []byte) {
 	x.buf = append(x.buf, value...)
 }
 
-// object gives what was collected, nil if nothing was, and begins anew.
+// object returns the collected fields, nil if there were none collected, and begins anew.
 func (x *extra) object() []byte {
 	if x.buf == nil {
 		return nil
@@ -124,9 +124,8 @@ func (x *extra) object() []byte {
 	return out
 }
 
-// names remembers every kind of name and list that was read, so that equal ones are parsed and
-// kept once: a resource type, a module, or a list of dependencies stands in most files thousands
-// of times.
+// names caches every kind of name and list, so that equal ones are parsed and kept once. Most files contain a resource
+// type, a module, or a list of dependencies thousands of times.
 type names struct {
 	strings   map[string]string
 	modules   map[string]addr.ModuleInstance
@@ -145,7 +144,7 @@ func newNames() *names {
 	}
 }
 
-// once gives what parse makes of b, doing it once for equal ones.
+// once returns parse(b). It calls parse once for equal b.
 func once[T any](m map[string]T, b []byte, parse func(string) (T, error)) (T, error) {
 	if v, ok := m[string(b)]; ok {
 		return v, nil
@@ -163,7 +162,7 @@ func (n *names) string(b []byte) string {
 	return s
 }
 
-// unquote gives the text of a JSON string, and "" for null and for nothing.
+// unquote returns the text of a JSON string, and "" for null and for an empty text.
 func unquote(raw string) string {
 	if len(raw) == 0 || raw[0] != '"' {
 		return ""
@@ -213,14 +212,14 @@ type listText struct {
 	list []addr.Resource
 }
 
-// known gives the list that was read from the same text before.
+// known returns the list that an equal text had.
 func (n *names) known(text []byte) (list []addr.Resource, hash uint64, ok bool) {
 	hash = maphash.Bytes(n.seed, text)
 	l, ok := n.lists[hash]
 	return l.list, hash, ok && bytes.Equal(l.text, text)
 }
 
-// entry gives room for an entry; they are made many at a time.
+// entry returns an empty entry; entries are allocated in blocks.
 func (n *names) entry() *Entry {
 	if len(n.slab) == 0 {
 		n.slab = make([]Entry, 32)
@@ -230,7 +229,7 @@ func (n *names) entry() *Entry {
 	return e
 }
 
-// validText is s with what is no UTF-8 replaced, as encoding/json does.
+// validText returns b with U+FFFD for invalid UTF-8, as encoding/json does.
 func validText(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/state/store/pgstore/rows"
+	"github.com/lethe-iac/lethe/internal/store/pgstore/rows"
 	"pgregory.net/rapid"
 )
 
-// throughRows takes a file apart into rows as they are stored, and makes it of them again.
+// throughRows splits a file into rows as a database stores them, and joins them again.
 func throughRows(doc []byte) ([]byte, bool) {
 	var out bytes.Buffer
 	j := rows.NewJoiner(&out)
@@ -31,7 +31,7 @@ func throughRows(doc []byte) ([]byte, bool) {
 	return out.Bytes(), err == nil && ok
 }
 
-// TestRows: every file that is written can be kept in rows, but for text that a database cannot hold.
+// TestRows checks that every state file can be stored in rows, except text that a database cannot hold.
 func TestRows(t *testing.T) {
 	check := func(t interface {
 		Errorf(string, ...any)

@@ -30,7 +30,7 @@ type Snapshot struct {
 	derived   *derived
 }
 
-// derived is what is worked out of a snapshot once. It belongs to snapshots that are finished.
+// derived has values that are computed from a snapshot once. Only finished snapshots have it.
 type derived struct {
 	once   sync.Once
 	sorted []*Resource
@@ -49,10 +49,10 @@ type hosts struct {
 // hostCounts are the numbers of resources under OpenTofu's and Terraform's host.
 type hostCounts struct{ tofu, terraform int }
 
-// Digest is the SHA-256 of a state file; zero where there is none.
+// Digest is the SHA-256 of a state file; zero if the file is missing.
 type Digest [sha256.Size]byte
 
-// DigestOf is the digest of a file's bytes, zero if there are none.
+// DigestOf returns the digest of a file's bytes, zero for no bytes.
 func DigestOf(data []byte) Digest {
 	if len(data) == 0 {
 		return Digest{}
@@ -60,7 +60,7 @@ func DigestOf(data []byte) Digest {
 	return sha256.Sum256(data)
 }
 
-// MarshalText gives hexadecimal digits, "" for none.
+// MarshalText returns hexadecimal digits, "" for the zero value.
 func (d Digest) MarshalText() ([]byte, error) {
 	if d == (Digest{}) {
 		return nil, nil
@@ -68,7 +68,7 @@ func (d Digest) MarshalText() ([]byte, error) {
 	return hex.AppendEncode(nil, d[:]), nil
 }
 
-// UnmarshalText reads what MarshalText gives.
+// UnmarshalText reads the result of MarshalText.
 func (d *Digest) UnmarshalText(text []byte) error {
 	raw, err := hex.DecodeString(string(text))
 	if err == nil && len(raw) != 0 && len(raw) != len(d) {
@@ -79,7 +79,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Source is the text that the snapshot was read from, as it is; nil if it was not read from one, or was changed since.
+// Source returns the text that the snapshot was read from; nil if it was not read from a text, or was changed since.
 func (s *Snapshot) Source() []byte {
 	if s == nil {
 		return nil
@@ -107,8 +107,8 @@ type Resource struct {
 	Provider addr.ProviderConfig // as stored with the resource
 	Extra    []byte              // JSON object with fields we do not know, kept
 
-	// Most resources have one object, and a map is large: the only object stands in slot and
-	// entry, and from the second on all of them are in entries.
+	// Most resources have one object, and a map is large: slot and entry have a single object, and entries has all
+	// objects from the second on.
 	slot    slot
 	entry   *Entry
 	entries map[slot]*Entry
@@ -125,12 +125,12 @@ func (a slot) compare(b slot) int {
 	return cmp.Or(a.key.Compare(b.key), cmp.Compare(a.deposed, b.deposed))
 }
 
-// Get gives an object, nil if there is none.
+// Get returns an object, nil if it does not exist.
 func (s *Snapshot) Get(o addr.Object) *Entry {
 	return s.Resource(o.Abs()).at(slot{o.Key, o.Deposed})
 }
 
-// Resource gives a resource's objects, nil if it has none.
+// Resource returns a resource with its objects, nil if it has no object.
 func (s *Snapshot) Resource(a addr.AbsResource) *Resource {
 	if s == nil {
 		return nil
@@ -146,7 +146,7 @@ func (s *Snapshot) Len() int {
 	return s.count
 }
 
-// all gives the resources in no order.
+// all returns the resources in no order.
 func (s *Snapshot) all() map[addr.AbsResource]*Resource {
 	if s == nil {
 		return nil
@@ -154,7 +154,7 @@ func (s *Snapshot) all() map[addr.AbsResource]*Resource {
 	return s.resources
 }
 
-// Resources gives all resources, sorted. The slice is shared: it must not be changed.
+// Resources returns all resources, sorted. The slice is shared: it must not be changed.
 func (s *Snapshot) Resources() []*Resource {
 	if s == nil {
 		return nil
@@ -175,7 +175,7 @@ func sortResources(m map[addr.AbsResource]*Resource) []*Resource {
 	return out
 }
 
-// Objects gives all objects in order.
+// Objects returns all objects in order.
 func (s *Snapshot) Objects() iter.Seq2[addr.Object, *Entry] {
 	return func(yield func(addr.Object, *Entry) bool) {
 		for _, r := range s.Resources() {
@@ -188,7 +188,7 @@ func (s *Snapshot) Objects() iter.Seq2[addr.Object, *Entry] {
 	}
 }
 
-// Get gives the current object with that key, nil if there is none.
+// Get returns the current object with that key, nil if it does not exist.
 func (r *Resource) Get(k addr.Key) *Entry { return r.at(slot{key: k}) }
 
 func (r *Resource) at(s slot) *Entry {
@@ -214,7 +214,7 @@ func (r *Resource) Len() int {
 	return len(r.entries)
 }
 
-// each gives the objects in no order.
+// each yields the objects in no order.
 func (r *Resource) each(yield func(slot, *Entry) bool) {
 	if r == nil || r.entry != nil && !yield(r.slot, r.entry) {
 		return
@@ -236,7 +236,7 @@ func (r *Resource) ordered(slots []slot, compare func(a, b slot) int) []slot {
 	return slots
 }
 
-// Objects gives the resource's objects by key, each current one before its deposed ones.
+// Objects returns the resource's objects by key, each current object before its deposed ones.
 func (r *Resource) Objects() iter.Seq2[addr.Object, *Entry] {
 	return func(yield func(addr.Object, *Entry) bool) {
 		for _, s := range r.ordered(nil, slot.compare) {
@@ -247,7 +247,7 @@ func (r *Resource) Objects() iter.Seq2[addr.Object, *Entry] {
 	}
 }
 
-// Keys gives the keys of the current objects, sorted.
+// Keys returns the keys of the current objects, sorted.
 func (r *Resource) Keys() []addr.Key {
 	var keys []addr.Key
 	for s := range r.each {
@@ -297,9 +297,9 @@ func (v hostCounts) winner() string {
 	return ""
 }
 
-// HostFor gives p with the registry host that the snapshot uses for it, or failing that for its
-// other providers; false if it uses none, or p is from elsewhere. It is for configurations that
-// name no host: one that does means what it says.
+// HostFor returns p with the registry host that the snapshot uses for it, or else for its other providers; false if it
+// uses none, or p is from elsewhere. It is for configurations that name no host: a configuration that names one means
+// that host.
 func (s *Snapshot) HostFor(p addr.Provider) (addr.Provider, bool) {
 	if _, ok := p.Counterpart(); !ok || s == nil {
 		return p, false

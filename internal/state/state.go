@@ -1,17 +1,17 @@
-// Package state is what is known to exist: the objects of the last run, as format v4 holds them,
-// no more and no less.
+// Package state holds the objects of the last run, in the model of format v4.
 //
-// A Snapshot never changes; editing makes a new one that shares what stayed the same, so that
-// "before the refresh", "refreshed" and "now" are three cheap things. Objects are kept as they
-// were read: attributes stay JSON until a provider's schema is at hand, and what does nothing in a
-// run is never decoded. Marks are paths beside the value (invariant I4); nothing ephemeral has a
-// place here at all.
+// A Snapshot never changes. Editing makes a new one that shares the unchanged parts, so that
+// the states before and after a refresh and during an apply are cheap. Objects keep the form in which they
+// were read: attributes stay JSON until a provider's schema is available, and an object that a run
+// does not use is never decoded. Marks are paths beside the value (invariant I4). No ephemeral value can be
+// in a state.
 //
-// Files stand in layers, each above those that it uses: commands.go, mv.go, near.go, move.go, object.go, edit.go; read.go, read4.go
+// Files are in layers, each above the files that it uses: commands.go, mv.go, near.go, move.go, object.go, edit.go;
+// read.go, read4.go
 // and write.go; paths.go, outputs.go, checks.go, writer.go, reader.go; closure.go, snapshot.go, state.go.
 //
-// Below this room: state/store holds bytes under a lock, state/journal makes each change durable
-// while an apply runs.
+// Packages that build on it: internal/store keeps bytes under a lock, and state/journal makes each change durable
+// during an apply.
 package state
 
 import (
@@ -31,7 +31,7 @@ type Entry struct {
 	Schema         int64             // version of the resource type's schema
 	Provider       addr.ProviderInstance
 	Private        []byte
-	Identity       []byte // JSON object; nil where there is none
+	Identity       []byte // JSON object; nil if it has none
 	IdentitySchema int64
 	Sensitive      []cty.Path      // sensitive paths at rest, sorted as written
 	Recorded       []addr.Resource // dependencies: direct in memory, transitive in files
@@ -41,7 +41,7 @@ type Entry struct {
 	Extra          []byte // JSON object with fields we do not know, kept
 }
 
-// ID is the attribute "id", "" if there is none that is a string.
+// ID returns the attribute "id", "" if it is missing or no string.
 func (e *Entry) ID() string {
 	var attrs struct {
 		ID string `json:"id"`
@@ -73,7 +73,7 @@ var statusNames = [...]string{"unknown", "pass", "fail", "error"}
 
 func (s Status) String() string { return statusNames[s] }
 
-// MarshalText gives the outcome's name, which stands in files.
+// MarshalText returns the status's name in files.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a name.
@@ -88,15 +88,15 @@ func (s *Status) UnmarshalText(name []byte) error {
 
 // Check is the result of the conditions of one declaration (check_results in the file).
 type Check struct {
-	Kind    string // "resource", "output", "check", "var"
-	Addr    string // without instance keys, such as "module.a.aws_x.y", "output.z", "var.v"
-	Status  Status
-	Objects []CheckedObject // sorted by address; nil: not known which there are
+	Kind    string          `json:"kind"` // "resource", "output", "check", "var"
+	Addr    string          `json:"addr"` // without instance keys, such as "module.a.aws_x.y", "output.z", "var.v"
+	Status  Status          `json:"status"`
+	Objects []CheckedObject `json:"objects"` // sorted by address; nil: not known which there are
 }
 
 // CheckedObject is the result for one instance.
 type CheckedObject struct {
-	Addr     string
-	Status   Status
-	Failures []string // messages of failed conditions
+	Addr     string   `json:"addr"`
+	Status   Status   `json:"status"`
+	Failures []string `json:"failures"` // messages of failed conditions
 }

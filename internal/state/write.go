@@ -12,19 +12,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// Write writes the snapshot as a file of format 4, byte for byte as Terraform and OpenTofu lay theirs out:
-// the same order of fields, resources and instances, the same white space and escapes. Fields
-// that we do not know come after those that we do.
+// Write writes the snapshot as a file of format 4, byte for byte as Terraform and OpenTofu do: the same order of
+// fields, resources and instances, the same white space and escapes. Unknown fields come after the known ones.
 func (s *Snapshot) Write(w io.Writer) error {
 	f := fileWriter{writer: writer{jsontext.Writer{W: w, Buf: make([]byte, 0, 64<<10)}}, Snapshot: s}
 	return f.file()
 }
 
-// Bytes is what Write writes.
+// Bytes returns the output of Write.
 func (s *Snapshot) Bytes() ([]byte, error) { return s.bytes(false) }
 
-// Direct is the same with dependencies as they are in memory, for those who go on from there: a list that was
-// closed over what others depended on does not show which of it is its own.
+// Direct returns the same with direct dependencies, for readers that continue from there: a closed list does not show
+// which dependencies are direct.
 func (s *Snapshot) Direct() ([]byte, error) { return s.bytes(true) }
 
 func (s *Snapshot) bytes(direct bool) ([]byte, error) {
@@ -123,7 +122,7 @@ func (f *fileWriter) fileOrder() []*Resource {
 	return out
 }
 
-// quotedOnce gives a name as a JSON string, made once.
+// quotedOnce returns a name as a JSON string, made once.
 func quotedOnce[T interface {
 	comparable
 	String() string
@@ -197,9 +196,9 @@ func (r *Resource) keyed() bool {
 	return false
 }
 
-// fileProvider is the one provider configuration that a file has for a resource: the first current
-// object's. A run that ended early may have left objects of another one behind it; OpenTofu
-// refuses a file that says so, and Terraform's has no place for it.
+// fileProvider returns the single provider configuration that a file has for a resource: the configuration of the first
+// current object. A run that ended early may have left objects of another configuration. OpenTofu refuses a file with
+// two, and Terraform's format has no place for them.
 func (r *Resource) fileProvider(slots []slot) addr.ProviderConfig {
 	for _, s := range slots {
 		if s.deposed == "" {
@@ -209,7 +208,7 @@ func (r *Resource) fileProvider(slots []slot) addr.ProviderConfig {
 	return r.at(slots[0]).Provider.ProviderConfig
 }
 
-// dependencies writes the closed list of what an object of resource self depends on.
+// dependencies writes the closed list of the dependencies of an object of resource self.
 func (f *fileWriter) dependencies(self addr.Resource, recorded []addr.Resource) {
 	if f.direct {
 		f.recorded(recorded)

@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// writer writes what a state knows.
+// writer writes parts of a state.
 type writer struct{ jsontext.Writer }
 
 // recorded writes dependencies as they are.
@@ -26,8 +26,8 @@ func (e *writer) recorded(list []addr.Resource) {
 	e.Close(']')
 }
 
-// instance writes the fields of one object, its provider only if it is given. deps writes its
-// dependencies, or nothing.
+// instance writes the fields of one object, with its provider if that is not empty. deps writes its dependencies, or
+// nothing.
 func (e *writer) instance(s slot, n *Entry, provider string, deps func()) {
 	e.instanceKey(s.key)
 	if provider != "" {

@@ -4,5 +4,5 @@ package subprocess
 
 import "os"
 
-// Alive reports false: here Terminate has killed the program.
+// Alive reports false, because Terminate kills the program on this system.
 func Alive(*os.Process) bool { return false }

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// Alive reports whether a program, or a program that it started in its group, is still running.
+// Alive reports whether a program or another process in its group is still running.
 func Alive(p *os.Process) bool { return p.Pid > 1 && syscall.Kill(-p.Pid, 0) == nil }

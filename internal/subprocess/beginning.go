@@ -2,17 +2,17 @@ package subprocess
 
 import "bytes"
 
-// mostSaid is how much of what a program says of its failure is kept, in bytes.
+// mostSaid is the number of bytes of a program's error output that are kept.
 const mostSaid = 4 << 10
 
-// Beginning keeps the beginning of what a program writes, for a message about its failure, and drops the rest.
+// Beginning keeps the beginning of a program's output, for a message about its failure, and drops the rest.
 type Beginning struct{ kept bytes.Buffer }
 
-// Write implements io.Writer. It does not fail.
+// Write implements io.Writer. It never fails.
 func (b *Beginning) Write(text []byte) (int, error) {
 	b.kept.Write(text[:min(len(text), mostSaid-b.kept.Len())])
 	return len(text), nil
 }
 
-// String is what was kept.
+// String returns the kept output.
 func (b *Beginning) String() string { return b.kept.String() }

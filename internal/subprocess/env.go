@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Getenv looks a variable up in an environment of "name=value", where the last one counts; "" if it
-// is not set.
+// Getenv returns the value of a variable in an environment of "name=value", or "" if it is not set. The last entry
+// counts.
 func Getenv(env []string, name string) string {
 	for _, e := range slices.Backward(env) {
 		if v, ok := strings.CutPrefix(e, name+"="); ok {
@@ -16,15 +16,14 @@ func Getenv(env []string, name string) string {
 	return ""
 }
 
-// PlanKey is the variable with the key that saved plans are sealed with.
+// PlanKey is the environment variable with the key that seals saved plans.
 const PlanKey = "LETHE_PLAN_KEY"
 
-// keys are variables with keys that are for nobody but us: of saved plans, and of states and plans that are encrypted.
+// keys are variables whose keys only Lethe needs: for saved plans, and for encrypted states and plans.
 var keys = []string{PlanKey, "TF_ENCRYPTION", "AGE_IDENTITY"}
 
-// Environ is the part of an environment that a program gets: what is withheld are the values of
-// variables (TF_VAR_*) and arguments of commands (TF_CLI_ARGS*), among which there may be secrets,
-// our keys, and what else the caller says.
+// Environ returns the environment for a program. It withholds values of variables (TF_VAR_*) and arguments of commands
+// (TF_CLI_ARGS*), which may contain secrets, Lethe's keys, and the variables for which withheld returns true.
 func Environ(env []string, withheld func(name string) bool) []string {
 	out := make([]string, 0, len(env)+8)
 	for _, e := range env {

@@ -2,8 +2,8 @@
 
 package subprocess
 
-// process is an entry of the system's table of processes.
+// process is an entry in the process table of the system.
 type process struct {
 	parent int
-	began  string // tells it from a later one with the same ID
+	began  string // start time; it distinguishes processes that reuse an ID
 }

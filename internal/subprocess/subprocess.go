@@ -1,8 +1,8 @@
-// Package subprocess starts programs so that they can be ended with all they started, and do not
-// outlive us where the system can see to that.
+// Package subprocess starts programs so that they can be ended together with their child processes. On systems that
+// support it, they end when this process dies.
 //
-// A program gets a session of its own: it has no terminal to ask questions at, and what it starts
-// is in its process group unless it leaves it on purpose. Programs that users wrote into their
-// configuration to ask questions are an exception: they share our terminal (OnTerminal, Family). On Linux the kernel kills it when we
-// die, because a program holds what its configuration gave it.
+// A program runs in a separate session. It has no terminal to ask questions at. Its child processes are in its process
+// group unless they leave the group deliberately. Programs in the user's configuration may ask questions, so they can
+// share Lethe's terminal (OnTerminal, Family). On Linux, the kernel kills a program when this process dies, because the
+// program may hold secrets of the configuration.
 package subprocess

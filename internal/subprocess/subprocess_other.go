@@ -8,38 +8,38 @@ import (
 	"syscall"
 )
 
-// Hide does nothing here.
+// Hide does nothing on this system.
 func Hide() {}
 
-// NoCore does nothing here.
+// NoCore does nothing on this system.
 func NoCore(*os.Process) {}
 
-// Attributes are what a program is started with: nothing that matters here.
+// Attributes returns nil: no attributes are needed on this system.
 func Attributes() *syscall.SysProcAttr { return nil }
 
-// OnTerminal returns the attributes of a program that shares our terminal: none.
+// OnTerminal returns nil: no attributes are needed on this system.
 func OnTerminal(syscall.Signal) *syscall.SysProcAttr { return nil }
 
-// HasTerminal reports false: every program can reach the console.
+// HasTerminal reports false, because every program can reach the console.
 func HasTerminal() bool { return false }
 
-// Family is a program and what it started.
+// Family is a program with its child processes.
 type Family struct{ Root *os.Process }
 
-// Terminate kills, because there is no signal that asks.
+// Terminate kills the program, because this system has no signal to request its end.
 func (f *Family) Terminate() { Kill(f.Root) }
 
-// Kill ends the program.
+// Kill kills the program.
 func (f *Family) Kill() { Kill(f.Root) }
 
 // Start starts cmd.
 func Start(cmd *exec.Cmd) error { return cmd.Start() }
 
-// Terminate kills, because there is no signal that asks.
+// Terminate kills a program, because this system has no signal to request its end.
 func Terminate(p *os.Process) { Kill(p) }
 
-// Ask ends a program, because there is no signal that asks.
+// Ask kills a program, because this system has no signal to request its end.
 func Ask(p *os.Process) error { return p.Kill() }
 
-// Kill ends a program.
+// Kill kills a program.
 func Kill(p *os.Process) { _ = p.Kill() }

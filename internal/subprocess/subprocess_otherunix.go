@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Hide has no image of our memory made after a crash. Who may look into it while we run is the system's affair.
+// Hide prevents a core file if this process crashes. It does not restrict access to the memory of the running process.
 func Hide() {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_CORE, &l) == nil {
@@ -21,20 +21,20 @@ func Hide() {
 	}
 }
 
-// NoCore does nothing: programs inherit the limit that Hide has set.
+// NoCore does nothing, because programs inherit the limit of Hide.
 func NoCore(*os.Process) {}
 
-// Lock does nothing here.
+// Lock does nothing on this system.
 func Lock() {}
 
-// Attributes are what a program is started with. Nothing ends it when we die without ending it.
+// Attributes returns the attributes for starting a program. The program continues if this process dies.
 func Attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// OnTerminal returns the attributes of a program that shares our terminal and our process group, so that it can ask its
-// own questions there.
+// OnTerminal returns the attributes of a program that shares this process's terminal and process group, so that it can
+// ask questions there.
 func OnTerminal(syscall.Signal) *syscall.SysProcAttr { return nil }
 
-// processes lists the processes of the machine by ID.
+// processes returns the processes of the machine by ID.
 func processes() map[int]process {
 	out := map[int]process{}
 	text, _ := exec.Command("ps", "-A", "-o", "pid=,ppid=,lstart=").Output()

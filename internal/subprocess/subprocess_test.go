@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// TestEndsAll: a program is ended with what it started, and has no terminal and no group of ours.
+// TestEndsAll checks that a program ends together with its child processes, and that it has no terminal and a separate
+// group.
 func TestEndsAll(t *testing.T) {
 	for name, end := range map[string]func(*exec.Cmd){
 		"terminate": func(cmd *exec.Cmd) { Terminate(cmd.Process) },
@@ -37,7 +38,7 @@ func TestEndsAll(t *testing.T) {
 			t.Errorf("%s: its group is %d, %v", name, group, err)
 		}
 		end(cmd)
-		if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil { // ends when no process holds it any more
+		if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil { // ends when no process holds the pipe
 			t.Errorf("%s: %q %v", name, rest, err)
 		}
 		if err := cmd.Wait(); err == nil {
@@ -46,8 +47,8 @@ func TestEndsAll(t *testing.T) {
 	}
 }
 
-// TestEndsFamily: a program in our process group is ended with all that it started, also with what ignores the first
-// signal while its parent does not.
+// TestEndsFamily checks that a program in this process group ends together with its child processes. One child ignores
+// the first signal while its parent does not.
 func TestEndsFamily(t *testing.T) {
 	cmd := exec.Command("/bin/sh", "-c", `sh -c 'trap "" TERM; echo ready; while :; do sleep 0.1; done' & wait`)
 	cmd.SysProcAttr = OnTerminal(syscall.SIGKILL)
@@ -72,7 +73,7 @@ func TestEndsFamily(t *testing.T) {
 		t.Errorf("%v %v", state, err)
 	}
 	f.Kill()
-	if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil { // ends when no process holds it any more
+	if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil { // ends when no process holds the pipe
 		t.Errorf("%q %v", rest, err)
 	}
 }

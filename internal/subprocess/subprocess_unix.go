@@ -7,16 +7,16 @@ import (
 	"syscall"
 )
 
-// Terminate asks a program, and what it started, to end.
+// Terminate sends SIGTERM to a program and its process group.
 func Terminate(p *os.Process) { signal(p, syscall.SIGTERM) }
 
-// Ask asks a program to end, and leaves it to the program to end what it started.
+// Ask sends SIGTERM to a program only. The program must end its child processes itself.
 func Ask(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
-// Kill ends them.
+// Kill kills a program and its process group.
 func Kill(p *os.Process) {
 	signal(p, syscall.SIGKILL)
-	_ = p.Kill() // where it has no group of its own
+	_ = p.Kill() // in case it has no separate group
 }
 
 func signal(p *os.Process, s syscall.Signal) {
@@ -25,7 +25,7 @@ func signal(p *os.Process, s syscall.Signal) {
 	}
 }
 
-// HasTerminal reports whether we have a controlling terminal.
+// HasTerminal reports whether this process has a controlling terminal.
 func HasTerminal() bool {
 	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
@@ -34,18 +34,18 @@ func HasTerminal() bool {
 	return f.Close() == nil
 }
 
-// Family is a program in our process group, and what it started. The group cannot be ended, because we are in it.
-// Processes that the program left before the first signal, whose parent has ended, do not belong to it any more.
+// Family is a program in this process group, with its descendants. The group cannot be signalled, because it contains
+// this process. Descendants whose parent ended before the first signal no longer belong to the family.
 type Family struct {
 	Root *os.Process
 
 	known map[int]process
 }
 
-// Terminate asks all of them to end.
+// Terminate sends SIGTERM to all processes of the family.
 func (f *Family) Terminate() { f.signal(syscall.SIGTERM) }
 
-// Kill ends all of them, those that were asked before as well.
+// Kill kills all processes of the family, including the processes that Terminate found.
 func (f *Family) Kill() { f.signal(syscall.SIGKILL) }
 
 func (f *Family) signal(s syscall.Signal) {
@@ -66,7 +66,7 @@ func (f *Family) signal(s syscall.Signal) {
 		}
 	}
 	for pid, p := range f.known {
-		if now[pid].began == p.began && pid > 1 { // its parent may be another one by now
+		if now[pid].began == p.began && pid > 1 { // the parent may have changed since
 			_ = syscall.Kill(pid, s)
 		}
 	}

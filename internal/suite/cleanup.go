@@ -6,11 +6,12 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// cleanup destroys what the runs of a file made, the state that was used last first. What cannot be destroyed is listed,
-// and its state written to a file; so is what is to stay.
+// cleanup destroys the objects of all states that the runs of a file changed, in the reverse order of use. It reports
+// the objects that remain, and writes their states to files.
 func (x *execution) cleanup() {
 	for _, k := range slices.Backward(x.used()) {
 		if len(objects(k.snapshot)) > 0 {
@@ -25,7 +26,8 @@ func (x *execution) cleanup() {
 	}
 }
 
-// tearDown ends a state: it is destroyed, or stays as the last run made it that says so.
+// tearDown ends a state. It destroys the objects, unless skip_cleanup or a backend keeps them. If skip_cleanup keeps
+// them and a later run changed them, it restores the objects of the last run with skip_cleanup.
 func (x *execution) tearDown(k *kept) {
 	s := x.suite
 	var bag diag.Bag
@@ -42,14 +44,14 @@ func (x *execution) tearDown(k *kept) {
 	case k.place != nil:
 	case left.Meant:
 		left.Run = k.stays
-		left.Written, err = s.Keep(x.kept(k, k.stays, k.snapshot, false))
+		left.Written, err = s.States.Keep(x.kept(k, k.stays, k.snapshot, false))
 	default:
 		left.Failed = true
-		left.Written, err = s.Keep(x.kept(k, k.by, k.snapshot, true))
+		left.Written, err = s.States.Keep(x.kept(k, k.by, k.snapshot, true))
 	}
 	if err != nil {
 		left.Diags = append(left.Diags, unwritten(err))
-		k.forget(false) // its journal has what is there
+		k.forget(false) // the journal is the only record of the objects
 	}
 	if err != nil || bag.HasErrors() || len(left.Objects) > 0 && !left.Meant {
 		x.file.Status = Error
@@ -60,31 +62,36 @@ func (x *execution) tearDown(k *kept) {
 }
 
 func unwritten(err error) diag.Diagnostic {
-	return diag.Errorf("Failed to write state", "The state of what is left could not be written: %s.", err)
+	return diag.Errorf("Failed to write state", "The state of the remaining objects could not be written: %s.", err)
 }
 
-// again plans a state anew, as a run did, and applies that: to destroy its objects, or to make it what the run made.
+// again plans the state as a run did, and applies the plan. The mode Destroy destroys the objects; Normal restores the
+// objects of the run.
 func (k *kept) again(x *execution, h how, mode plan.Mode, bag *diag.Bag) {
 	ctx, r := x.suite.Cleanup, x.suite.Reporter
 	r.Run(k.by, TearingDown)
 	defer x.suite.still(func(since time.Duration) { r.Still(k.by, TearingDown, since) })()
-	result, ok := h.engine.Plan(ctx, engine.Request{Program: h.program, Options: h.options, State: k.snapshot, Mode: mode, Refresh: true, Unprotected: mode == plan.Destroy}, bag)
+	of := operation.Test
+	if mode == plan.Destroy {
+		of = operation.TearDown
+	}
+	result, ok := h.engine.Plan(ctx, engine.Request{Operation: of, Program: h.program, Options: h.options, State: k.snapshot, Mode: mode, Refresh: true}, bag)
 	if result != nil && ok {
 		k.apply(ctx, h, result.Plan, bag)
 	}
 }
 
-// abandon lists what is there at this moment, and writes the states. The suite is locked.
+// abandon reports the objects that exist now, and writes their states to files. Suite.mu is locked.
 func (x *execution) abandon() {
 	for _, k := range x.states {
-		if k.by == nil || k.place != nil { // a backend has a journal of it
+		if k.by == nil || k.place != nil { // its backend keeps a journal
 			continue
 		}
 		now := k.now()
 		failed := k.of == nil || k.of.Failed
 		left := &Left{File: x.file, Run: k.by, Objects: objects(now), Failed: failed}
 		if len(left.Objects) > 0 {
-			left.Written, _ = x.suite.Keep(x.kept(k, k.by, now, failed)) // that it could not be written is seen by what is not said
+			left.Written, _ = x.suite.States.Keep(x.kept(k, k.by, now, failed)) // an empty Written shows the failure
 			x.suite.Reporter.Left(left)
 		}
 		k.forget(len(left.Objects) == 0 || left.Written != "")

@@ -1,20 +1,22 @@
-// Package suite runs test files: plans and applies modules with values of their own, asserts what has to be true then,
-// and destroys what was made ([ADR 34](docs/adr/0034-tests.md)).
+// Package suite runs test files. It plans and applies modules with values of the test, evaluates assertions, and
+// destroys the objects that the runs made ([ADR 34](docs/adr/0034-tests.md)).
 //
-// A Suite runs its files one after the other (suite.go), and the runs of a file in their order, or at the same time where
-// the file lets them (schedule.go). Each file has states of its own: one for each module under test, or for each
-// state_key; in memory, or where a backend block of the run says. A run
+// A Suite runs its files one after another (suite.go). The runs of a file run in their order, or at the same time if
+// the file allows it (schedule.go). Each file has its own states: one for each module under test, or for each
+// state_key. They are in memory, or in the store of a run's backend block. The files of the package are the steps of a
+// run:
 //
-//	program.go    compiles the module under test with the providers that the file has for it, once for all runs that agree
-//	values.go     gets its values: of the command line, the file and the run, which may use outputs of earlier runs
-//	run.go        is planned and applied by the engine; no machinery of that is here
-//	noting.go     is applied, with a journal of what it is about to make
-//	verdict.go    is judged: assertions, failures that were expected, secrets that leaked
-//	leases.go     what became of leases, which assertions can be about; leaks.go looks for canaries
-//	cleanup.go    leaves a state behind, which is destroyed when the file is over; what cannot be, and what is to stay,
-//	              is written down (later.go destroys that)
+//	program.go    compiles the module under test with the providers of the file; programs.go shares the programs
+//	values.go     collects its values: of the command line, of the file, of the run, and outputs of earlier runs
+//	run.go        plans and applies it with the engine
+//	noting.go     keeps a journal of the calls of the apply
+//	doubles.go    replaces providers by mocks and overrides (provider.Substitutes)
+//	verdict.go    judges it: assertions, expected failures, leaked secrets
+//	leases.go     records its leases, for assertions; leaks.go searches for canaries
+//	cleanup.go    destroys the objects at the end of the file, and writes the states that stay; later.go destroys
+//	              their objects in a later call
 //
-// What happens is told to a Reporter (package view/testview).
+// A Reporter (package view/testview) shows the progress.
 package suite
 
 import (
@@ -35,10 +37,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Status says how a run or a file went.
+// Status is the result of a run or a file.
 type Status uint8
 
-// The statuses. That of a whole is the highest of its parts.
+// The statuses. A file has the highest status of its runs.
 const (
 	Pending Status = iota
 	Skip
@@ -47,10 +49,10 @@ const (
 	Error
 )
 
-// String is the name that programs know a status by.
+// String returns the name of a status in machine-readable output.
 func (s Status) String() string { return [...]string{"pending", "skip", "pass", "fail", "error"}[s] }
 
-// Progress says how far a run or a file is.
+// Progress is the step that a run or a file has reached.
 type Progress uint8
 
 // The steps of a run or a file.
@@ -61,40 +63,40 @@ const (
 	Complete
 )
 
-// String is the name that programs know a step by.
+// String returns the name of a step in machine-readable output.
 func (p Progress) String() string {
 	return [...]string{"starting", "running", "teardown", "complete"}[p]
 }
 
-// File is a test file that is run.
+// File is a test file in a suite.
 type File struct {
 	*testfile.File
 	Runs   []*Run
 	Status Status
 }
 
-// Run is a run of a file.
+// Run is a run block of a file.
 type Run struct {
 	*testfile.Run
 	File     *File
 	Status   Status
 	Diags    []diag.Diagnostic
-	Began    time.Time // zero: it did not begin
+	Began    time.Time // zero if it did not begin
 	Took     time.Duration
-	Failed   int              // assertions that do not hold
-	Messages []string         // of these
-	Because  *Run             // the earlier run whose error made this one be skipped; nil: an interrupt did
-	Planned  *plan.Plan       // nil where planning failed
+	Failed   int              // number of failed assertions
+	Messages []string         // of the failed assertions
+	Because  *Run             // the earlier run whose error skipped this one; nil if an interrupt skipped it
+	Planned  *plan.Plan       // nil if planning failed
 	State    *state.Snapshot  // after an apply; nil without one
-	Log      string           // what was logged; only where canaries are looked for
+	Log      string           // the log of the run; only if the file has canaries
 	program  *program.Program // nil before it is compiled
-	after    []*Run           // those that were over before this one began: it can use their outputs
-	beside   []*Run           // more of these, among those that may run at the same time
+	after    []*Run           // the runs that ended before this one began; it can use their outputs
+	beside   []*Run           // more such runs, among those that may run at the same time
 	outputs  cty.Value        // for later runs; NilVal before there are any
-	stopped  bool             // an interrupt came before it was over
+	stopped  bool             // an interrupt came before its end
 }
 
-// output gives what a run that was over before this one gave.
+// output returns the outputs of a run that ended before this one began.
 func (r *Run) output(of string) (cty.Value, bool) {
 	if earlier := r.earlier(of); earlier != nil {
 		return earlier.outputs, true
@@ -102,7 +104,8 @@ func (r *Run) output(of string) (cty.Value, bool) {
 	return cty.NilVal, false
 }
 
-// earlier is the run of that name, if it was over before this one and gave something; else nil.
+// earlier returns the run of that name. It returns nil if that run did not end before this one began, or has no
+// outputs.
 func (r *Run) earlier(name string) *Run {
 	for _, runs := range [][]*Run{r.after, r.beside} {
 		for _, earlier := range runs {
@@ -114,10 +117,10 @@ func (r *Run) earlier(name string) *Run {
 	return nil
 }
 
-// Program is what the run planned, nil where it could not be compiled.
+// Program returns the program of the run, nil if it could not be compiled.
 func (r *Run) Program() *program.Program { return r.program }
 
-// Needs are the providers that its module needs, some more than once.
+// Needs returns the providers that its module requires. It may return a provider more than once.
 func (r *Run) Needs() (out []addr.Provider) {
 	if r.program != nil {
 		r.program.Tree().Root.Walk(func(n *config.Node) {
@@ -135,120 +138,128 @@ type Summary struct {
 	Passed, Failed, Errored, Skipped int
 }
 
-// Left is what a cleanup could not destroy, or had not to.
+// Left lists the objects that remain after a cleanup, because they could not be destroyed or skip_cleanup keeps them.
 type Left struct {
 	File    *File
-	Run     *Run          // the last one that worked with the state
-	Objects []addr.Object // what is still there
-	Meant   bool          // skip_cleanup says that it stays
-	Failed  bool          // a file of its own says what could not be destroyed: see Kept
+	Run     *Run          // the last run that used the state
+	Objects []addr.Object // that still exist
+	Meant   bool          // skip_cleanup keeps them
+	Failed  bool          // they could not be destroyed (see Kept)
 	Written string        // the file with the state; "" if it could not be written
 	Diags   []diag.Diagnostic
 }
 
-// Kept is a state that a file left behind, for a later call to clean up.
+// Kept is a state that a file left behind. A later call destroys its objects.
 type Kept struct {
-	File, Run string          // the name of the test file, and that of the run that worked with the state last
-	State     *state.Snapshot // with outputs of earlier runs that this run uses
-	Written   string          // the file with the state, as messages have it; "": there is none yet
-	Failed    bool            // it could not be destroyed; otherwise it stays on purpose
+	File, Run string          // the names of the test file and of the last run that used the state
+	State     *state.Snapshot // with the outputs of earlier runs that the run uses
+	Written   string          // the name of the state's file in messages; "" if it has no file yet
+	Failed    bool            // its objects could not be destroyed; otherwise skip_cleanup keeps them
 }
 
-// Place is where a backend block keeps a state: locked, and read.
+// Place is a locked state in the store of a backend block.
 type Place interface {
 	Snapshot() *state.Snapshot
-	// Record begins the journal of an apply.
+	// Record opens the journal of an apply. It returns false if that fails.
 	Record() (journal.Journal, bool)
-	// SaveApplied writes what an apply made; End is the end of its journal.
+	// SaveApplied writes the state after an apply. End closes its journal.
 	SaveApplied(*state.Snapshot) bool
 	End()
-	// Unlock gives the lock back.
+	// Unlock releases the lock.
 	Unlock()
 }
 
-// Noted is the journal of a state that is in memory.
+// Noted is the journal of a state in memory.
 type Noted interface {
 	journal.Journal
 	journal.Leases
 	Urge()
-	// End ends it, and removes it unless it has what is nowhere else.
+	// End closes the journal. If remove is true, it deletes the file.
 	End(remove bool)
 }
 
-// Reporter is told what happens, from one goroutine at a time.
+// Reporter shows the progress of a suite. Its methods are called from one goroutine at a time.
 type Reporter interface {
-	// Found says once what there is to run.
+	// Found is called once, with all files.
 	Found(files []*File)
-	// File says that a file has come to a step.
+	// File reports that a file has reached a step.
 	File(f *File, p Progress)
-	// Run says that a run has come to a step.
+	// Run reports that a run has reached a step.
 	Run(r *Run, p Progress)
-	// Still says that a run is at a step yet, and for how long.
+	// Still reports how long a run has been at a step.
 	Still(r *Run, p Progress, since time.Duration)
-	// Left says what a cleanup left behind, or had to say.
+	// Left reports the objects that remain after a cleanup, and its diagnostics.
 	Left(l *Left)
 	// Summary ends the suite.
 	Summary(s Summary)
 }
 
-// Document is a text in which canaries are looked for.
+// Document is a text that is searched for canaries.
 type Document struct {
 	Name string // as in "the state"
 	Text string
 }
 
-// Suite is what to run, and what to run it with.
-type Suite struct {
-	Files []*testfile.File
-	Root  *config.Tree // the configuration that is tested where a run says nothing else
-	// Given are values of the command line, of files of values and of the environment, by the directory of test files
-	// that they are for.
-	Given    map[string]map[string]frame.Given
-	Engine   *engine.Engine
-	Reporter Reporter
-	Now      func() time.Time
-	Sources  *diag.Sources
-	// Cleanup is the context of what destroys: it goes on after a first interrupt.
-	Cleanup context.Context
-	// Load loads the module of a run; key is what it was installed as.
-	Load func(key string, call *config.Call, bag *diag.Bag) (*config.Tree, bool)
-	// Compile makes a program of a configuration, with the engine that will run it.
-	Compile func(ctx context.Context, e *engine.Engine, tree *config.Tree, bag *diag.Bag) (*program.Program, bool)
-	// Options are those of walks through a configuration, without variables.
-	Options func() frame.Options
-	// Logged gives what was logged since it was last asked.
-	Logged func() string
-	// Documents are what a run leaves at rest and shows, for canaries to be looked for, with what it says.
-	Documents func(r *Run, said []diag.Diagnostic) []Document
-	// Keep keeps a state that is to stay, or could not be destroyed, and says where: in the file where it is already, if
-	// there is one. Forget removes it.
-	Keep   func(k Kept) (file string, err error)
-	Forget func(k Kept) error
-	// Begin begins the journal of a state in memory, with the run that works with it first; nil if there can be none.
-	Begin func(k Kept) Noted
-	// Open opens the state that the backend block of a run says.
-	Open func(ctx context.Context, r *Run, bag *diag.Bag) (Place, bool)
-	// AtOnce is how many runs may run at the same time, where their file lets them.
-	AtOnce int
-	// Beat is how often it is said that a run goes on; 0: never.
-	Beat time.Duration
-
-	mu       sync.Mutex // guards what follows, and the states of a file
-	abandon  func()     // of the file that is run; nil before the first
-	building sync.Mutex // while a module is loaded or compiled; guards trees and programs
-	trees    map[string]*config.Tree
-	programs map[programKey]*compiled
+// Modules loads and compiles the modules that runs test. LoadModule and Compile are called from one goroutine at a
+// time.
+type Modules interface {
+	// LoadModule loads the module of a run with the modules that it calls. key is the name under which it was
+	// installed.
+	LoadModule(key string, call *config.Call, bag *diag.Bag) (*config.Tree, bool)
+	// Compile compiles a configuration with the engine that will run it.
+	Compile(ctx context.Context, e *engine.Engine, tree *config.Tree, bag *diag.Bag) (*program.Program, bool)
+	// FrameOptions returns the options of walks through a tested configuration, without variables.
+	FrameOptions() frame.Options
 }
 
-// programKey says which runs agree: on the module, and on what the file changes about it, which is empty if that is
-// nothing.
-type programKey struct{ module, file, providers string }
+// States stores the states that a suite leaves behind or works with. Its methods may be called from many goroutines.
+type States interface {
+	// Keep writes a state whose objects remain, and returns the name of its file. If the state has a file already, Keep
+	// overwrites it.
+	Keep(k Kept) (file string, err error)
+	// Forget removes the file of a state.
+	Forget(k Kept) error
+	// Begin opens the journal of a state in memory; k names the first run that uses the state. It returns nil if it
+	// cannot.
+	Begin(k Kept) Noted
+	// Open opens the state of a run's backend block.
+	Open(ctx context.Context, r *Run, bag *diag.Bag) (Place, bool)
+}
 
-// compiled is a program, or what is wrong with it.
-type compiled struct {
-	program *program.Program
-	tree    *config.Tree
-	mocks   map[addr.ProviderConfig]*testfile.Mock
-	diags   []diag.Diagnostic
-	ok      bool
+// Traces returns the texts that are searched for canaries.
+type Traces struct {
+	// Logged returns the lines that were logged since its last call.
+	Logged func() string
+	// Documents returns the files and the output of a run with its diagnostics.
+	Documents func(r *Run, reported []diag.Diagnostic) []Document
+}
+
+// Clock is the time of a suite.
+type Clock struct {
+	Now  func() time.Time
+	Beat time.Duration // the time between reports that a run is still in progress; 0 means no reports
+}
+
+// Suite runs test files.
+type Suite struct {
+	Files []*testfile.File
+	Root  *config.Tree // the configuration that runs without a module block test
+	// Given holds the values of the command line, of variable files and of the environment, by the directory of the
+	// test files that use them.
+	Given    map[string]map[string]frame.Given
+	Engine   *engine.Engine
+	Modules  Modules
+	States   States
+	Traces   Traces
+	Clock    Clock
+	Reporter Reporter
+	Sources  *diag.Sources
+	// AtOnce is the number of runs that may run at the same time if their file allows it.
+	AtOnce int
+	// Cleanup is the context of cleanups. The first interrupt does not end it.
+	Cleanup context.Context
+
+	programs programs
+	mu       sync.Mutex // guards abandon, and the states of a file
+	abandon  func()     // of the file that runs; nil before the first
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/mock"
@@ -19,18 +18,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// evaluation evaluates what a test file gives in the place of what providers and modules decide.
+// evaluation evaluates the values of mocks and overrides of a test file for one run.
 type evaluation struct {
 	x      *execution
 	run    *Run
-	tree   *config.Tree // what the run tests
+	tree   *config.Tree // the configuration under test
 	static func() *frame.StaticFrame
 	bag    *diag.Bag
 	ok     bool
 }
 
-// object is the value of an argument that has to be an object; NilVal without one. What is ephemeral may only be given to
-// what is ephemeral itself: everything else is kept in the state.
+// object evaluates an argument that must be an object with known values. It returns NilVal without an argument, and
+// after an error. An ephemeral value may only be used for an ephemeral resource, because all other values are stored in
+// the state.
 func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what string) cty.Value {
 	if values == nil {
 		return cty.NilVal
@@ -61,7 +61,7 @@ func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what str
 	return v.Raw
 }
 
-// modules evaluates the outputs of modules that are overridden.
+// modules evaluates the outputs of overridden modules.
 func (e *evaluation) modules() (out []replaced) {
 	for _, o := range slices.Concat(e.run.Overrides, e.x.file.Overrides) {
 		if o.Mode != 0 || !called(e.tree, o.Target.Module()) {
@@ -70,14 +70,14 @@ func (e *evaluation) modules() (out []replaced) {
 		r := replaced{target: o.Target}
 		if given := e.object(o.Values, 0, "the outputs of "+o.Target.String()); given != cty.NilVal {
 			r.outputs = given.AsValueMap()
-			e.spare(o, given, slices.Collect(maps.Keys(node(e.tree, o.Target.Module()).Module.Outputs)), "The module %s has no output %q")
+			e.leftOut(o, given, slices.Collect(maps.Keys(node(e.tree, o.Target.Module()).Module.Outputs)), "The module %s has no output %q")
 		}
 		out = append(out, r)
 	}
 	return sorted(out, replaced.of)
 }
 
-// replaced are the outputs that stand in the place of a module, or of some of its instances.
+// replaced holds the outputs that an override sets for all instances of a module, or for some of them.
 type replaced struct {
 	target  addr.Target
 	outputs map[string]cty.Value
@@ -85,7 +85,8 @@ type replaced struct {
 
 func (r replaced) of() addr.Target { return r.target }
 
-// outputsOf finds what replaces a module instance, for frame.Options.
+// outputsOf returns the function that finds the overridden outputs of a module instance, for frame.Options. It returns
+// nil for an empty list.
 func outputsOf(list []replaced) func(addr.ModuleInstance) (map[string]cty.Value, bool) {
 	if len(list) == 0 {
 		return nil
@@ -100,7 +101,7 @@ func outputsOf(list []replaced) func(addr.ModuleInstance) (map[string]cty.Value,
 	}
 }
 
-// node finds a module in a configuration, nil if it is not there.
+// node returns a module of a configuration, or nil if it does not exist.
 func node(tree *config.Tree, path addr.Module) (found *config.Node) {
 	tree.Root.Walk(func(n *config.Node) {
 		if n.Path == path {
@@ -115,9 +116,9 @@ func called(tree *config.Tree, path addr.Module) bool {
 	return !path.IsRoot() && node(tree, path) != nil
 }
 
-// spare warns of values of an override that are the answer to nothing, since there is no such name; with the first run
-// that has it.
-func (e *evaluation) spare(o *testfile.Override, given cty.Value, names []string, text string) {
+// leftOut warns of values of an override whose names are not in names, because they have no effect. An override of the
+// file is reported with the file's first run only.
+func (e *evaluation) leftOut(o *testfile.Override, given cty.Value, names []string, text string) {
 	if !slices.Contains(e.run.Overrides, o) && e.run != e.x.file.Runs[0] {
 		return
 	}
@@ -128,8 +129,8 @@ func (e *evaluation) spare(o *testfile.Override, given cty.Value, names []string
 	}
 }
 
-// sorted puts what names single instances before what names all of them, and leaves the order as it is otherwise (what a
-// run says, what its file says, what a mock says): the first one counts.
+// sorted moves targets with instance keys before targets without, because the first match counts. It keeps the order
+// otherwise: overrides of the run, of the file, of the mock.
 func sorted[T any](list []T, target func(T) addr.Target) []T {
 	slices.SortStableFunc(list, func(a, b T) int { return keys(target(b)) - keys(target(a)) })
 	return list
@@ -147,13 +148,14 @@ func keys(t addr.Target) int {
 	return n
 }
 
-// targets warns of overrides of what is not there: those of a run in the configuration that it tests, the others, with the
-// first run of their file, in those of all runs.
+// targets warns of overrides and mocks without a target. An override of a run must match the configuration that the run
+// tests. Overrides and mocks of a file must match the configuration of at least one run; they are checked with the
+// file's first run.
 func (e *evaluation) targets() {
 	warn := func(list []*testfile.Override, trees ...*config.Tree) {
 		for _, o := range list {
 			if !slices.ContainsFunc(trees, func(t *config.Tree) bool { return has(t, o) }) {
-				e.bag.Add(diag.Warningf("Invalid override target", "The override target %s does not exist within the configuration under test. This could indicate a typo in the target address or an unnecessary override.", o.Target).At(o.At))
+				e.bag.Add(diag.Warningf("Invalid override target", "The override target %s does not exist in the configuration under test. Correct the address, or remove the override.", o.Target).At(o.At))
 			}
 		}
 	}
@@ -170,7 +172,7 @@ func (e *evaluation) targets() {
 	}
 	trees := []*config.Tree{e.x.suite.Root}
 	for _, r := range e.x.file.Runs {
-		if t, _, ok := e.x.module(r, &diag.Bag{}); ok { // the run says why not
+		if t, _, ok := e.x.module(r, &diag.Bag{}); ok { // the run reports the error
 			trees = append(trees, t)
 		}
 	}
@@ -181,12 +183,12 @@ func (e *evaluation) targets() {
 		}
 		needed := func(t *config.Tree) bool { return needs(t, name.Local) }
 		if !slices.ContainsFunc(trees, needed) && !slices.ContainsFunc(e.x.file.Runs, passed) {
-			e.bag.Add(diag.Warningf("Unused mock provider", "No configuration under test needs a provider %q, and no run passes this one, so the mock is never used.", name.Local).At(m.Range))
+			e.bag.Add(diag.Warningf("Unused mock provider", "No configuration under test needs the provider %q, and no run passes it, so the mock is never used. Remove it.", name.Local).At(m.Range))
 		}
 	}
 }
 
-// has reports whether what an override is about is in a configuration.
+// has reports whether the target of an override is in a configuration.
 func has(tree *config.Tree, o *testfile.Override) bool {
 	if o.Mode == 0 {
 		return called(tree, o.Target.Module())
@@ -195,9 +197,9 @@ func has(tree *config.Tree, o *testfile.Override) bool {
 	return of != nil
 }
 
-// doubles evaluates what answers in the place of providers.
+// doubles evaluates the mocks and overrides of a run.
 func (e *evaluation) doubles(v *variant) *doubles {
-	d := &doubles{mocks: map[addr.ProviderConfig]*mocked{}, leases: &leaseLog{now: e.x.suite.Now, of: map[addr.Instance]*leaseRecord{}}}
+	d := &doubles{mocks: map[addr.ProviderConfig]*mocked{}, leases: &leaseLog{now: e.x.suite.Clock.Now, of: map[addr.Instance]*leaseRecord{}}}
 	for name, m := range v.mocks {
 		p := e.tree.Root.Provider(name.Local)
 		d.mocks[addr.ProviderConfig{Provider: p, Alias: name.Alias}] = e.mocked(m, p)
@@ -211,7 +213,7 @@ func (e *evaluation) doubles(v *variant) *doubles {
 	return d
 }
 
-// mocked evaluates a mock of a provider.
+// mocked evaluates a mock of a provider. p is the provider that it replaces.
 func (e *evaluation) mocked(m *testfile.Mock, p addr.Provider) *mocked {
 	out := &mocked{defaults: map[ofType]mock.Answer{}, overrides: e.overrides(m.Overrides, m.During)}
 	behind, err := e.x.suite.Engine.Pool.Idle(context.Background(), p)
@@ -232,12 +234,12 @@ func (e *evaluation) mocked(m *testfile.Mock, p addr.Provider) *mocked {
 	return out
 }
 
-// unknown warns of defaults that answer nothing: of a type that the provider has not, or of an attribute that the type has
-// not.
+// unknown warns of defaults without an effect, because the provider does not have the type, or the type does not have
+// the attribute.
 func (e *evaluation) unknown(d *testfile.Default, given cty.Value, schemas *provider.Schemas) {
 	s, err := schemas.Type(d.Mode, d.Type)
 	if err != nil {
-		return // who uses the type says so
+		return // the user of the type reports the error
 	}
 	if s == nil {
 		e.bag.Add(diag.Warningf("Invalid mocked values", "The provider has no %s type %q, so these values have no effect.%s", d.Mode.Block(), d.Type, diag.DidYouMean(d.Type, schemas.Types(d.Mode))).At(d.Range))
@@ -254,7 +256,6 @@ func (e *evaluation) unknown(d *testfile.Default, given cty.Value, schemas *prov
 	}
 }
 
-// namesOf are those of the attributes and blocks of a schema.
 func namesOf(s *schema.Schema) (names []string) {
 	for _, a := range s.Attrs {
 		names = append(names, a.Name)
@@ -265,7 +266,7 @@ func namesOf(s *schema.Schema) (names []string) {
 	return names
 }
 
-// attributes warns of values of an override that the type of the resource has no attributes for.
+// attributes warns of values of an override for which the resource type has no attributes.
 func (e *evaluation) attributes(o *testfile.Override, given cty.Value) {
 	r := o.Target.Resource()
 	n, of := declared(e.tree, r)
@@ -274,18 +275,19 @@ func (e *evaluation) attributes(o *testfile.Override, given cty.Value) {
 	}
 	p, err := e.x.suite.Engine.Pool.Idle(context.Background(), n.Provider(of.LocalProvider().Local))
 	if err != nil {
-		return // who uses it says so
+		return // the user of the provider reports the error
 	}
 	schemas, _ := p.Schemas(context.Background())
 	if schemas == nil {
 		return
 	}
 	if s, err := schemas.Type(r.Mode, r.Type); s != nil && err == nil {
-		e.spare(o, given, namesOf(s), "The resource %s has no attribute %q")
+		e.leftOut(o, given, namesOf(s), "The resource %s has no attribute %q")
 	}
 }
 
-// known reports whether a value is known while planning, by what is said of it and around it.
+// known reports whether a value is known during planning. own is the setting of the value, around is the setting of the
+// block around it, which applies if own is inherited.
 func known(own, around testfile.During) bool {
 	if own == testfile.Inherited {
 		own = around
@@ -293,7 +295,7 @@ func known(own, around testfile.During) bool {
 	return own == testfile.DuringPlan
 }
 
-// overrides evaluates overrides of resources.
+// overrides evaluates the overrides of resources. It leaves out overrides of modules.
 func (e *evaluation) overrides(list []*testfile.Override, around testfile.During) (out []override) {
 	for _, o := range list {
 		if o.Mode == 0 {
@@ -306,7 +308,7 @@ func (e *evaluation) overrides(list []*testfile.Override, around testfile.During
 	return out
 }
 
-// declared finds a resource in a configuration, nil if it is not there, and the module that it is in.
+// declared returns a resource of a configuration and its module, or nil if they do not exist.
 func declared(tree *config.Tree, r addr.Resource) (n *config.Node, of *config.Resource) {
 	if n = node(tree, r.Module); n != nil {
 		of = n.Module.Resources[config.Name{Mode: r.Mode, Type: r.Type, Name: r.Name}]
@@ -314,16 +316,16 @@ func declared(tree *config.Tree, r addr.Resource) (n *config.Node, of *config.Re
 	return n, of
 }
 
-// doubles stand in for providers.
+// doubles replaces providers by mocks and overrides. It implements provider.Substitutes.
 type doubles struct {
 	mocks     map[addr.ProviderConfig]*mocked
 	overrides []override // of runs and files
 	leases    *leaseLog
 }
 
-var _ run.Doubles = (*doubles)(nil)
+var _ provider.Substitutes = (*doubles)(nil)
 
-// mocked stands in for a provider configuration.
+// mocked replaces a provider configuration.
 type mocked struct {
 	provider  *mock.Provider
 	defaults  map[ofType]mock.Answer
@@ -335,7 +337,7 @@ type ofType struct {
 	name string
 }
 
-// override is what is answered for some objects.
+// override is an answer for the objects that its target contains.
 type override struct {
 	mode   addr.Mode
 	target addr.Target
@@ -344,15 +346,15 @@ type override struct {
 
 func (o override) of() addr.Target { return o.target }
 
-// Provider implements run.Doubles.
-func (d *doubles) Provider(config addr.ProviderInstance) provider.Provider {
+// Configuration implements provider.Substitutes.
+func (d *doubles) Configuration(config addr.ProviderInstance) provider.Provider {
 	if m := d.mocks[config.ProviderConfig]; m != nil {
 		return m.provider
 	}
 	return nil
 }
 
-// Object implements run.Doubles. An override goes before what the mock says of the type.
+// Object implements provider.Substitutes. An override takes precedence over the mock of the type.
 func (d *doubles) Object(i addr.Instance, p provider.Provider) provider.Provider {
 	p = d.double(i, p)
 	if i.Mode == addr.Ephemeral {

@@ -17,14 +17,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// execution is a file while it runs.
+// execution is the state of a file in progress.
 type execution struct {
 	suite  *Suite
 	file   *File
 	states map[string]*kept
 	given  map[string]frame.Given // by givenTo
 	fixed  fixed
-	// asserted are the variables that what runs assert refers to: those of all runs, so that these agree about programs.
+	// asserted holds the variables that assertions and canaries of all runs refer to. All runs use the same set, so
+	// that they can share programs.
 	asserted map[string]bool
 }
 
@@ -34,8 +35,8 @@ type fixed struct {
 	values map[string]frame.Given
 }
 
-// givenTo are the values from outside, for the directory that a file is in, and the defaults of its variable blocks where
-// there are none.
+// givenTo returns the values from outside the file, for the directory of the file. Variables without a value have the
+// default of the file's variable block.
 func (s *Suite) givenTo(f *File) map[string]frame.Given {
 	given := map[string]frame.Given{}
 	maps.Copy(given, s.Given[f.Dir])
@@ -47,7 +48,7 @@ func (s *Suite) givenTo(f *File) map[string]frame.Given {
 	return given
 }
 
-// used are the states that runs changed, the last used last.
+// used returns the states that runs changed, in the order of their last use.
 func (x *execution) used() []*kept {
 	x.suite.mu.Lock()
 	defer x.suite.mu.Unlock()
@@ -63,22 +64,20 @@ func (x *execution) used() []*kept {
 	return out
 }
 
-// state gives the state that a run works with, and opens it where it has a backend.
+// state returns the state that a run works with, and opens it if the run has a backend block.
 func (x *execution) state(ctx context.Context, key string, r *Run, bag *diag.Bag) (*kept, bool) {
 	x.suite.mu.Lock()
 	k := x.states[key]
 	if k == nil {
 		k = &kept{snapshot: &state.Snapshot{}}
-		if begin := x.suite.Begin; begin != nil {
-			k.begin = func() Noted { return begin(x.kept(k, r, &state.Snapshot{}, true)) }
-		}
+		k.begin = func() Noted { return x.suite.States.Begin(x.kept(k, r, &state.Snapshot{}, true)) }
 		x.states[key] = k
 	}
 	x.suite.mu.Unlock()
 	if r.Backend == nil || k.place != nil {
 		return k, true
 	}
-	place, ok := x.suite.Open(ctx, r, bag)
+	place, ok := x.suite.States.Open(ctx, r, bag)
 	if ok {
 		k.place = place
 		k.set(place.Snapshot())
@@ -86,32 +85,32 @@ func (x *execution) state(ctx context.Context, key string, r *Run, bag *diag.Bag
 	return k, ok
 }
 
-// kept is a state, and how to work with it: as the last run did that changed it.
+// kept is a state with the settings of the last run that changed it.
 type kept struct {
 	mu       sync.Mutex
 	snapshot *state.Snapshot
-	changed  []journal.Change // since, by an apply that goes on
+	changed  []journal.Change // since snapshot, by an apply in progress
 	by       *Run             // the last run that changed it; nil before the first
-	how      how              // as that run
-	stays    *Run             // the last run that says that it stays
-	asItWas  how              // as that run
-	of       *Kept            // what an earlier call left, and this one destroys; nil in a test
-	place    Place            // of a backend; nil: it is in memory
-	begin    func() Noted     // begins its journal; nil: it has none, or has begun
-	journal  Noted            // nil: there is none
+	how      how              // the settings of by
+	stays    *Run             // the last run with skip_cleanup
+	asItWas  how              // the settings of stays
+	of       *Kept            // the state of an earlier call, whose objects this call destroys; nil in a test
+	place    Place            // of a backend; nil if the state is in memory
+	begin    func() Noted     // opens its journal; nil if it has no journal, or has opened it
+	journal  Noted            // nil if it is not open
 }
 
-// stay reports whether the state is not to be destroyed.
+// stay reports whether the objects of the state must not be destroyed.
 func (k *kept) stay() bool { return k.place != nil || k.stays != nil }
 
-// set takes the state that an apply left.
+// set stores the state after an apply.
 func (k *kept) set(s *state.Snapshot) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.snapshot, k.changed = s, nil
 }
 
-// now is the state as it is at this moment.
+// now returns the state with the changes of an apply in progress.
 func (k *kept) now() *state.Snapshot {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -125,20 +124,20 @@ func (k *kept) now() *state.Snapshot {
 	return e.Done()
 }
 
-// how is how a run is planned and applied.
+// how holds the settings with which a run is planned and applied.
 type how struct {
 	program *program.Program
 	engine  *engine.Engine
 	options frame.Options
 }
 
-// look is where to look at what a run planned or made.
+// look is a frame with the face that assertions read: the planned or the applied objects.
 type look struct {
 	frame *frame.Frame
 	face  frame.Face
 }
 
-// outputs are those of a root module, as later runs see them.
+// outputs returns the outputs of the root module, as later runs see them. Outputs without a value are unknown.
 func (l look) outputs() cty.Value {
 	out := map[string]cty.Value{}
 	for name := range l.frame.Program().Tree().Root.Module.Outputs {
@@ -152,8 +151,8 @@ func (l look) outputs() cty.Value {
 	return cty.ObjectVal(out)
 }
 
-// kept is a state as it is written: with the outputs of earlier runs that its run uses, which may be all that is left of
-// these.
+// kept returns a state for writing. It contains the outputs of earlier runs that its run uses, because the earlier runs
+// may have no other record later.
 func (x *execution) kept(k *kept, r *Run, s *state.Snapshot, failed bool) Kept {
 	out := Kept{File: x.file.Name, Run: r.Name, State: x.withOutputs(s, r), Failed: failed}
 	if k.of != nil {
@@ -162,8 +161,8 @@ func (x *execution) kept(k *kept, r *Run, s *state.Snapshot, failed bool) Kept {
 	return out
 }
 
-// withOutputs adds outputs of earlier runs that a run uses to a state, under the names that refer to them. No output of a
-// module is called so.
+// withOutputs adds the outputs of earlier runs that a run uses to a state. Their names have the prefix of
+// testfile.RunVariable, which no output of a module has.
 func (x *execution) withOutputs(s *state.Snapshot, r *Run) *state.Snapshot {
 	uses := x.file.Uses(r.Run)
 	e := s.Edit()

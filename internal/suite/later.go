@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -13,10 +12,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// CleanUp destroys what earlier calls left, in the order in which it was left: with the module, the values and the
-// provider settings of the run that worked with it last. It reports whether nothing is left.
+// CleanUp destroys the objects of states that earlier calls left behind, in the order of what. It uses the module, the
+// values and the provider settings of the last run that used each state. It reports whether all objects were destroyed.
 func (s *Suite) CleanUp(ctx context.Context, what []Kept) bool {
-	s.trees, s.programs = map[string]*config.Tree{"": s.Root}, map[programKey]*compiled{}
+	s.programs.reset(s.Root)
 	clean := true
 	for _, k := range what {
 		if ctx.Err() != nil {
@@ -27,7 +26,7 @@ func (s *Suite) CleanUp(ctx context.Context, what []Kept) bool {
 	return clean
 }
 
-// later destroys one state.
+// later destroys the objects of one state. It reports whether it succeeded.
 func (s *Suite) later(ctx context.Context, k Kept) bool {
 	var bag diag.Bag
 	file := &File{File: &testfile.File{Name: k.File}}
@@ -42,16 +41,16 @@ func (s *Suite) later(ctx context.Context, k Kept) bool {
 		if p, ok := x.prepare(ctx, r, &bag); ok {
 			st.again(x, p.how, plan.Destroy, &bag)
 			if len(objects(st.snapshot)) > 0 && st.snapshot != k.State {
-				if _, err := s.Keep(x.kept(st, r, st.snapshot, k.Failed)); err != nil {
+				if _, err := s.States.Keep(x.kept(st, r, st.snapshot, k.Failed)); err != nil {
 					bag.Add(unwritten(err))
 				}
 			}
 		}
 	} else {
-		bag.Add(diag.Errorf("Unknown run block", "The run %q of the test file %s made the objects that are to be destroyed. That run is no longer there, so the module, the values and the provider settings to destroy them with are unknown. Restore it, or destroy them by their state alone: lethe destroy -state=%s", k.Run, k.File, k.Written))
+		bag.Add(diag.Errorf("Unknown run block", "The run %q, which created these objects, is no longer in the test file %s, so its module, values and provider settings are unknown. Restore the run, or destroy the objects by their state: lethe destroy -state=%s", k.Run, k.File, k.Written))
 	}
 	if left.Objects = objects(st.snapshot); len(left.Objects) == 0 {
-		if err := s.Forget(k); err != nil {
+		if err := s.States.Forget(k); err != nil {
 			bag.Add(unwritten(err))
 		}
 	}
@@ -61,22 +60,23 @@ func (s *Suite) later(ctx context.Context, k Kept) bool {
 	return len(left.Objects) == 0 && !bag.HasErrors()
 }
 
-// find fills in the file and the run that a state belongs to, without what the run asserts.
+// find sets the file and the run of a state, without the assertions of the run. It returns false if the run no longer
+// exists.
 func (s *Suite) find(k Kept, file *File, r *Run) bool {
 	for _, f := range s.Files {
 		i := slices.IndexFunc(f.Runs, func(r *testfile.Run) bool { return r.Name == k.Run })
 		if f.Name != k.File || i < 0 {
 			continue
 		}
-		bare := *f.Runs[i]
-		bare.Asserts, bare.NoLeak = nil, nil
-		file.File, r.Run, file.Runs = f, &bare, []*Run{r}
+		plain := *f.Runs[i]
+		plain.Asserts, plain.NoLeak = nil, nil
+		file.File, r.Run, file.Runs = f, &plain, []*Run{r}
 		return true
 	}
 	return false
 }
 
-// givers are the earlier runs whose outputs are written with a state.
+// givers returns the earlier runs whose outputs are stored with a state.
 func givers(s *state.Snapshot) (runs []*Run) {
 	outputs := map[string]map[string]cty.Value{}
 	for ref, o := range s.Outputs {

@@ -11,18 +11,18 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A canary is a value that must not be found again: not in the state of a run nor in its plan, not in what is shown of them
-// and not in the log. It is looked for as it is and in the usual encodings, as the guard looks for secrets.
+// A canary is a value that must not occur in the state of a run, in its plan, in its output or in the log. The search
+// covers the value itself and the usual encodings, like the search of the guard for secrets.
 
-// canary is what is looked for.
+// canary holds the texts to search for, for one value in expect_no_leak.
 type canary struct {
 	of    *testfile.Canary
 	name  string
 	texts []string
 }
 
-// leaks looks for the canaries of a run, in what is seen as names say, and in what it said.
-func (s *Suite) leaks(r *Run, l look, names map[string]cty.Value, said []diag.Diagnostic, bag *diag.Bag) {
+// leaks searches the documents of a run for its canaries. reported holds the diagnostics of the run.
+func (s *Suite) leaks(r *Run, l look, names map[string]cty.Value, reported []diag.Diagnostic, bag *diag.Bag) {
 	var all []*canary
 	for _, c := range r.NoLeak {
 		if found, ok := s.canary(c, l, names, bag); ok {
@@ -32,8 +32,8 @@ func (s *Suite) leaks(r *Run, l look, names map[string]cty.Value, said []diag.Di
 	if len(all) == 0 {
 		return
 	}
-	r.Log = s.Logged()
-	for _, d := range s.Documents(r, said) {
+	r.Log = s.Traces.Logged()
+	for _, d := range s.Traces.Documents(r, reported) {
 		for _, c := range all {
 			if slices.ContainsFunc(c.texts, func(text string) bool { return secret.Holds(d.Text, text) }) {
 				bag.Add(diag.Errorf(leaked, "The value of %s was found in %s.", c.name, d.Name).At(c.of.Range))
@@ -45,7 +45,7 @@ func (s *Suite) leaks(r *Run, l look, names map[string]cty.Value, said []diag.Di
 // leaked is the title of a canary that was found.
 const leaked = "Secret leaked"
 
-// source is the text at a place.
+// source returns the text at a place, for messages.
 func (s *Suite) source(at diag.Range) string {
 	snippet, ok := s.Sources.Snippet(at, nil)
 	if !ok {
@@ -54,10 +54,11 @@ func (s *Suite) source(at diag.Range) string {
 	return strings.Join(strings.Fields(snippet.Code[snippet.Start:snippet.End]), " ")
 }
 
-// shortestCanary is how long a text has to be to be looked for: shorter ones are found everywhere.
+// shortestCanary is the shortest length of a text that is searched for. Shorter texts occur everywhere.
 const shortestCanary = 4
 
-// canary evaluates what is not to be found.
+// canary evaluates a value in expect_no_leak. It reports an error if the value is unknown or has no text that is long
+// enough.
 func (s *Suite) canary(c *testfile.Canary, l look, names map[string]cty.Value, bag *diag.Bag) (*canary, bool) {
 	value, outcome := l.frame.Eval(c.Expr, frame.Scope{Decl: frame.Nowhere, Names: names}, l.face, bag)
 	refuse := func(why string) (*canary, bool) {
@@ -68,7 +69,7 @@ func (s *Suite) canary(c *testfile.Canary, l look, names map[string]cty.Value, b
 	case outcome == frame.Broken:
 		return nil, false
 	case outcome != frame.OK || !value.Raw.IsWhollyKnown():
-		return refuse("is not known in this run. An ephemeral resource is opened only if something uses its value")
+		return refuse("is unknown in this run. An ephemeral resource is opened only if its value is used")
 	}
 	out := &canary{of: c, name: s.source(c.Range)}
 	secret.Leaves(value.Raw, func(_ cty.Path, leaf cty.Value, own string) {

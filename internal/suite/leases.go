@@ -13,8 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// leaseLog is what became of the leases of a run: how often each instance was opened, renewed and closed, in planning and
-// applying together, and what it gave. The values are in memory until the run is judged, and nowhere else.
+// leaseLog records how often each lease of a run was opened, renewed and closed, and its value. It covers planning and
+// applying together. The values are in memory until the run is judged, and are stored nowhere else.
 type leaseLog struct {
 	now func() time.Time
 	mu  sync.Mutex
@@ -23,12 +23,12 @@ type leaseLog struct {
 
 type leaseRecord struct {
 	opened, renewed, closed int
-	since                   time.Time     // of the opening that goes on
+	since                   time.Time     // the time of the last opening
 	longest                 time.Duration // from opening to closing
-	value                   cty.Value     // what was given last; NilVal before
+	value                   cty.Value     // the last value; NilVal before the first
 }
 
-// record is what is known of an instance.
+// record calls f with the record of an instance, which it creates if necessary.
 func (l *leaseLog) record(i addr.Instance, f func(*leaseRecord)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,14 +40,14 @@ func (l *leaseLog) record(i addr.Instance, f func(*leaseRecord)) {
 	f(r)
 }
 
-// watched is a provider whose work on a lease is recorded.
+// watched is a provider that records the calls for a lease.
 type watched struct {
 	provider.Provider
 	of  addr.Instance
 	log *leaseLog
 }
 
-// Open opens the lease.
+// Open opens the lease and records its value.
 func (w *watched) Open(ctx context.Context, req provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
 	resp, ds := w.Provider.Open(ctx, req)
 	if ds.HasErrors() && resp.Private == nil {
@@ -66,7 +66,7 @@ func (w *watched) Open(ctx context.Context, req provider.OpenRequest) (provider.
 	return resp, ds
 }
 
-// decoded is what a lease gives, NilVal if it cannot be read, as is reported elsewhere.
+// decoded returns the value of a lease, or NilVal if it cannot be decoded. The lease reports that error itself.
 func decoded(s *schema.Schema, d provider.Dynamic) cty.Value {
 	v, err := d.Decode(s)
 	if err != nil {
@@ -75,7 +75,7 @@ func decoded(s *schema.Schema, d provider.Dynamic) cty.Value {
 	return v
 }
 
-// Renew renews it.
+// Renew renews the lease and counts the renewals.
 func (w *watched) Renew(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags) {
 	resp, ds := w.Provider.Renew(ctx, typ, private)
 	if !ds.HasErrors() {
@@ -84,7 +84,7 @@ func (w *watched) Renew(ctx context.Context, typ string, private []byte) (provid
 	return resp, ds
 }
 
-// CloseLease closes it.
+// CloseLease closes the lease and records how long it was open.
 func (w *watched) CloseLease(ctx context.Context, typ string, private []byte) provider.Diags {
 	ds := w.Provider.CloseLease(ctx, typ, private)
 	if !ds.HasErrors() {
@@ -96,7 +96,8 @@ func (w *watched) CloseLease(ctx context.Context, typ string, private []byte) pr
 	return ds
 }
 
-// lend gives a frame once more what the leases gave, which are closed by now, so that assertions can be about it.
+// lend puts the recorded values of leases into a frame. The leases are closed by now, but assertions can use their
+// values.
 func (l *leaseLog) lend(to look) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,8 +110,8 @@ func (l *leaseLog) lend(to look) {
 	}
 }
 
-// object is what assertions know as lease: lease.ephemeral.TYPE.NAME, with a key where the resource is repeated. Only
-// leases of the root module are in it.
+// object returns the object that assertions use as lease: lease.ephemeral.TYPE.NAME, with a key if the resource is
+// repeated. It contains the leases of the root module only.
 func (l *leaseLog) object(p *program.Program) cty.Value {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +132,7 @@ func (l *leaseLog) object(p *program.Program) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{"ephemeral": cty.ObjectVal(out)})
 }
 
-// instances is what became of a resource, or of each of its instances that was opened.
+// instances returns the record of a resource, or a map of the records of its opened instances if it is repeated.
 func (l *leaseLog) instances(d *program.Declaration) cty.Value {
 	if r := d.Repeat(); r == program.Once || r == program.Enabled {
 		return l.of[d.Resource.In(addr.ModuleInstance{}).Instance(addr.NoKey)].object()

@@ -7,17 +7,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
-	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// A state in memory has a journal from the first change of something real on, or from the first lease: should the program
-// be killed, the next test says what exists.
+// A state in memory has a journal from the first change of a real object on, or from the first lease. If the program is
+// killed, the next test reports which objects exist.
 
 // apply applies a plan to the state.
 func (k *kept) apply(ctx context.Context, h how, p *plan.Plan, bag *diag.Bag) (*engine.Applied, bool) {
-	req := engine.ApplyRequest{Program: h.program, Options: h.options, Plan: p, Journal: &noting{k, h.engine.Doubles}}
+	req := engine.ApplyRequest{Program: h.program, Options: h.options, Plan: p, Journal: &noting{k, h.engine.Providers.Substitutes}}
 	if k.place != nil {
 		var ok bool
 		if req.Journal, ok = k.place.Record(); !ok {
@@ -33,15 +33,15 @@ func (k *kept) apply(ctx context.Context, h how, p *plan.Plan, bag *diag.Bag) (*
 	return done, ok
 }
 
-// noting is the journal of an apply to a state in memory. What doubles make up has no place in it.
+// noting is the journal of an apply to a state in memory. It does not record objects of mocks and overrides.
 type noting struct {
 	*kept
-	doubles run.Doubles
+	substitutes provider.Substitutes // nil if all providers are real
 }
 
-// real reports whether an object that a provider makes is left behind.
+// real reports whether an object of a provider remains if the program is killed.
 func (n *noting) real(i addr.Instance, p addr.ProviderInstance) bool {
-	return p.Provider != addr.Builtin("terraform") && (n.doubles == nil || n.doubles.Provider(p) == nil && n.doubles.Object(i, nil) == nil)
+	return p.Provider != addr.Builtin("terraform") && (n.substitutes == nil || n.substitutes.Configuration(p) == nil && n.substitutes.Object(i, nil) == nil)
 }
 
 // Intent implements journal.Journal.
@@ -55,20 +55,21 @@ func (n *noting) Intent(i journal.Intent) (journal.Op, error) {
 	return 0, nil
 }
 
-// Later implements journal.Journal. What an apply changes is known at each moment, should the program have to end at once.
-func (n *noting) Later(over func(error), op journal.Op, changed ...journal.Change) {
+// Later implements journal.Journal. It also records the changes in memory, so that abandon can write the state at any
+// time.
+func (n *noting) Later(finish func(error), op journal.Op, changed ...journal.Change) {
 	n.mu.Lock()
 	n.changed = append(n.changed, changed...)
 	n.mu.Unlock()
 	changed = slices.DeleteFunc(slices.Clone(changed), func(c journal.Change) bool { return c.Entry != nil && !n.real(c.Object.Instance, c.Entry.Provider) })
 	if j := n.noted(false); j != nil && (op != 0 || len(changed) > 0) {
-		j.Later(over, op, changed...)
+		j.Later(finish, op, changed...)
 	} else {
-		over(nil)
+		finish(nil)
 	}
 }
 
-// Urge says that something waits for what was given.
+// Urge tells the journal that a caller waits for the last record.
 func (n *noting) Urge() {
 	if j := n.noted(false); j != nil {
 		j.Urge()
@@ -83,14 +84,15 @@ func (k *kept) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
 	return 0, nil
 }
 
-// Over implements journal.Leases.
-func (k *kept) Over(op journal.Op) {
+// Closed implements journal.Leases.
+func (k *kept) Closed(op journal.Op) {
 	if j := k.noted(false); j != nil && op != 0 {
-		j.Over(op)
+		j.Closed(op)
 	}
 }
 
-// noted is the journal of the state; nil if there is none, and need not be or cannot be begun.
+// noted returns the journal of the state. If needed is true, it opens the journal first. It returns nil without a
+// journal.
 func (k *kept) noted(needed bool) Noted {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -100,7 +102,7 @@ func (k *kept) noted(needed bool) Noted {
 	return k.journal
 }
 
-// forget ends the journal, which is removed where what it has is destroyed or in a file.
+// forget closes the journal. remove is true if the objects are destroyed or their state is in a file.
 func (k *kept) forget(remove bool) {
 	k.mu.Lock()
 	j := k.journal

@@ -16,61 +16,46 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A module is compiled once for all runs that test it with the same providers. What providers' settings and assertions
-// need of the test file and the module does not declare, variables and outputs of runs, is declared beside: as variables
-// that take anything.
+// A module is compiled once for all runs that test it with the same providers. Provider settings and assertions of a
+// test file may refer to variables and outputs of runs that the module does not declare. These are added to the module
+// as variables of any type.
 
-// module is what a run tests.
+// module returns the configuration that a run tests, with its directory. The directory is "" for the configuration of
+// the working directory.
 func (x *execution) module(r *Run, bag *diag.Bag) (*config.Tree, string, bool) {
 	if r.Module == nil {
 		return x.suite.Root, "", true
 	}
-	x.suite.building.Lock()
-	defer x.suite.building.Unlock()
-	key := testfile.Key(x.file.File, r.Run)
-	tree, ok := x.suite.Load(key, r.Module, bag)
-	if !ok {
-		return nil, "", false
-	}
-	source := tree.Root.Module.Dir
-	if have := x.suite.trees[source]; have != nil {
-		return have, source, true
-	}
-	x.suite.trees[source] = tree
-	return tree, source, true
+	return x.suite.programs.tree(func() (*config.Tree, bool) {
+		return x.suite.Modules.LoadModule(testfile.Key(x.file.File, r.Run), r.Module, bag)
+	})
 }
 
-// compile gives the program of a variant of a module.
+// compile returns the program of a variant of a module.
 func (x *execution) compile(ctx context.Context, v *variant, tree *config.Tree, module string, bag *diag.Bag) (*compiled, bool) {
 	key := programKey{module: module}
 	if v.changes() {
 		key.file, key.providers = x.file.Name, v.text
 	}
-	x.suite.building.Lock()
-	defer x.suite.building.Unlock()
-	c := x.suite.programs[key]
-	if c == nil {
-		c = x.build(ctx, v, tree)
-		x.suite.programs[key] = c
-	}
+	c := x.suite.programs.program(key, func() *compiled { return x.build(ctx, v, tree) })
 	bag.Add(c.diags...)
 	return c, c.ok
 }
 
-// variant is what a test file changes about a module.
+// variant holds the changes that a test file makes to a module.
 type variant struct {
 	providers map[config.ProviderName]*config.Provider
 	mocks     map[config.ProviderName]*testfile.Mock
 	variables []string
 	declared  map[string]*config.Variable // by the file
-	text      string                      // different for variants that differ
+	text      string                      // different for different variants
 }
 
 func (v *variant) changes() bool {
 	return len(v.providers)+len(v.mocks)+len(v.variables) > 0
 }
 
-// root is the root module as the variant has it.
+// root returns a copy of the root module with the changes of the variant.
 func (v *variant) root(m *config.Module) *config.Module {
 	root := *m
 	root.Providers = maps.Clone(root.Providers)
@@ -90,16 +75,16 @@ func (v *variant) root(m *config.Module) *config.Module {
 	return &root
 }
 
-// variant finds out what the file of a run changes about a module: what a providers argument passes under its names, or
-// else all that the module requires.
+// variant returns the changes that the file of a run makes to a module. A providers argument passes its providers under
+// its names. Without the argument, the file passes all providers that the module requires.
 func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 	v := &variant{declared: x.file.Declared, providers: map[config.ProviderName]*config.Provider{}, mocks: map[config.ProviderName]*testfile.Mock{}}
 	m := tree.Root.Module
 	pass := func(child, parent config.ProviderName) {
 		if p := x.file.Providers[parent]; p != nil {
-			twin := *p
-			twin.ProviderName = child
-			v.providers[child] = &twin
+			copied := *p
+			copied.ProviderName = child
+			v.providers[child] = &copied
 		}
 		if p := x.file.Mocks[parent]; p != nil {
 			v.mocks[child] = p
@@ -124,7 +109,7 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 		v.text = ""
 	}
 	wanted := maps.Clone(x.asserted)
-	for name := range x.file.Declared { // their rules are checked, whether anything uses them or not
+	for name := range x.file.Declared { // their rules are checked even if nothing uses them
 		if _, given := x.given[name]; given {
 			wanted[name] = true
 		}
@@ -147,7 +132,7 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 	return v
 }
 
-// note adds the variables among references.
+// note adds the names of variables among the references to a set.
 func note(to map[string]bool, refs testfile.Refs) {
 	for ref := range refs {
 		if ref.Root == "var" && ref.Name != "" {
@@ -156,7 +141,7 @@ func note(to map[string]bool, refs testfile.Refs) {
 	}
 }
 
-// needs reports whether a configuration needs a provider that its root module calls so.
+// needs reports whether a configuration requires the provider with this local name in the root module.
 func needs(tree *config.Tree, local string) bool {
 	own := tree.Root.Provider(local)
 	found := false
@@ -188,18 +173,18 @@ func (x *execution) build(ctx context.Context, v *variant, tree *config.Tree) *c
 		}
 		return added, true
 	}
-	c.program, c.ok = x.suite.Compile(ctx, x.suite.Engine.With(settings), c.tree, &bag)
+	c.program, c.ok = x.suite.Modules.Compile(ctx, x.suite.Engine.With(settings), c.tree, &bag)
 	c.diags = bag.List()
 	return c
 }
 
-// required are values for what the settings of a provider must have: a mock makes nothing of them.
+// required returns values for the required settings of a provider. A mock ignores them.
 func required(s *provider.Schemas) map[string]cty.Value {
 	out := map[string]cty.Value{}
 	for _, a := range s.Config.Attrs {
 		if a.Required {
 			out[a.Name] = mock.Zero(a.Type, nil, func(cty.Path) string { return "" })
-			if out[a.Name].IsNull() { // anything is enough where anything is taken
+			if out[a.Name].IsNull() { // the type accepts any value
 				out[a.Name] = cty.EmptyObjectVal
 			}
 		}
@@ -207,20 +192,20 @@ func required(s *provider.Schemas) map[string]cty.Value {
 	return out
 }
 
-// with is a configuration as a variant has it.
+// with returns a copy of a configuration with the changes of a variant.
 func with(tree *config.Tree, v *variant) *config.Tree {
 	out := *tree
-	out.Root = twin(tree.Root, nil)
+	out.Root = copyNode(tree.Root, nil)
 	out.Root.Module = v.root(tree.Root.Module)
 	return &out
 }
 
-// twin copies a part of the tree: other nodes for the same modules.
-func twin(n, parent *config.Node) *config.Node {
+// copyNode copies a part of the tree. The new nodes share the modules.
+func copyNode(n, parent *config.Node) *config.Node {
 	out := *n
 	out.Parent, out.Children = parent, map[string]*config.Node{}
 	for name, child := range n.Children {
-		out.Children[name] = twin(child, &out)
+		out.Children[name] = copyNode(child, &out)
 	}
 	return &out
 }

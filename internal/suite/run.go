@@ -9,27 +9,29 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// run runs one run and judges it.
+// run plans, applies and judges one run.
 func (x *execution) run(ctx context.Context, r *Run) {
 	var bag diag.Bag
 	v := &verdict{x: x, run: r}
-	x.suite.Logged() // what comes before is no business of this run
+	x.suite.Traces.Logged() // drop the log of earlier runs
 	x.do(ctx, r, v, &bag)
 	v.close(&bag)
 }
 
 // prepared is a run that can be planned.
 type prepared struct {
-	key     string // of its state
+	key     string // of the state
 	how     how
 	doubles *doubles
 }
 
-// prepare evaluates what the file gives to a run, and compiles its module.
+// prepare evaluates the values, mocks and overrides of a run, and compiles its module.
 func (x *execution) prepare(ctx context.Context, r *Run, bag *diag.Bag) (*prepared, bool) {
 	tree, module, ok := x.module(r, bag)
 	if !ok {
@@ -51,16 +53,16 @@ func (x *execution) prepare(ctx context.Context, r *Run, bag *diag.Bag) (*prepar
 	if r.program = c.program; !ok || !sound(r, c.program, bag) {
 		return nil, false
 	}
-	p := &prepared{module, how{c.program, x.engine(r, d), x.suite.Options()}, d}
+	p := &prepared{module, how{c.program, x.engine(r, d), x.suite.Modules.FrameOptions()}, d}
 	p.how.options.Replaced = outputsOf(modules)
-	p.how.options.Variables, p.how.options.Applying = taken(given, root), !r.Plan
+	p.how.options.Variables, p.how.options.Applying = declaredOnly(given, root), !r.Plan
 	if r.StateKey != "" {
 		p.key = "key " + r.StateKey
 	}
 	return p, true
 }
 
-// do plans and applies, as far as it comes.
+// do plans, applies and judges a run. It stops at the first step that fails.
 func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 	p, ok := x.prepare(ctx, r, bag)
 	if !ok {
@@ -77,7 +79,7 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 	f, ok := x.carryOut(ctx, k, p.how, r, bag)
 	v.applied = r.State != nil
 	l := look{f, frame.After}
-	if v.applied && !ok && v.onlyExpected(bag) { // what failed has no value in the walk, but it is there
+	if v.applied && !ok && v.onlyExpected(bag) { // a failed object has no value in the frame, so read the objects of the state
 		l = look{face: frame.Before}
 		l.frame, _ = p.how.engine.Frame(ctx, p.how.program, p.how.options, k.snapshot, bag)
 	}
@@ -91,33 +93,40 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 	r.outputs = l.outputs()
 }
 
-// engine is what the run is planned and applied with.
+// destroyedByTest is the advice after an unanswered call in a test. No later plan uses the state.
+var destroyedByTest = object.Advice{
+	event.Create: "may exist, because Lethe asked its provider to create it. It is in no state, so the test does not destroy it. If it exists, delete it.",
+	event.Update: "may have been changed. The test destroys it, or lists it as remaining.",
+	event.Delete: "may have been destroyed. The test destroys it if it exists, or lists it as remaining.",
+}
+
+// engine returns the engine with the settings for a run.
 func (x *execution) engine(r *Run, d *doubles) *engine.Engine {
 	settings := x.suite.Engine.Settings
-	settings.Supply, settings.KeepSessions = nil, true
+	settings.Supply, settings.Providers.KeepSessions = nil, true
 	if settings.Sink != nil {
 		settings.Sink = behind{settings.Sink, r.Name}
 	}
-	settings.Doubles = d
+	settings.Providers.Substitutes, settings.Unanswered = d, destroyedByTest
 	return x.suite.Engine.With(settings)
 }
 
-// behind passes on what begins and ends, which is shown only where it is asked for: after an interrupt, and while it
-// goes on.
+// behind forwards the events that report a begin or an end. The receiver shows them only if the user asks: after an
+// interrupt and during the run.
 type behind struct {
 	to  event.Sink
 	run string
 }
 
-// Tell implements event.Sink.
-func (b behind) Tell(e event.Event) {
+// Send implements event.Sink.
+func (b behind) Send(e event.Event) {
 	switch e.(type) {
 	case event.Started, event.Done, event.Failed, event.ProvisionStarted, event.ProvisionDone:
-		b.to.Tell(event.Behind{Event: e, Run: b.run})
+		b.to.Send(event.Behind{Event: e, Run: b.run})
 	}
 }
 
-// use notes that a state is worked with last, by a run and as it does.
+// use records the run that uses a state last, with its settings.
 func (x *execution) use(k *kept, r *Run, h how) {
 	x.suite.mu.Lock()
 	defer x.suite.mu.Unlock()
@@ -127,10 +136,11 @@ func (x *execution) use(k *kept, r *Run, h how) {
 	}
 }
 
-// carryOut plans, and applies if that is asked for. It gives what there is to look at, and whether all went well.
+// carryOut plans a run, and applies the plan unless the run only plans. It returns the last frame, or nil without one,
+// and reports whether all steps succeeded.
 func (x *execution) carryOut(ctx context.Context, k *kept, h how, r *Run, bag *diag.Bag) (*frame.Frame, bool) {
 	req := engine.Request{
-		Program: h.program, Options: h.options, State: k.snapshot, Refresh: !r.NoRefresh,
+		Operation: operation.Test, Program: h.program, Options: h.options, State: k.snapshot, Refresh: !r.NoRefresh,
 		Targets: r.Targets, Replace: r.Replace,
 	}
 	if r.RefreshOnly {
@@ -150,7 +160,7 @@ func (x *execution) carryOut(ctx context.Context, k *kept, h how, r *Run, bag *d
 	return done.Frame, ok && done.Frame != nil
 }
 
-// objects lists what a state has of managed objects.
+// objects returns the managed objects of a state.
 func objects(s *state.Snapshot) []addr.Object {
 	var out []addr.Object
 	for o := range s.Objects() {

@@ -6,31 +6,32 @@ import (
 	"time"
 )
 
-// runs runs the runs of a file: each when those that it waits for are over, no more at once than there may be.
+// runs executes the runs of a file. Each run starts when the runs that it waits for have ended and fewer than AtOnce
+// runs are in progress.
 func (x *execution) runs(ctx context.Context) {
 	all := x.file.Runs
-	over := make([]chan struct{}, len(all))
-	for i := range over {
-		over[i] = make(chan struct{})
+	done := make([]chan struct{}, len(all))
+	for i := range done {
+		done[i] = make(chan struct{})
 	}
 	places := make(chan struct{}, max(x.suite.AtOnce, 1))
 	results := &results{x: x}
 	var group sync.WaitGroup
-	begun := 0 // a run that all before are over for has seen to those before this one
+	started := 0 // the number of runs, from the first on, that have ended for certain
 	for i, wait := range x.file.Waits() {
 		r := all[i]
 		r.after = all[:wait.Before]
-		for j := begun; j < wait.Before; j++ {
-			<-over[j]
+		for j := started; j < wait.Before; j++ {
+			<-done[j]
 		}
-		begun = max(begun, wait.Before)
+		started = max(started, wait.Before)
 		for _, j := range wait.On {
 			r.beside = append(r.beside, all[j])
 		}
 		group.Go(func() {
-			defer close(over[i])
+			defer close(done[i])
 			for _, j := range wait.On {
-				<-over[j]
+				<-done[j]
 			}
 			places <- struct{}{}
 			x.begin(ctx, r, results)
@@ -40,48 +41,48 @@ func (x *execution) runs(ctx context.Context) {
 	group.Wait()
 }
 
-// begin runs a run, or skips it.
+// begin executes a run, or skips it, and reports the result.
 func (x *execution) begin(ctx context.Context, r *Run, results *results) {
 	if because, skipped := r.skipped(ctx); skipped {
 		r.Status, r.Because = Skip, because
 	} else {
-		r.Began = x.suite.Now()
+		r.Began = x.suite.Clock.Now()
 		results.begin(r)
 		stop := x.suite.still(func(since time.Duration) { results.still(r, since) })
 		x.run(ctx, r)
 		stop()
-		r.Took = x.suite.Now().Sub(r.Began)
+		r.Took = x.suite.Clock.Now().Sub(r.Began)
 		r.stopped = ctx.Err() != nil
 	}
 	results.end(r)
 }
 
-// still has something told again and again, with the time since then, until stop is called.
+// still calls tell at intervals with the time since the call of still, until stop is called.
 func (s *Suite) still(tell func(since time.Duration)) (stop func()) {
-	if s.Beat == 0 {
+	if s.Clock.Beat == 0 {
 		return func() {}
 	}
-	began, beat, over := s.Now(), time.NewTicker(s.Beat), make(chan struct{})
+	began, beat, done := s.Clock.Now(), time.NewTicker(s.Clock.Beat), make(chan struct{})
 	var group sync.WaitGroup
 	group.Go(func() {
 		defer beat.Stop()
 		for {
 			select {
-			case <-over:
+			case <-done:
 				return
 			case <-beat.C:
-				tell(s.Now().Sub(began))
+				tell(s.Clock.Now().Sub(began))
 			}
 		}
 	})
 	return func() {
-		close(over)
+		close(done)
 		group.Wait()
 	}
 }
 
-// skipped reports whether a run is not begun, since one that it comes after ended in error (or, because is nil, since
-// an interrupt ended one, or was there before it).
+// skipped reports whether a run must be skipped. because is the earlier run that ended in an error. It is nil if an
+// interrupt ended an earlier run, or came before this one.
 func (r *Run) skipped(ctx context.Context) (because *Run, is bool) {
 	for _, runs := range [][]*Run{r.after, r.beside} {
 		for _, earlier := range runs {
@@ -96,12 +97,12 @@ func (r *Run) skipped(ctx context.Context) (because *Run, is bool) {
 	return because, is || ctx.Err() != nil
 }
 
-// results reports runs: when they begin, and in the order of the file when they are over.
+// results reports runs: the start at once, the end in the order of the file.
 type results struct {
-	x    *execution
-	mu   sync.Mutex
-	over int // runs from the first on that were reported
-	done map[*Run]bool
+	x        *execution
+	mu       sync.Mutex
+	finished int // the number of runs, from the first on, that were reported
+	done     map[*Run]bool
 }
 
 func (o *results) begin(r *Run) {
@@ -123,8 +124,8 @@ func (o *results) end(r *Run) {
 		o.done = map[*Run]bool{}
 	}
 	o.done[r] = true
-	for all := o.x.file.Runs; o.over < len(all) && o.done[all[o.over]]; o.over++ {
-		next := all[o.over]
+	for all := o.x.file.Runs; o.finished < len(all) && o.done[all[o.finished]]; o.finished++ {
+		next := all[o.finished]
 		o.x.suite.Reporter.Run(next, Complete)
 		if next.Status != Skip {
 			o.x.file.Status = max(o.x.file.Status, next.Status)

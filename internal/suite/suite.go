@@ -3,13 +3,12 @@ package suite
 import (
 	"context"
 
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 )
 
-// Run runs everything and gives the sum of it. After ctx has ended nothing new is begun, but for what destroys.
+// Run runs all files and returns the summary. After the end of ctx, it starts no new run, but cleanups continue.
 func (s *Suite) Run(ctx context.Context) Summary {
-	s.trees, s.programs = map[string]*config.Tree{"": s.Root}, map[programKey]*compiled{}
+	s.programs.reset(s.Root)
 	var files []*File
 	for _, f := range s.Files {
 		file := &File{File: f}
@@ -40,7 +39,7 @@ func (s *Suite) Run(ctx context.Context) Summary {
 	return sum
 }
 
-// Abandon lists what is there at this moment, and writes the states: the program has to end at once.
+// Abandon reports the objects that exist now, and writes their states. The caller must exit at once afterwards.
 func (s *Suite) Abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,14 +48,14 @@ func (s *Suite) Abandon() {
 	}
 }
 
-// begin notes which file is run.
+// begin sets the file that Abandon reports.
 func (s *Suite) begin(x *execution) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.abandon = x.abandon
 }
 
-// file runs the runs of a file and destroys what they made.
+// file executes the runs of a file and destroys their objects.
 func (s *Suite) file(ctx context.Context, f *File) {
 	x := s.execution(f)
 	s.begin(x)
@@ -73,7 +72,7 @@ func (s *Suite) file(ctx context.Context, f *File) {
 	s.Reporter.File(f, Complete)
 }
 
-// execution prepares a file to be run.
+// execution prepares a file.
 func (s *Suite) execution(f *File) *execution {
 	x := &execution{suite: s, file: f, given: s.givenTo(f), states: map[string]*kept{}, asserted: map[string]bool{}}
 	for _, r := range f.Runs {

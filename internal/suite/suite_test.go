@@ -18,26 +18,28 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// told writes down what a reporter gets.
-type told struct{ lines []string }
+// recorded records the calls of a reporter.
+type recorded struct{ lines []string }
 
-func (r *told) say(format string, a ...any) { r.lines = append(r.lines, fmt.Sprintf(format, a...)) }
+func (r *recorded) record(format string, a ...any) {
+	r.lines = append(r.lines, fmt.Sprintf(format, a...))
+}
 
-func (r *told) Found(files []*File)      { r.say("found %d", len(files)) }
-func (r *told) File(f *File, p Progress) { r.say("%s %s %s", f.Name, p, f.Status) }
-func (r *told) Run(run *Run, p Progress) { r.say("%s %s %s", run.Name, p, run.Status) }
-func (r *told) Still(run *Run, p Progress, since time.Duration) {
-	r.say("%s %s yet %t", run.Name, p, since > 0)
+func (r *recorded) Found(files []*File)      { r.record("found %d", len(files)) }
+func (r *recorded) File(f *File, p Progress) { r.record("%s %s %s", f.Name, p, f.Status) }
+func (r *recorded) Run(run *Run, p Progress) { r.record("%s %s %s", run.Name, p, run.Status) }
+func (r *recorded) Still(run *Run, p Progress, since time.Duration) {
+	r.record("%s %s yet %t", run.Name, p, since > 0)
 }
-func (r *told) Left(l *Left) { r.say("left %s/%s %d", l.File.Name, l.Run.Name, len(l.Objects)) }
-func (r *told) Summary(s Summary) {
-	r.say("%s %d %d %d %d", s.Status, s.Passed, s.Failed, s.Errored, s.Skipped)
+func (r *recorded) Left(l *Left) { r.record("left %s/%s %d", l.File.Name, l.Run.Name, len(l.Objects)) }
+func (r *recorded) Summary(s Summary) {
+	r.record("%s %d %d %d %d", s.Status, s.Passed, s.Failed, s.Errored, s.Skipped)
 }
-func (r *told) without(word string) string {
+func (r *recorded) without(word string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(r.lines), func(s string) bool { return strings.Contains(s, word) }), ", ")
 }
 
-// files reads a test file.
+// files parses a test file.
 func files(t *testing.T, text string) []*testfile.File {
 	t.Helper()
 	var bag diag.Bag
@@ -48,25 +50,32 @@ func files(t *testing.T, text string) []*testfile.File {
 	return list
 }
 
-// unloadable is a suite whose runs all test a module that cannot be loaded, so that each of them ends in an error when it
-// is begun. begun is called before that.
-func unloadable(t *testing.T, text string, r Reporter, begun func(run string)) *Suite {
+// unloadable returns a suite whose runs all test a module that cannot be loaded, so that each run ends in an error. It
+// calls started first.
+func unloadable(t *testing.T, text string, r Reporter, started func(run string)) *Suite {
 	return &Suite{
-		Files: files(t, text), Reporter: r, Now: time.Now, Cleanup: context.Background(), AtOnce: 10, Logged: func() string { return "" },
-		Root: &config.Tree{Root: &config.Node{Module: &config.Module{}}},
-		Load: func(key string, _ *config.Call, bag *diag.Bag) (*config.Tree, bool) {
-			begun(key[strings.LastIndex(key, ".")+1:])
-			bag.Add(diag.Errorf("Not there", "It is not there."))
-			return nil, false
-		},
+		Files: files(t, text), Reporter: r, Clock: Clock{Now: time.Now}, Cleanup: context.Background(), AtOnce: 10, Traces: Traces{Logged: func() string { return "" }},
+		Root: &config.Tree{Root: &config.Node{Module: &config.Module{}}}, Modules: missing{started: started},
 	}
+}
+
+// missing fails to load any module.
+type missing struct {
+	Modules
+	started func(run string)
+}
+
+func (m missing) LoadModule(key string, _ *config.Call, bag *diag.Bag) (*config.Tree, bool) {
+	m.started(key[strings.LastIndex(key, ".")+1:])
+	bag.Add(diag.Errorf("Not there", "It is not there."))
+	return nil, false
 }
 
 const module = "\n  module {\n    source = \"./m\"\n  }\n}\n"
 
-// An error ends the file: what comes after it is skipped, and says because of which run.
+// An error ends the file. The runs after it are skipped, with the failed run as the reason.
 func TestErrorEndsFile(t *testing.T) {
-	r := &told{}
+	r := &recorded{}
 	s := unloadable(t, "run \"a\" {"+module+"run \"b\" {"+module+"run \"c\" {"+module, r, func(string) {})
 	sum := s.Run(context.Background())
 	if got := r.without("starting"); got != "found 1, a complete error, b complete skip, c complete skip, a.tftest.hcl teardown error, a.tftest.hcl complete error, error 0 0 1 2" || sum.Status != Error {
@@ -74,21 +83,21 @@ func TestErrorEndsFile(t *testing.T) {
 	}
 }
 
-// TestStill: of a run that takes long it is said again and again that it goes on, and not after its end.
+// TestStill checks that a long run is reported repeatedly, and not after its end.
 func TestStill(t *testing.T) {
-	r := &told{}
+	r := &recorded{}
 	s := unloadable(t, "run \"a\" {"+module, r, func(string) { time.Sleep(50 * time.Millisecond) })
-	s.Beat = time.Millisecond
+	s.Clock.Beat = time.Millisecond
 	s.Run(context.Background())
 	if got := strings.Join(slices.Compact(r.lines), ", "); !strings.HasPrefix(got, "found 1, a.tftest.hcl starting pending, a starting pending, a running yet true, a complete error, a.tftest.hcl teardown error") {
 		t.Error(got)
 	}
 }
 
-// Runs beside others are reported in the order of the file, whenever they are over; an error concerns those that waited
-// for the run.
+// Parallel runs are reported in the order of the file, whenever they end. An error skips only the runs that wait for
+// the failed run.
 func TestBeside(t *testing.T) {
-	r := &told{}
+	r := &recorded{}
 	s := unloadable(t, `test {
   parallel = true
 }
@@ -101,7 +110,7 @@ run "a" {
 	if got := r.without("starting"); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	r = &told{}
+	r = &recorded{}
 	f := &File{}
 	for _, run := range s.Files[0].Runs {
 		f.Runs = append(f.Runs, &Run{Run: run, Status: Pass})
@@ -109,18 +118,18 @@ run "a" {
 	o := &results{x: &execution{suite: &Suite{Reporter: r}, file: f}}
 	o.end(f.Runs[2])
 	o.end(f.Runs[0])
-	r.say("then")
+	r.record("then")
 	o.end(f.Runs[1])
 	if got := r.without("-"); got != "a complete pass, then, b complete pass, c complete pass" || f.Status != Pass {
 		t.Error(got, f.Status)
 	}
 }
 
-// After an interrupt nothing is begun, and nothing is said to have been the reason.
+// After an interrupt, all runs are skipped, without a run as the reason.
 func TestInterruptSkips(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	r := &told{}
+	r := &recorded{}
 	s := unloadable(t, "run \"a\" {"+module+"run \"b\" {"+module, r, func(run string) { t.Errorf("%s is begun", run) })
 	if sum := s.Run(ctx); sum != (Summary{Status: Skip, Skipped: 2}) && sum != (Summary{Status: Pass, Skipped: 2}) {
 		t.Errorf("%+v", sum)
@@ -134,7 +143,7 @@ func TestInterruptSkips(t *testing.T) {
 	}
 }
 
-// The verdict takes out what was expected; an assertion that does not hold is a failure, all else an error.
+// The verdict removes expected failures. A false assertion is a failure, each other error is an error.
 func TestVerdict(t *testing.T) {
 	unmet := func(what string, sev func(string, string, ...any) diag.Diagnostic) diag.Diagnostic {
 		d := sev("Invalid value for variable", "It is wrong: %s.", what)
@@ -172,7 +181,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// The state of an apply that goes on has what was recorded of it.
+// The state during an apply contains the changes recorded so far.
 func TestKeptNow(t *testing.T) {
 	k := &kept{snapshot: &state.Snapshot{}}
 	object := func(name string) addr.Object {
@@ -183,10 +192,10 @@ func TestKeptNow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	over := false
-	journaled.Later(func(error) { over = true }, op, journal.Change{Object: object("a"), Entry: &state.Entry{}})
-	if now := objects(k.now()); !over || len(now) != 1 || len(objects(k.snapshot)) != 0 {
-		t.Errorf("%v %v", over, now)
+	done := false
+	journaled.Later(func(error) { done = true }, op, journal.Change{Object: object("a"), Entry: &state.Entry{}})
+	if now := objects(k.now()); !done || len(now) != 1 || len(objects(k.snapshot)) != 0 {
+		t.Errorf("%v %v", done, now)
 	}
 	k.set(&state.Snapshot{})
 	if now := objects(k.now()); len(now) != 0 {
@@ -194,7 +203,7 @@ func TestKeptNow(t *testing.T) {
 	}
 }
 
-// States are ended in the opposite order of their last use; those that nothing changed are not.
+// used returns the states in the order of their last use, without states that no run changed.
 func TestUsed(t *testing.T) {
 	f := &File{Runs: []*Run{{}, {}, {}}}
 	x := &execution{suite: &Suite{}, file: f, states: map[string]*kept{"a": {}, "b": {by: f.Runs[2]}, "c": {by: f.Runs[0]}, "d": {by: f.Runs[1]}}}
@@ -207,7 +216,7 @@ func TestUsed(t *testing.T) {
 	}
 }
 
-// What a run says of a module goes before what the file says, and the key of an instance narrows it down.
+// An override of the run takes precedence over an override of the file, and an instance key restricts an override.
 func TestOutputsOf(t *testing.T) {
 	target := func(text string) addr.Target {
 		out, err := addr.ParseTarget(text)

@@ -14,14 +14,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// values are what a run gives to the variables of its module. What the run says goes before what the file says, and that
-// before the command line, which goes before the defaults of its variable blocks. Values of the file may use those of the
-// command line, values of the run all of these, and both the outputs of earlier runs.
+// values returns the values of the variables of a run. The values of the run take precedence over the values of the
+// file, then the values of the command line, then the defaults of the file's variable blocks. Values of the file may
+// refer to values of the command line. Values of the run may refer to both. All may refer to outputs of earlier runs.
 func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]frame.Given, bool) {
 	given := maps.Clone(x.given)
 	for name := range m.Variables {
 		if run, is := testfile.RunOf(name); is {
-			if v, over := r.output(run); over {
+			if v, done := r.output(run); done {
 				given[name] = frame.Given{Value: v, From: "the run " + run}
 			}
 		}
@@ -32,7 +32,7 @@ func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]
 	return given, ok && x.complete(given, m, r, bag)
 }
 
-// complete refuses a run whose module has a variable that must be set and is not.
+// complete reports an error for each required variable of the module that has no value.
 func (x *execution) complete(given map[string]frame.Given, m *config.Module, r *Run, bag *diag.Bag) bool {
 	ok := true
 	for _, name := range slices.Sorted(maps.Keys(m.Variables)) {
@@ -46,8 +46,8 @@ func (x *execution) complete(given map[string]frame.Given, m *config.Module, r *
 	return ok
 }
 
-// taken are those of the values that a module takes.
-func taken(given map[string]frame.Given, m *config.Module) map[string]frame.Given {
+// declaredOnly returns the values whose variables the module declares.
+func declaredOnly(given map[string]frame.Given, m *config.Module) map[string]frame.Given {
 	out := maps.Clone(given)
 	for name := range given {
 		if m.Variables[name] == nil {
@@ -57,7 +57,7 @@ func taken(given map[string]frame.Given, m *config.Module) map[string]frame.Give
 	return out
 }
 
-// add evaluates the values of a variables block on top of others.
+// add evaluates the values of a variables block and adds them to given. They cannot refer to each other.
 func (x *execution) add(given map[string]frame.Given, values map[string]*testfile.Value, m *config.Module, r *Run, bag *diag.Bag) bool {
 	ok := true
 	before := given
@@ -83,8 +83,8 @@ func (x *execution) add(given map[string]frame.Given, values map[string]*testfil
 	return ok
 }
 
-// addFixed adds the values of the file's variables block. A value that refers to a default of the module is evaluated anew:
-// runs may test different modules.
+// addFixed adds the values of the file's variables block. Each value is evaluated once, except values that refer to a
+// default of the module, because runs may test different modules.
 func (x *execution) addFixed(given map[string]frame.Given, m *config.Module, r *Run, bag *diag.Bag) bool {
 	x.fixed.mu.Lock()
 	defer x.fixed.mu.Unlock()
@@ -118,7 +118,8 @@ func (x *execution) refersToModule(v *testfile.Value) bool {
 	return false
 }
 
-// set refuses references to variables that are declared, by the test file or the module, and that nobody gives a value.
+// set reports an error for each reference to a variable that the test file or the module declares, and that has no
+// value.
 func (x *execution) set(refs testfile.Refs, given map[string]frame.Given, m *config.Module, bag *diag.Bag) bool {
 	ok := true
 	for ref := range refs {
@@ -127,12 +128,12 @@ func (x *execution) set(refs testfile.Refs, given map[string]frame.Given, m *con
 			continue
 		}
 		ok = false
-		bag.Add(diag.Errorf("No value for required variable", "Values in the test file %s refer to the variable %q, which has no value. Use a -var or -var-file command line argument, or give the variable a default.", x.file.Name, ref.Name).At(v.Range))
+		bag.Add(diag.Errorf("No value for required variable", "Values in the test file %s refer to the variable %q, which has no value. Use -var or -var-file, or set a default.", x.file.Name, ref.Name).At(v.Range))
 	}
 	return ok
 }
 
-// static evaluates expressions of the file, with these variables.
+// static returns a frame that evaluates expressions of the file with the values in given.
 func (x *execution) static(given map[string]frame.Given, declared *config.Module) *frame.StaticFrame {
 	m := &config.Module{Dir: declared.Dir, Variables: map[string]*config.Variable{}}
 	for name := range given {
@@ -147,10 +148,11 @@ func (x *execution) static(given map[string]frame.Given, declared *config.Module
 			}
 		}
 	}
-	return frame.Static(m, given, x.suite.Options())
+	return frame.Static(m, given, x.suite.Modules.FrameOptions())
 }
 
-// names are what expressions of the file may use beside variables: of the earlier runs, those that they refer to.
+// names returns the object run for expressions of the file. It contains the outputs of the earlier runs that refs
+// names.
 func (r *Run) names(refs testfile.Refs) map[string]cty.Value {
 	runs := map[string]cty.Value{}
 	for ref := range refs {
@@ -161,12 +163,12 @@ func (r *Run) names(refs testfile.Refs) map[string]cty.Value {
 	return map[string]cty.Value{"run": cty.ObjectVal(runs)}
 }
 
-// known refuses references to runs that are not over, or not there.
+// known reports an error for each reference to a run that has not ended or does not exist.
 func (x *execution) known(refs testfile.Refs, r *Run, bag *diag.Bag) bool {
 	ok := true
 	for ref, at := range refs {
 		name, is := ref.Run()
-		if _, over := r.output(name); !is || over {
+		if _, done := r.output(name); !is || done {
 			continue
 		}
 		ok = false
@@ -175,7 +177,8 @@ func (x *execution) known(refs testfile.Refs, r *Run, bag *diag.Bag) bool {
 	return ok
 }
 
-// outside refuses references to what is known in a run alone, of values that it begins with.
+// outside reports an error for each reference to a value that exists only during a run. The values of a run must be
+// known before it.
 func outside(refs testfile.Refs, bag *diag.Bag) bool {
 	ok := true
 	for ref, at := range refs {
@@ -183,13 +186,12 @@ func outside(refs testfile.Refs, bag *diag.Bag) bool {
 			continue
 		}
 		ok = false
-		bag.Add(diag.Errorf("Invalid reference", "Values that a run begins with can use variables, paths and outputs of earlier runs, such as run.NAME.OUTPUT: %s.%s has no value before the run.", ref.Root, ref.Name).At(at))
+		bag.Add(diag.Errorf("Invalid reference", "%s.%s has no value before the run. Use variables, paths and outputs of earlier runs, such as run.NAME.OUTPUT.", ref.Root, ref.Name).At(at))
 	}
 	return ok
 }
 
-// settled refuses outputs of earlier runs that have no value that is known. What a run is given has one, as values from
-// outside have.
+// settled reports an error for each output of an earlier run whose value is unknown. The values of a run must be known.
 func (r *Run) settled(outputs []testfile.Output, bag *diag.Bag) bool {
 	ok := true
 	for _, o := range outputs {
@@ -200,14 +202,15 @@ func (r *Run) settled(outputs []testfile.Output, bag *diag.Bag) bool {
 		ok = false
 		why := "It could not be evaluated in that run."
 		if earlier.Plan {
-			why = fmt.Sprintf("Run block %q is executing a \"plan\" operation, and the specified output value is only known after apply.", o.Run)
+			why = fmt.Sprintf("Run block %q has command = plan, and the output is known only after apply. Use command = apply.", o.Run)
 		}
 		bag.Add(diag.Errorf("Reference to unknown value", "The value for run.%s.%s is unknown. %s", o.Run, o.Name, why).At(o.Range))
 	}
 	return ok
 }
 
-// providers refuses settings of providers that refer to runs which are not over, or to what these could not say.
+// providers checks the settings of the providers that the module uses. It reports references to runs that have not
+// ended, and to outputs that are unknown.
 func (x *execution) providers(v *variant, m *config.Module, r *Run, bag *diag.Bag) bool {
 	ok := true
 	byName := func(a, b config.ProviderName) int { return cmp.Compare(a.String(), b.String()) }
@@ -218,7 +221,7 @@ func (x *execution) providers(v *variant, m *config.Module, r *Run, bag *diag.Ba
 	return ok
 }
 
-// uses reports whether a module names a provider configuration. Those without an alias need no name.
+// uses reports whether a module uses a provider configuration. It may use a configuration without an alias implicitly.
 func uses(m *config.Module, name config.ProviderName) bool {
 	for _, res := range m.Resources {
 		if res.Provider != nil && res.Provider.ProviderName == name {
@@ -233,7 +236,7 @@ func uses(m *config.Module, name config.ProviderName) bool {
 	return name.Alias == ""
 }
 
-// undeclared warns of values of a run that nothing takes.
+// undeclared warns of values of a run for variables that the module does not declare.
 func (x *execution) undeclared(r *Run, m *config.Module, bag *diag.Bag) {
 	for _, name := range slices.Sorted(maps.Keys(r.Variables)) {
 		if m.Variables[name] == nil {

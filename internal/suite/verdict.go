@@ -19,12 +19,12 @@ import (
 type verdict struct {
 	x       *execution
 	run     *Run
-	applied bool                   // the apply was begun
+	applied bool                   // the apply has started
 	given   map[string]frame.Given // to the variables
-	module  *config.Module         // under test; nil where the run did not come so far
+	module  *config.Module         // under test; nil if the run could not be prepared
 }
 
-// judge evaluates what has to be true.
+// judge evaluates the assertions of a run, and searches for its canaries.
 func (v *verdict) judge(l look, leases *leaseLog, bag *diag.Bag) {
 	refs := v.run.AssertRefs()
 	for _, c := range v.run.NoLeak {
@@ -33,22 +33,23 @@ func (v *verdict) judge(l look, leases *leaseLog, bag *diag.Bag) {
 	names := v.run.names(refs)
 	names["output"], names["lease"] = l.outputs(), leases.object(l.frame.Program())
 	for _, a := range v.run.Asserts {
-		var said diag.Bag
-		result := l.frame.Holds(frame.Assertion{Condition: a, Names: names, Source: v.x.suite.source}, l.face, &said)
+		var reported diag.Bag
+		result := l.frame.Holds(frame.Assertion{Condition: a, Names: names, Source: v.x.suite.source}, l.face, &reported)
 		if result.Status == state.Fail {
 			v.run.Failed++
 			v.run.Messages = append(v.run.Messages, result.Message)
 		}
-		bag.Take(&said)
+		bag.Move(&reported)
 	}
-	said := slices.DeleteFunc(bag.List(), func(d diag.Diagnostic) bool { return v.expects(d) != "" })
-	v.x.suite.leaks(v.run, l, names, said, bag)
+	reported := slices.DeleteFunc(bag.List(), func(d diag.Diagnostic) bool { return v.expects(d) != "" })
+	v.x.suite.leaks(v.run, l, names, reported, bag)
 }
 
-// asserted are the names that assertions may use beside the declarations of the module.
+// asserted lists the names that assertions may use in addition to the declarations of the module.
 var asserted = []string{"run", "output", "lease"}
 
-// sound reports whether what a run asserts can be evaluated at all: nothing is made for one that cannot.
+// sound reports whether the assertions and canaries of a run are valid. It runs before the plan, so that a run with an
+// invalid assertion creates no objects.
 func sound(r *Run, p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, a := range r.Asserts {
@@ -56,14 +57,30 @@ func sound(r *Run, p *program.Program, bag *diag.Bag) bool {
 		_, message := p.Root().Expression(a.Message, program.AllowedRefs{Names: asserted}, "", bag)
 		ok = test && message && ok && leased(testfile.LeasesOf(a.Condition), p, bag) && leased(testfile.LeasesOf(a.Message), p, bag)
 	}
+	refs := r.AssertRefs()
 	for _, c := range r.NoLeak {
 		_, good := p.Root().Expression(c.Expr, program.AllowedRefs{Names: asserted}, "", bag)
 		ok = good && ok
+		maps.Copy(refs, testfile.RefsOf(c.Expr))
+	}
+	return outputsDeclared(refs, p.Root().Unit.Module, bag) && ok
+}
+
+// outputsDeclared reports an error for each reference to an output that the module under test does not declare.
+// Otherwise try and can would hide a misspelt name.
+func outputsDeclared(refs testfile.Refs, m *config.Module, bag *diag.Bag) bool {
+	ok := true
+	for _, ref := range slices.SortedFunc(maps.Keys(refs), func(a, b testfile.Ref) int { return strings.Compare(a.Name, b.Name) }) {
+		if ref.Root != "output" || ref.Name == "" || m.Outputs[ref.Name] != nil || m.Unreadable() {
+			continue
+		}
+		ok = false
+		bag.Add(diag.Errorf("Reference to undeclared output value", "An output value with the name %q has not been declared.%s", ref.Name, diag.DidYouMean(ref.Name, slices.Collect(maps.Keys(m.Outputs)))).At(refs[ref]))
 	}
 	return ok
 }
 
-// leased refuses references to leases of ephemeral resources that the module under test does not declare.
+// leased reports an error for each lease of an ephemeral resource that the module under test does not declare.
 func leased(list []testfile.Lease, p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, l := range list {
@@ -75,7 +92,7 @@ func leased(list []testfile.Lease, p *program.Program, bag *diag.Bag) bool {
 		for name := range p.Root().Unit.Module.Resources {
 			declared = append(declared, name.In(addr.Module{}).String())
 		}
-		bag.Add(diag.Errorf("Reference to undeclared resource", "The module under test declares no %s, the lease of which this is about.%s", l.Resource, diag.DidYouMean(l.Resource.String(), declared)).At(l.Range))
+		bag.Add(diag.Errorf("Reference to undeclared resource", "The module under test declares no %s, so it has no lease.%s", l.Resource, diag.DidYouMean(l.Resource.String(), declared)).At(l.Range))
 	}
 	return ok
 }
@@ -83,16 +100,16 @@ func leased(list []testfile.Lease, p *program.Program, bag *diag.Bag) bool {
 // assertionFailed is the title of an assertion that does not hold.
 const assertionFailed = "Test assertion failed"
 
-// close settles what became of the run: what it has to say, without the failures that were expected, and its status.
+// close sets the status of the run and its diagnostics, without the expected failures.
 func (v *verdict) close(bag *diag.Bag) {
 	r := v.run
 	r.Status = Pass
-	met := map[string]bool{}
-	cameThrough := v.applied || r.Plan // to its last step
+	seen := map[string]bool{}
+	cameThrough := v.applied || r.Plan // its last step was reached
 	for _, d := range bag.List() {
 		expected := v.expects(d)
 		if expected != "" {
-			met[expected] = true
+			seen[expected] = true
 			if cameThrough {
 				continue
 			}
@@ -101,7 +118,7 @@ func (v *verdict) close(bag *diag.Bag) {
 			}
 		}
 		if cameThrough && d.Eased {
-			d.Severity = diag.Error // of a check block, which keeps nothing from being done: here it ends the file
+			d.Severity = diag.Error // a failed check block is a warning for the engine, but an error of the test
 		}
 		if at, ok := v.given[strings.TrimPrefix(d.Unmet, "var.")]; ok && strings.HasPrefix(d.Unmet, "var.") {
 			d = d.At(at.Range)
@@ -116,14 +133,15 @@ func (v *verdict) close(bag *diag.Bag) {
 		}
 	}
 	for _, e := range r.Expected {
-		if r.Status != Error && !met[e.Text] {
+		if r.Status != Error && !seen[e.Text] {
 			r.Diags = append(r.Diags, diag.Errorf("Missing expected failure", "The checkable object, %s, was expected to report an error but did not.%s", e.Text, v.undeclared(e)).At(e.Range))
 			r.Status = Fail
 		}
 	}
 }
 
-// undeclared says that the module has not what was to fail, if that is so.
+// undeclared returns a sentence for messages if the module does not declare the object of an expected failure, and ""
+// if it does.
 func (v *verdict) undeclared(e config.Reference) string {
 	if v.module == nil {
 		return ""
@@ -147,7 +165,7 @@ func (v *verdict) undeclared(e config.Reference) string {
 	return " The module under test declares no such object." + diag.DidYouMean(name, names)
 }
 
-// expects gives what a run expected to fail that a diagnostic says has failed, "" if it is something else.
+// expects returns the entry of expect_failures that a diagnostic matches, or "" without a match.
 func (v *verdict) expects(d diag.Diagnostic) string {
 	if d.Unmet == "" || d.Severity != diag.Error && !d.Eased { // a refresh-only plan does not fail
 		return ""
@@ -161,15 +179,15 @@ func (v *verdict) expects(d diag.Diagnostic) string {
 	return v.run.Expected[i].Text
 }
 
-// onlyExpected reports whether nothing failed but what was expected to, after the last step of the run.
+// onlyExpected reports whether the run has reached its last step and all of its errors were expected.
 func (v *verdict) onlyExpected(bag *diag.Bag) bool {
 	return (v.applied || v.run.Plan) && !slices.ContainsFunc(bag.List(), func(d diag.Diagnostic) bool {
 		return d.Severity == diag.Error && v.expects(d) == ""
 	})
 }
 
-// tooEarly says that an expected failure came while planning, so that nothing could be applied.
+// tooEarly returns the warning that an expected failure occurred during planning, so that the apply could not start.
 func (v *verdict) tooEarly(what, expected string) diag.Diagnostic {
 	i := slices.IndexFunc(v.run.Expected, func(e config.Reference) bool { return e.Text == expected })
-	return diag.Warningf("Expected failure while planning", "A custom condition within %s failed during the planning stage and prevented the requested apply operation. While this was an expected failure, the apply operation could not be executed and so the overall test case will be marked as a failure and the original diagnostic included in the test report.", what).At(v.run.Expected[i].Range)
+	return diag.Warningf("Expected failure while planning", "The condition of %s failed during plan, as expected, so the apply could not run. Set command = plan in the run block.", what).At(v.run.Expected[i].Range)
 }

@@ -12,23 +12,24 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// HCL evaluates a constant or a template to its end, however many times a loop inside a loop comes around. So the places
-// where work can multiply are wrapped after parsing: the body of each loop takes a step, what is put into a text takes its
-// bytes, and when the budget is used up the evaluation is left by a panic of Spent. HCL's evaluator knows no other way out.
+// HCL evaluates a constant or a template completely, even if nested loops multiply the work. So Budget wraps the
+// expressions that can multiply work after parsing: each turn of a loop takes a step from the budget, and each part of
+// a text takes its bytes. When the budget is used up, a panic of Spent ends the evaluation, because HCL's evaluator
+// cannot be stopped in another way.
 
-// stepShare is the part of Elements that loops may come around.
+// The turns of all loops are limited to limits.Limits.Elements divided by stepShare.
 const stepShare = 4
 
-// mostErrors is how many failures of loop bodies are evaluated: each leaves diagnostics behind.
+// mostErrors is the number of failures that are evaluated. Each failure of a loop body produces diagnostics.
 const mostErrors = 20
 
-// ErrSpent is what every error of a Spent wraps.
-var ErrSpent = errors.New("the template does too much")
+// ErrSpent is wrapped by every error of a Spent about an exceeded budget.
+var ErrSpent = errors.New("the template needs too much work")
 
-// Spent is the panic that ends an evaluation beyond its budget.
+// Spent is the panic that ends an evaluation.
 type Spent struct{ Err error }
 
-// Budget is that of an expression, or of a template and all templates that it calls.
+// Budget is the budget of an expression, or of a template and all templates that it calls.
 type Budget struct {
 	limits limits.Limits
 	steps  int
@@ -37,14 +38,14 @@ type Budget struct {
 	inner  func(*hcl.Diagnostic) error
 }
 
-// NewBudget makes a budget of a quarter of l.Elements for the turns of loops, and of l.Bytes. inner, if not nil, finds
-// the error that a diagnostic was made of if that is to end everything.
+// NewBudget returns a budget of a quarter of l.Elements for the turns of loops, and of l.Bytes for texts. If inner is
+// not nil and returns an error for a diagnostic, this error ends the evaluation.
 func NewBudget(l limits.Limits, inner func(*hcl.Diagnostic) error) *Budget {
 	return &Budget{limits: l, steps: l.Elements / stepShare, bytes: l.Bytes, inner: inner}
 }
 
-// Value evaluates an expression within a budget of its own. err says that it was exceeded.
-// Expressions in JSON syntax are parsed when they are evaluated, and not bounded.
+// Value evaluates an expression with a new budget. err is not nil if the budget was exceeded. The evaluation of an
+// expression in JSON syntax has no budget, because HCL parses it when it is evaluated.
 func Value(e hcl.Expression, ctx *hcl.EvalContext, l limits.Limits) (v cty.Value, diags hcl.Diagnostics, err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -62,10 +63,10 @@ func Value(e hcl.Expression, ctx *hcl.EvalContext, l limits.Limits) (v cty.Value
 	return v, diags, nil
 }
 
-// Step takes n turns off the budget. It panics with Spent if there are not so many left.
+// Step takes n turns from the budget. It panics with Spent if fewer are left.
 func (b *Budget) Step(n int) {
 	if b.steps -= n; b.steps < 0 {
-		panic(Spent{fmt.Errorf("%w: its loops come around more often than the limit of %d", ErrSpent, b.limits.Elements/stepShare)})
+		panic(Spent{fmt.Errorf("%w: its loops have more than %d iterations", ErrSpent, b.limits.Elements/stepShare)})
 	}
 }
 
@@ -81,7 +82,7 @@ func (b *Budget) made(v cty.Value, diags hcl.Diagnostics) {
 		}
 		return
 	}
-	if v, _ = mark.Bare(v); v.IsNull() || !v.IsKnown() {
+	if v, _ = mark.Unmark(v); v.IsNull() || !v.IsKnown() {
 		return
 	}
 	if v.Type() == cty.Number && convert.Writable(v) != nil {
@@ -91,12 +92,12 @@ func (b *Budget) made(v cty.Value, diags hcl.Diagnostics) {
 		return
 	}
 	if b.bytes -= int64(len(v.AsString())); b.bytes < 0 {
-		panic(Spent{fmt.Errorf("%w: more text than the limit of %d bytes", ErrSpent, b.limits.Bytes)})
+		panic(Spent{fmt.Errorf("%w: it produces more than %d bytes", ErrSpent, b.limits.Bytes)})
 	}
 }
 
-// Bind wraps what is inside an expression. The nodes are found first: a wrapper hides what it wraps
-// from the search.
+// Bind wraps the parts of an expression that count against the budget. It finds all nodes before it wraps any, because
+// HCL's visitor does not visit the inside of a wrapper.
 func (b *Budget) Bind(e hclsyntax.Expression) {
 	var loops []*hclsyntax.ForExpr
 	var texts []*hclsyntax.TemplateExpr
@@ -124,7 +125,7 @@ func (b *Budget) Bind(e hclsyntax.Expression) {
 	}
 }
 
-// bound wraps an expression, or one that was wrapped for another budget.
+// bound wraps an expression. If it is wrapped for another budget, bound replaces the wrapper.
 func (b *Budget) bound(e hclsyntax.Expression, cost int) *metered {
 	if was, ok := e.(*metered); ok {
 		e = was.Expression
@@ -132,7 +133,7 @@ func (b *Budget) bound(e hclsyntax.Expression, cost int) *metered {
 	return &metered{e, b, cost}
 }
 
-// metered is an expression that draws on a budget.
+// metered is an expression that counts against a budget.
 type metered struct {
 	hclsyntax.Expression
 	budget *Budget

@@ -1,16 +1,16 @@
-// Package syntax protects HCL's parser and evaluator from input that they have no limit for: they recurse with the
-// nesting of their input, and a stack that overflows cannot be caught.
+// Package syntax protects HCL's parser and evaluator from input without limits: they recurse with the nesting of their input,
+// and Go programs cannot recover from a stack overflow.
 //
-// Parse, CheckExpression, CheckTemplate and CheckJSON look at a text before the library parses it; Budget bounds what
-// HCL's own evaluator may do with what was parsed.
+// Parse, CheckExpression, CheckTemplate and CheckJSON inspect a text before the library parses it. Budget bounds the work of
+// HCL's evaluator.
 //
-// UsesOf finds calls of functions in a piece of text by its tokens.
+// UsesOf finds calls of functions in a text by its tokens.
 //
-// The library's lexer does not recurse, and its tokens say how deep the parser will: a bracket, string, heredoc or
-// template sequence nests what it encloses, and in an item (an argument, an element) every operator and bracket can
-// nest the rest of it, whichever way the operators associate. Lexing takes as long as most of the parsing. So a text is
-// lexed only if it is long, or has many brackets: a short one cannot nest deeper than it has brackets, and Parse
-// takes long ones in pieces of whole blocks.
+// The library's lexer does not recurse, and its tokens show how deep the parser will recurse. A bracket, string, heredoc or
+// template sequence nests its content. In an item (an argument, an element), every operator and bracket can nest the rest of
+// the item, regardless of the associativity. Lexing takes most of the time of parsing. So only long texts and texts with many
+// brackets are lexed: a short text cannot nest deeper than the number of its brackets, and Parse parses long texts in
+// pieces of whole blocks.
 package syntax
 
 import (
@@ -25,43 +25,43 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// Problem is what is wrong with a text before it is parsed.
+// Problem is the reason why a text must not be parsed.
 type Problem struct {
 	Kind Kind
 	At   int // byte offset
 }
 
-// Kind says what a Problem is.
+// Kind is the kind of a Problem.
 type Kind uint8
 
 // The kinds of problems. None is the zero value.
 const (
 	None       Kind = iota
-	Deep            // brackets, blocks and templates inside each other: more than limits.Limits.Nesting
-	Long            // operators and brackets on the longest way down one expression: more than Operators for each of these
-	Tokens          // words and symbols: more than limits.Limits.Tokens
-	Number          // characters of a number: more than Longest
-	Exponent        // of a number: beyond Longest
-	Name            // bytes of a name: more than Longest
-	Text            // a string or heredoc of so many pieces that joining them takes long
-	Comment         // nothing closes it: the library would look for its end again at every slash
-	Encoding        // a byte that is not part of UTF-8: the library's lexer loses its place
-	Unbalanced      // there is a mistake, often in the brackets, and too many brackets follow it
+	Deep            // brackets, blocks and templates are nested deeper than limits.Limits.Nesting
+	Long            // one expression nests operators and brackets deeper than Operators times limits.Limits.Nesting
+	Tokens          // more words and symbols than limits.Limits.Tokens
+	Number          // a number has more than Longest characters
+	Exponent        // a number has an exponent above Longest
+	Name            // a name has more than Longest bytes
+	Text            // a string or heredoc has so many pieces that joining them takes long
+	Comment         // a comment is not closed: the library would search its end again at every slash
+	Encoding        // invalid UTF-8, for which the library's lexer reports wrong positions
+	Unbalanced      // too many brackets follow a mistake, often an unbalanced bracket
 )
 
-// Operators is how many operators nest as much as a bracket, and Longest how many bytes a name or a number may have, and
-// how large its exponent may be.
+// Operators is the number of operators that count as much as one bracket. Longest is the limit for the bytes of a name or a
+// number, and for the exponent of a number.
 const (
 	Operators = 10
 	Longest   = 10_000
 )
 
 const (
-	joined = 10_000_000_000 // bytes that joining the pieces of all texts may move
-	short  = 8 << 10        // bytes of a text that is lexed only for its brackets
+	joined = 10_000_000_000 // limit of the bytes that joining the pieces of all texts moves
+	short  = 8 << 10        // bytes up to which a text is lexed only if it has many brackets
 )
 
-// Parse parses a configuration in native syntax, unless p says why the parser is not to see it.
+// Parse parses a configuration in native syntax. If p is not the zero Problem, the text was not parsed, for the reason p.
 func Parse(src []byte, name string, l limits.Limits) (body *hclsyntax.Body, diags hcl.Diagnostics, p Problem) {
 	if p = readable(src, l); p.Kind != None {
 		return nil, nil, p
@@ -72,7 +72,7 @@ func Parse(src []byte, name string, l limits.Limits) (body *hclsyntax.Body, diag
 	switch p = check(src, hclsyntax.LexConfig, l); p.Kind {
 	case None:
 	case Unbalanced:
-		src = src[:p.At] // for the parser to say what is wrong
+		src = src[:p.At] // so that the parser reports the mistake
 	default:
 		return nil, nil, p
 	}
@@ -80,15 +80,15 @@ func Parse(src []byte, name string, l limits.Limits) (body *hclsyntax.Body, diag
 	return file.Body.(*hclsyntax.Body), diags, Problem{}
 }
 
-// parsePieces parses a text piece by piece, where every piece is short. A piece ends behind a brace that begins a
-// line, which mostly ends a block: if it does not, there is a mistake in the piece, because a bracket, string, heredoc
-// or comment is left open. With any mistake the result is nil, and the whole text is to be parsed at once.
+// parsePieces parses a text in short pieces. A piece ends behind a brace that begins a line, which mostly ends a block.
+// Otherwise the piece contains a mistake, because a bracket, string, heredoc or comment is not closed. After any mistake, or
+// if a piece is not harmless, the result is nil, and the caller must check and parse the whole text.
 func parsePieces(src []byte, name string, l limits.Limits) *hclsyntax.Body {
 	out := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, EndRange: hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}}
 	for first := true; first || len(src) > 0; first = false {
 		n := len(src)
 		if n > short {
-			if n = bytes.LastIndex(src[:short], []byte("\n}\n\n")); n < 0 { // a text may have a brace alone in a line, too
+			if n = bytes.LastIndex(src[:short], []byte("\n}\n\n")); n < 0 { // strings may also contain a brace alone in a line, but rarely a blank line behind it
 				n = bytes.LastIndex(src[:short], []byte("\n}\n"))
 			}
 			n += len("\n}\n")
@@ -116,12 +116,12 @@ func parsePieces(src []byte, name string, l limits.Limits) *hclsyntax.Body {
 	return out
 }
 
-// CheckExpression looks at the text of an expression.
+// CheckExpression checks the text of an expression.
 func CheckExpression(src []byte, l limits.Limits) Problem {
 	return checkUnlessHarmless(src, hclsyntax.LexExpression, l)
 }
 
-// CheckTemplate looks at the text of a template.
+// CheckTemplate checks the text of a template.
 func CheckTemplate(src []byte, l limits.Limits) Problem {
 	return checkUnlessHarmless(src, hclsyntax.LexTemplate, l)
 }
@@ -134,8 +134,8 @@ func checkUnlessHarmless(src []byte, lex lexer, l limits.Limits) Problem {
 	return check(src, lex, l)
 }
 
-// harmless reports whether a text is so short, and has so few brackets, that there is nothing to fear. It is false too
-// where a number may have a large exponent.
+// harmless reports whether a text is so short, and has so few brackets, that it needs no check. It returns false if a number
+// may have a large exponent.
 func harmless(src []byte, l limits.Limits) bool {
 	if len(src) > min(short, Operators*l.Nesting) {
 		return false
@@ -146,7 +146,7 @@ func harmless(src []byte, l limits.Limits) bool {
 		case '(', '[':
 			nested++
 		case '{':
-			nested += 2 // a template sequence is in a string, or opens a directive
+			nested += 2 // a template sequence is inside a string, or begins a directive
 		case 'e', 'E':
 			if exp := bytes.TrimLeft(src[i+1:], "+-"); i > 0 && isDigit(src[i-1]) && len(exp) > 4 && isDigit(exp[0]) && isDigit(exp[4]) {
 				return false
@@ -158,7 +158,7 @@ func harmless(src []byte, l limits.Limits) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// readable looks for what the lexer cannot take either.
+// readable checks the number of tokens and the encoding, without the lexer.
 func readable(src []byte, l limits.Limits) Problem {
 	if Words(src) > l.Tokens {
 		return Problem{Kind: Tokens}
@@ -173,7 +173,7 @@ func readable(src []byte, l limits.Limits) Problem {
 	return Problem{Kind: Encoding, At: at}
 }
 
-// Words counts words, symbols and lines: there are about as many tokens, but for those of texts and comments.
+// Words counts words, symbols and lines. The number of tokens is about the same, except for texts and comments.
 func Words(src []byte) (n int) {
 	within := false
 	for _, c := range src {
@@ -186,7 +186,7 @@ func Words(src []byte) (n int) {
 	return n
 }
 
-// IdentPart reports whether a name may go on with a byte, of UTF-8 any that is not ASCII.
+// IdentPart reports whether a byte can continue a name. It returns true for all bytes outside ASCII.
 func IdentPart(c byte) bool {
 	return c == '_' || c == '-' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80 || isDigit(c)
 }
@@ -196,33 +196,33 @@ type lexer func(src []byte, filename string, start hcl.Pos) (hclsyntax.Tokens, h
 // frame is an open bracket, sequence, string or heredoc.
 type frame struct {
 	opener       hclsyntax.TokenType
-	at           int // where it begins
-	before       int // weight of what it is in
-	directives   int // in it that have not ended
-	parts, bytes int // of a text; its sequences are parts without bytes
+	at           int // offset of its first byte
+	before       int // weight at its beginning
+	directives   int // open directives in it
+	parts, bytes int // of a text; sequences count as parts without bytes
 }
 
-// item is the weight of the frame before anything is in an item of it.
+// item returns the weight at the beginning of an item of the frame.
 func (f *frame) item() int { return f.before + Operators*(1+f.directives) }
 
-// openers are the tokens that open a frame, by the one that closes it. A sequence has another one besides.
+// openers maps the token that closes a frame to the token that opens it. TokenTemplateControl opens a sequence, too.
 var openers = map[hclsyntax.TokenType]hclsyntax.TokenType{
 	hclsyntax.TokenCParen: hclsyntax.TokenOParen, hclsyntax.TokenCBrack: hclsyntax.TokenOBrack, hclsyntax.TokenCBrace: hclsyntax.TokenOBrace,
 	hclsyntax.TokenCQuote: hclsyntax.TokenOQuote, hclsyntax.TokenCHeredoc: hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateSeqEnd: hclsyntax.TokenTemplateInterp,
 }
 
-// counter follows the tokens of a text. Its measure is the weight of what the parser is in the middle of: an operator
-// weighs one until its item ends; a frame weighs as much as Operators while it is open, and one behind that.
+// counter follows the tokens of a text. Its weight estimates the depth of the parser's recursion. An operator adds one until
+// its item ends. A frame adds Operators while it is open, and one after it.
 type counter struct {
 	frames []frame
 	weight int
-	moved  int // bytes that joining the pieces of texts moves
+	moved  int64 // bytes that the parser moves to join the pieces of texts
 	wrong  bool
 	last   hclsyntax.TokenType
 }
 
 func check(src []byte, lex lexer, l limits.Limits) Problem {
-	const end = "*/" // so that all comments end, and the lexer need not look for the end of each again
+	const end = "*/" // closes all comments, so that the lexer does not search the end of each again
 	tokens, _ := lex(append(src[:len(src):len(src)], end...), "", hcl.Pos{})
 	c := counter{frames: []frame{{before: -Operators}}}
 	for _, t := range tokens {
@@ -269,8 +269,8 @@ func (c *counter) token(t hclsyntax.Token) {
 			c.weight = f.item()
 		}
 	case hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit:
-		if c.last == t.Type { // it is joined with the one before, and what is behind it moves up
-			c.moved += f.bytes + 16*f.parts
+		if c.last == t.Type { // the parser joins it with the previous piece and moves the rest
+			c.moved += int64(f.bytes + 16*f.parts)
 		}
 		f.bytes, f.parts = f.bytes+len(t.Bytes), f.parts+1
 	case hclsyntax.TokenIdent:
@@ -284,8 +284,8 @@ func (c *counter) token(t hclsyntax.Token) {
 	c.last = t.Type
 }
 
-// close ends the innermost frame. A bracket that closes one of another kind is a mistake: where the parser goes on behind
-// it cannot be foreseen, so from there on nothing is taken for closed.
+// close closes the innermost frame. If a bracket has another kind than the frame, the text has a mistake, and the place where
+// the parser continues is unknown. From there on, no frame is closed.
 func (c *counter) close(f *frame, opener hclsyntax.TokenType) {
 	sequence := opener == hclsyntax.TokenTemplateInterp
 	if c.wrong = c.wrong || f.opener != opener && !(sequence && f.opener == hclsyntax.TokenTemplateControl); c.wrong {
@@ -299,7 +299,7 @@ func (c *counter) close(f *frame, opener hclsyntax.TokenType) {
 	}
 }
 
-// directive counts a word in a directive, where these are keywords.
+// directive counts the keywords of directives.
 func (c *counter) directive(word string) {
 	text := &c.frames[len(c.frames)-2]
 	switch word {
@@ -310,8 +310,8 @@ func (c *counter) directive(word string) {
 	}
 }
 
-// checkNumber looks at a number literal. The parser makes a value of it at once, at a cost that grows with the square of
-// its length, and an exponent decides how many digits it takes to write it down.
+// checkNumber checks a number literal. The parser converts it at once, at a cost that grows with the square of its length,
+// and its exponent determines the number of digits to write.
 func checkNumber(lit string) Kind {
 	if len(lit) > Longest {
 		return Number
@@ -324,7 +324,7 @@ func checkNumber(lit string) Kind {
 	return None
 }
 
-// CheckJSON looks at a text in JSON syntax, and at every string in it that is a template with sequences in it.
+// CheckJSON checks a text in JSON syntax, and every string in it that contains template sequences.
 func CheckJSON(src []byte, l limits.Limits) Problem {
 	if p := readable(src, l); p.Kind != None {
 		return p
@@ -353,17 +353,17 @@ func CheckJSON(src []byte, l limits.Limits) Problem {
 		at := len(src) - len(rest)
 		switch {
 		case err != nil && bytes.Count(rest, []byte("["))+bytes.Count(rest, []byte("{")) > l.Nesting:
-			return Problem{Unbalanced, at + l.Nesting} // where the parser goes on behind a mistake cannot be foreseen
+			return Problem{Unbalanced, at + l.Nesting} // the place where the parser continues after a mistake is unknown
 		case err != nil || kind != None:
 			return Problem{kind, at}
 		}
 	}
 }
 
-// HasSequence reports whether a template may be more than literal text.
+// HasSequence reports whether a template may contain sequences.
 func HasSequence(s string) bool { return strings.Contains(s, "${") || strings.Contains(s, "%{") }
 
-// Wide reports whether a text is in UTF-16, and says so, as what some editors and shells write does.
+// Wide reports whether a text begins with a byte order mark of UTF-16, which some editors and shells write.
 func Wide(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff"))
 }

@@ -30,7 +30,7 @@ var scanSeeds = []string{
 	"x = \"${\"${\"${a}\"}\"}\"\n",
 }
 
-// A text parsed in pieces is what it is when it is parsed at once.
+// comparePieces checks that parsing a text in pieces and at once leads to the same result.
 func comparePieces(t *testing.T, src []byte) {
 	t.Helper()
 	body, _, _ := Parse(src, "x", full)
@@ -52,7 +52,7 @@ func comparePieces(t *testing.T, src []byte) {
 	}
 }
 
-// long is a text of several pieces around another text.
+// long returns a text of several pieces that contains src.
 func long(src string) []byte {
 	var b strings.Builder
 	for i := range 400 {
@@ -84,7 +84,7 @@ func FuzzPieces(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) { comparePieces(t, src) })
 }
 
-// What follows a bracket of the wrong kind does not let the parser recurse as deep as it likes.
+// TestUnbalanced checks that the parser does not recurse without limit after a bracket of the wrong kind.
 func TestUnbalanced(t *testing.T) {
 	deep := strings.Repeat("{a="+strings.Repeat("[", 970)+"}],", 3000)
 	if _, diags, p := Parse([]byte("a = [\n"+deep+"\n]\n"), "x", full); p.Kind != None || !diags.HasErrors() {

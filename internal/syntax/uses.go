@@ -11,14 +11,14 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Uses lists what a text refers to that a result may depend on beside other declarations.
+// Uses lists the references of a text, other than declarations, on which a result may depend.
 type Uses struct {
-	Known     bool     // the text could be read
-	Functions []string // whose calls may be in it, with their namespaces
-	Cwd       bool     // it may refer to path.cwd
+	Known     bool     // the text was read completely
+	Functions []string // functions that the text may call, with their namespaces
+	Cwd       bool     // the text may refer to path.cwd
 }
 
-// UsesOf reads a piece of a file of configuration, which need not begin or end with a block.
+// UsesOf returns the uses in a part of a configuration file. The part need not begin or end with a block.
 func UsesOf(file, text string) Uses {
 	if !strings.HasSuffix(file, ".json") {
 		tokens, _ := hclsyntax.LexConfig([]byte(text), file, hcl.InitialPos)
@@ -41,7 +41,7 @@ func UsesOf(file, text string) Uses {
 	}
 }
 
-// collect looks for names before parentheses, and for path.cwd. HCL permits space and comments between the tokens.
+// collect adds names before parentheses, and references to path.cwd. HCL permits space and comments between the tokens.
 func (u *Uses) collect(tokens hclsyntax.Tokens) {
 	tokens = slices.DeleteFunc(tokens, func(t hclsyntax.Token) bool {
 		return t.Type == hclsyntax.TokenComment || t.Type == hclsyntax.TokenNewline

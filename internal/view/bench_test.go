@@ -13,13 +13,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// largePlan has n changes of a few kinds.
+// largePlan returns a plan with n changes of several kinds.
 func largePlan(t testing.TB, n int) *plan.Plan {
 	e := (&state.Snapshot{}).Edit()
 	p := &plan.Plan{Complete: true}
 	for i := range n {
-		old := thing(attrs{"id": str(fmt.Sprint("i-", i)), "size": num(int64(i)), "tags": cty.MapVal(map[string]cty.Value{"a": str("b"), "name": str(fmt.Sprint(i))}), "items": cty.ListVal(many(0, 10))})
-		made := thing(attrs{"id": unknownString, "size": num(int64(i + 1)), "tags": cty.MapVal(map[string]cty.Value{"a": str("c")}), "items": cty.ListVal(many(1, 12)), "any": str(`{"a":[1,2,3]}`)})
+		old := testObject(attrs{"id": str(fmt.Sprint("i-", i)), "size": num(int64(i)), "tags": cty.MapVal(map[string]cty.Value{"a": str("b"), "name": str(fmt.Sprint(i))}), "items": cty.ListVal(many(0, 10))})
+		made := testObject(attrs{"id": unknownString, "size": num(int64(i + 1)), "tags": cty.MapVal(map[string]cty.Value{"a": str("c")}), "items": cty.ListVal(many(1, 12)), "any": str(`{"a":[1,2,3]}`)})
 		o := addr.Instance{Mode: addr.Managed, Type: "test_thing", Name: "x", Key: addr.IntKey(i)}.Current()
 		c := &plan.Change{Object: o, Was: o, Action: plan.Action([]plan.Action{plan.Create, plan.Update, plan.Delete}[i%3]), Before: old, After: made}
 		switch c.Action {
@@ -28,14 +28,14 @@ func largePlan(t testing.TB, n int) *plan.Plan {
 		case plan.Delete:
 			c.After = nothing
 		}
-		c.Provider.Provider = thingProvider
+		c.Provider.Provider = testProvider
 		p.Changes = append(p.Changes, c)
-		b, err := thingBlock.EncodeJSON(old.Raw)
+		b, err := testBlock.EncodeJSON(old.Raw)
 		if err != nil {
 			t.Fatal(err)
 		}
 		entry := &state.Entry{Schema: 3, Attrs: b}
-		entry.Provider.Provider = thingProvider
+		entry.Provider.Provider = testProvider
 		e.Put(o, entry)
 	}
 	p.Refreshed = e.Done()
@@ -79,7 +79,7 @@ func BenchmarkStream15000(b *testing.B) {
 	}
 }
 
-// TestPlansAreStreamed: what is held while a plan is written does not grow with it.
+// TestPlansAreStreamed checks that the memory that PlanText and WritePlanJSON use does not grow with the plan.
 func TestPlansAreStreamed(t *testing.T) {
 	p := largePlan(t, 4000)
 	var peak, writes int

@@ -6,18 +6,46 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/view/diff"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ordered sorts changes as Terraform and OpenTofu show them: by module, data sources before what is managed.
+// ordered sorts changes as Terraform and OpenTofu show them: modules by the number of calls around them and then by
+// path, data sources before managed resources.
 func ordered(changes []*plan.Change) []*plan.Change {
 	out := slices.Clone(changes)
 	slices.SortStableFunc(out, func(a, b *plan.Change) int {
-		return cmp.Or(a.Object.Module.Compare(b.Object.Module), compareModes(a.Object.Mode, b.Object.Mode), a.Object.Compare(b.Object))
+		if a.Object.Module != b.Object.Module {
+			return cmp.Or(cmp.Compare(a.Object.Module.Depth(), b.Object.Module.Depth()), a.Object.Module.Compare(b.Object.Module))
+		}
+		return cmp.Or(compareModes(a.Object.Mode, b.Object.Mode), a.Object.Compare(b.Object))
 	})
 	return out
+}
+
+// compareInTree orders module instances as trees of modules in documents have them: parents before children, and the
+// instances in one module by the text of their address, so that module.m[10] comes before module.m[2].
+func compareInTree(a, b addr.ModuleInstance) int {
+	if a == b {
+		return 0
+	}
+	order := cmp.Compare(a.Depth(), b.Depth())
+	for a.Depth() > b.Depth() {
+		a = a.Parent()
+	}
+	for b.Depth() > a.Depth() {
+		b = b.Parent()
+	}
+	if a == b {
+		return order
+	}
+	for a.Parent() != b.Parent() {
+		a, b = a.Parent(), b.Parent()
+	}
+	return strings.Compare(a.String(), b.String())
 }
 
 // compareModes puts data sources first.
@@ -31,7 +59,7 @@ func compareModes(a, b addr.Mode) int {
 	return 1
 }
 
-// shown reports whether a change is one that users want to see.
+// shown reports whether users want to see a change.
 func shown(c *plan.Change) bool {
 	if c.Object.Mode == addr.Data {
 		return c.Action == plan.Read
@@ -41,8 +69,8 @@ func shown(c *plan.Change) bool {
 
 func moved(c *plan.Change) bool { return c.Was != c.Object && c.Was.Type != "" }
 
-// change writes a change with what is said about it.
-func (r *renderer) change(c *plan.Change, n *node, drift bool) {
+// change writes a change with its heading and remarks.
+func (r *renderer) change(c *plan.Change, n *diff.Node, drift bool) {
 	forget := c.Action == plan.Forget
 	margin := "  "
 	if forget {
@@ -90,11 +118,11 @@ func (o Options) actionSymbol(a plan.Action) string {
 	return "   "
 }
 
-// heading is the first line above a change: an address, what happens, the word in it that must not be
-// overlooked, and the rest.
+// heading is the first line above a change: an address, the action, the word in it that must not be overlooked, and the
+// rest.
 type heading struct{ bold, text, loud, rest string }
 
-// titles say what happens to an object; where something has to be said about its reason too, title does.
+// titles are the actions in words. title adds the reason if it must be named.
 var titles = map[plan.Action]heading{
 	plan.Create:       {text: " will be created"},
 	plan.Read:         {text: " will be read during apply"},
@@ -153,7 +181,7 @@ func remarks(c *plan.Change, o Options, drift bool) []string {
 	add(deposed && (c.Action == plan.Delete || c.Action == plan.Forget), "left over from a partially-failed replacement of this instance")
 	add(!deposed && c.Action == plan.Delete && why != "", "%s", why)
 	add(c.Action == plan.Forget && c.SkipDestroy, "destroy = false is set in the configuration")
-	add(c.Action == plan.Forget && !c.SkipDestroy, "it was removed from the configuration, which does not say whether to destroy it")
+	add(c.Action == plan.Forget && !c.SkipDestroy, "it was removed from the configuration without a decision whether to destroy it")
 	add(c.Action == plan.ForgetCreate, "the existing object is forgotten, not destroyed: destroy = false is set in the configuration")
 	add(c.Action == plan.CreateDelete && c.FirstFor != "", "created before the old one is destroyed, because of %s", c.FirstFor)
 	add(still && c.Generated != "", "config will be generated")
@@ -173,12 +201,12 @@ func imported(i *plan.Importing) string {
 	case i.Unknown:
 		return "imported from an id that is known after apply"
 	case i.ID == "" && i.Identity != cty.NilVal && !i.Identity.IsNull():
-		return "imported by identity " + compact(free(i.Identity, nil))
+		return "imported by identity " + compact(diff.NewUntypedValue(i.Identity, nil))
 	}
 	return "imported from " + quote(i.ID)
 }
 
-// reason says why something is read during apply, or an object is not wanted any more.
+// reason explains why a data source is read during apply, or why an object is no longer wanted.
 func reason(c *plan.Change) string {
 	switch c.Why {
 	case plan.ReadConfigUnknown:
@@ -211,7 +239,7 @@ func reason(c *plan.Change) string {
 	return ""
 }
 
-// changeCounts are how many objects an operation did or will do what with.
+// changeCounts are the numbers of objects by action.
 type changeCounts struct {
 	Add       int    `json:"add"`
 	Change    int    `json:"change"`
@@ -221,7 +249,7 @@ type changeCounts struct {
 	Operation string `json:"operation"`
 }
 
-// count says how many objects a plan does what with.
+// count counts the objects of a plan by action.
 func count(p *plan.Plan) changeCounts {
 	n := changeCounts{Operation: "plan"}
 	for _, c := range p.Changes {
@@ -249,8 +277,8 @@ func count(p *plan.Plan) changeCounts {
 	return n
 }
 
-// text is "1 to import, 2 to add, 3 to change, 4 to destroy, 5 to forget.": the first and the last
-// only where there are any.
+// text returns "1 to import, 2 to add, 3 to change, 4 to destroy, 5 to forget."; the first and the last part only if
+// their numbers are not zero.
 func (n changeCounts) text() string {
 	s := fmt.Sprintf("%d to add, %d to change, %d to destroy", n.Add, n.Change, n.Remove)
 	if n.Import > 0 {
@@ -263,27 +291,27 @@ func (n changeCounts) text() string {
 }
 
 // compact is a value on one line.
-func compact(v *docValue) string {
+func compact(v *diff.Value) string {
 	var parts []string
 	switch {
-	case v.absent():
+	case v.IsAbsent():
 		return "null"
-	case v.kind == vUnknown:
+	case v.Kind == diff.UnknownValue:
 		return "(known after apply)"
-	case v.kind == vString:
-		return quote(v.text)
-	case v.isSeq():
-		for _, e := range v.elems {
+	case v.Kind == diff.StringValue:
+		return quote(v.Text)
+	case v.IsSequence():
+		for _, e := range v.Elements {
 			parts = append(parts, compact(e))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
-	case v.isDict():
-		for i, e := range v.elems {
-			if !e.absent() {
-				parts = append(parts, attrName(v.names[i])+" = "+compact(e))
+	case v.IsDict():
+		for i, e := range v.Elements {
+			if !e.IsAbsent() {
+				parts = append(parts, diff.AttributeName(v.Names[i])+" = "+compact(e))
 			}
 		}
 		return "{ " + strings.Join(parts, ", ") + " }"
 	}
-	return v.text
+	return v.Text
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/secret"
 )
 
-// Programs of provisioners may use colours, and nothing else that a terminal obeys.
+// TestColored checks that the output of provisioners may set colours, and that all other control sequences are escaped.
 func TestColored(t *testing.T) {
 	var secrets secret.Set
 	secrets.Add("canary-7301", secret.Origin{})
-	for s, want := range map[string][2]string{ // without colours, with them
+	for s, want := range map[string][2]string{ // without colours, with colours
 		"plain":                          {"plain", "plain"},
 		"\x1b[32mok\x1b[0m: [web]":       {"ok: [web]", "\x1b[32mok\x1b[0m: [web]" + reset},
 		"\x1b[38;5;9mred":                {"red", "\x1b[38;5;9mred" + reset},

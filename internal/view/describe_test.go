@@ -19,12 +19,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// TestSchemasLikePeer writes the schemas that Terraform wrote.
+// TestSchemasLikePeer compares the written schemas with the schemas that Terraform wrote.
 func TestSchemasLikePeer(t *testing.T) {
 	schemas := loadSchemas(t)
 	var list []addr.Provider
 	for p := range schemas {
-		list = append(list, p, p) // each is written once
+		list = append(list, p, p) // duplicates are written once
 	}
 	list = append(list, addr.Default("unavailable"))
 	var b bytes.Buffer
@@ -42,15 +42,15 @@ func TestSchemasLikePeer(t *testing.T) {
 
 func TestBrokenSchema(t *testing.T) {
 	s := newTestSchemas()
-	s(thingProvider).Add(addr.Managed, "test_broken", func() (*schema.Schema, error) { return nil, errors.New("broken") })
-	s(thingProvider).AddIdentity("test_thing", func() (*provider.Identity, error) {
+	s(testProvider).Add(addr.Managed, "test_broken", func() (*schema.Schema, error) { return nil, errors.New("broken") })
+	s(testProvider).AddIdentity("test_thing", func() (*provider.Identity, error) {
 		return &provider.Identity{Version: 2, Attrs: []provider.IdentityAttr{{Name: "id", Type: cty.String, Required: true}, {Name: "realm", Type: cty.String, Optional: true, Description: "Where."}}}, nil
 	})
 	var b bytes.Buffer
-	if err := jsondoc.WriteSchemas(&b, []addr.Provider{thingProvider}, s, nil); err == nil {
+	if err := jsondoc.WriteSchemas(&b, []addr.Provider{testProvider}, s, nil); err == nil {
 		t.Error("a broken schema is not told of")
 	}
-	doc := parsed(t, b.String())["provider_schemas"].(map[string]any)[thingProvider.String()].(map[string]any)
+	doc := parsed(t, b.String())["provider_schemas"].(map[string]any)[testProvider.String()].(map[string]any)
 	if types := doc["resource_schemas"].(map[string]any); types["test_thing"] == nil || types["test_broken"] != nil {
 		t.Error(types)
 	}
@@ -119,7 +119,7 @@ func TestOutputRaw(t *testing.T) {
 		v         cty.Value
 		want, err string
 	}{
-		{cty.StringVal("a\x1b\n"), "a\x1b\n", ""}, // where it goes is the user's business
+		{cty.StringVal("a\x1b\n"), "a\x1b\n", ""}, // control characters are not escaped in raw output
 		{cty.NumberIntVal(9007199254740993), "9007199254740993", ""},
 		{cty.True, "true", ""},
 		{cty.ListValEmpty(cty.String), "", "list of string"},
@@ -177,11 +177,11 @@ s = tomap({
 	}
 }
 
-// TestObject shows one object, tainted and deposed.
+// TestObject checks the text of one object, also if it is tainted or deposed.
 func TestObject(t *testing.T) {
 	o := object(t, "module.m[0].test_thing.a")
 	e := &state.Entry{Schema: 3, Attrs: []byte(`{"id":"i","key":"hush","name":"n","size":12345678901234567890,"disk":[{"label":"l","pin_wo":null}]}`), Tainted: true, Identity: []byte(`{"id":"i"}`), IdentitySchema: 1}
-	e.Provider.Provider = thingProvider
+	e.Provider.Provider = testProvider
 	e.Recorded = []addr.Resource{{Mode: addr.Managed, Type: "a", Name: "b"}}
 	var b strings.Builder
 	if err := ObjectText(&b, o, e, newTestSchemas(), Options{}); err != nil {

@@ -41,7 +41,7 @@ func sourcesOf(name, text string) *diag.Sources {
 	return s
 }
 
-// at is the range of a piece of text in the source.
+// at returns the range of text in the source.
 func at(t *testing.T, text string) diag.Range {
 	t.Helper()
 	i := strings.Index(source, text)
@@ -56,7 +56,7 @@ func posAt(i int) diag.Pos {
 	return diag.Pos{Byte: i, Line: 1 + strings.Count(before, "\n"), Column: 1 + len([]rune(before[strings.LastIndex(before, "\n")+1:]))}
 }
 
-// checkGolden compares with a file in testdata.
+// checkGolden compares got with a file in testdata.
 func checkGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -80,7 +80,7 @@ func checkGolden(t *testing.T, name, got string) {
 
 var _ = flag.Lookup
 
-// manyDiagnostics has one of every kind.
+// manyDiagnostics returns a diagnostic of every kind.
 func manyDiagnostics(t *testing.T) []diag.Diagnostic {
 	whole := at(t, "upper(\n    var.x,\n\t1\n  )")
 	one := func(summary, detail, text string) diag.Diagnostic {
@@ -220,7 +220,7 @@ func TestContext(t *testing.T) {
 		`var.x == "q"`:  `check "c"`,
 		`bad`:           `locals`,
 		`./m`:           `module "m"`,
-		`variable "x"`:  "", // the header itself is not inside
+		`variable "x"`:  "", // the header is not inside its block
 		`"terraform_`:   `resource "terraform_data" "a"`,
 		`# resource`:    "",
 		`resource "ter`: "",

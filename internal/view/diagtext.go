@@ -19,9 +19,9 @@ type gathered struct {
 	more []diag.Diagnostic
 }
 
-// grouped gathers diagnostics that say the same; of errors, those whose values are the same, too, as
-// values are what is different about a mistake at another place. Failed checks are never gathered: each has
-// something of its own to say, nor those of a severity that is to stay apart.
+// grouped gathers equal diagnostics. Errors must also have equal values, because the values distinguish a mistake at
+// another place. It never gathers failed checks, whose messages differ, nor diagnostics of a severity that the user
+// wants separate.
 func grouped(ds []diag.Diagnostic, o Options) []gathered {
 	var out []gathered
 	at := map[string]int{}
@@ -90,7 +90,7 @@ func diagnosticText(g gathered, o Options) string {
 	if o.Width > 0 {
 		t.width = o.Width - 2 // the bar
 	}
-	head, more, _ := strings.Cut(g.Summary, "\n") // those of some providers have several lines
+	head, more, _ := strings.Cut(g.Summary, "\n") // titles of some providers have several lines
 	t.line(o.paint(t.title, bold, t.style) + o.paint(o.oneLine(head), bold))
 	for line := range strings.Lines(more) {
 		t.line(o.paint(o.oneLine(strings.TrimSuffix(line, "\n")), bold))
@@ -135,7 +135,7 @@ func (t *diagText) boxed() string {
 	return b.String()
 }
 
-// place says what it is about and where, with the source.
+// place writes the object of a diagnostic and its place, with the source.
 func (t *diagText) place(d diag.Diagnostic) {
 	if d.Address != "" {
 		end := ","
@@ -297,15 +297,15 @@ func longPlace(d diag.Diagnostic) string {
 	return p
 }
 
-// fit breaks sentences anew where the terminal has no room for the lines that they are written in. What is indented
-// stays as it is, and so does the end of a sentence at the end of a line.
+// fit wraps sentences if the terminal is narrower than their lines. Indented lines stay unchanged, and so does the end
+// of a sentence at the end of a line.
 func (o Options) fit(text string) string {
 	lines := strings.Split(text, "\n")
 	if o.Width == 0 || !slices.ContainsFunc(lines, func(s string) bool { return columns(s) > o.Width }) {
 		return text
 	}
 	var out []string
-	before := "" // of a sentence that goes on
+	before := "" // of an unfinished sentence
 	for i, line := range lines {
 		line = before + line
 		if before = ""; line == "" || line[0] == ' ' || line[0] == '-' {
@@ -323,14 +323,14 @@ func (o Options) fit(text string) string {
 }
 
 // wrap breaks a line between words.
-func wrap(s string, room int) []string {
+func wrap(s string, space int) []string {
 	var out []string
 	line := ""
 	for _, word := range strings.Split(s, " ") {
 		switch {
 		case line == "":
 			line = word
-		case columns(line)+1+columns(word) > room:
+		case columns(line)+1+columns(word) > space:
 			out, line = append(out, line), word
 		default:
 			line += " " + word

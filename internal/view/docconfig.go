@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/lang/outline"
@@ -17,7 +19,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// WriteConfigJSON writes the configuration as `show -json -config` prints it: the section of a plan document, format 1.0.
+// WriteConfigJSON writes the configuration as `show -json -config` prints it: the section of a plan document, format
+// 1.0.
 func WriteConfigJSON(w io.Writer, program *program.Program, sch provider.Lookup, hosts jsondoc.Hosts) error {
 	x := newObjects(sch)
 	x.hosts = hosts
@@ -26,8 +29,8 @@ func WriteConfigJSON(w io.Writer, program *program.Program, sch provider.Lookup,
 	return jsondoc.Write(w, *c, jsondoc.OneLine)
 }
 
-// WriteModuleJSON writes one module as `show -json -module` prints it: a configuration without what modules and
-// providers have to be installed for. That is what it calls, schemas, and expressions.
+// WriteModuleJSON writes one module in the form of `show -json -module`: a configuration without the parts that need
+// installed modules and providers, namely called modules, schemas and expressions.
 func WriteModuleJSON(w io.Writer, m *config.Module) error {
 	r := configReader{objects: newObjects(nil), alone: true}
 	n := &config.Node{Module: m}
@@ -51,7 +54,7 @@ type providerDocument struct {
 	Expressions expressions `json:"expressions,omitempty"`
 }
 
-// configModule is a module with what it calls.
+// configModule is a module with the modules that it calls.
 type configModule struct {
 	Outputs   iter.Seq2[string, outputConfig]   `json:"outputs,omitempty"`
 	Resources iter.Seq[resourceConfig]          `json:"resources,omitempty"`
@@ -114,7 +117,7 @@ type variableConfig struct {
 	Deprecated  string       `json:"deprecated,omitempty"`
 }
 
-// expression is what an expression refers to, or its value if that is constant.
+// expression has the references of an expression, or its value if it is constant.
 type expression struct {
 	References []string  `json:"references,omitempty"`
 	Constant   jsonValue `json:"constant_value,omitzero"`
@@ -136,7 +139,7 @@ func (x *objects) configDocument(prog *program.Program) *configDocument {
 	return &configDocument{Providers: r.providers(prog.Tree().Root), Root: r.module(prog.Tree().Root)}
 }
 
-// providerKey is what resources call a provider configuration by.
+// providerKey returns the key by which resources refer to a provider configuration.
 func providerKey(n *config.Node, name config.ProviderName) string {
 	if n.Parent == nil {
 		return name.String()
@@ -144,8 +147,8 @@ func providerKey(n *config.Node, name config.ProviderName) string {
 	return n.Path.String() + ":" + name.String()
 }
 
-// keyOf finds the configuration that a local name means: where a module has none of its own, it is
-// its parent's, as far up as the provider is known.
+// keyOf finds the configuration of a local name: if a module has none, its parent's configuration, as far up as the
+// provider is known.
 func keyOf(n *config.Node, name config.ProviderName) string {
 	for n.Module.Providers[name] == nil && n.Parent != nil {
 		up, ok := passed(n, name)
@@ -157,7 +160,7 @@ func keyOf(n *config.Node, name config.ProviderName) string {
 	return providerKey(n, name)
 }
 
-// passed is what a provider configuration of a module is called in its parent.
+// passed returns the name that a provider configuration of a module has in its parent.
 func passed(n *config.Node, name config.ProviderName) (config.ProviderName, bool) {
 	for _, p := range n.Call.Providers {
 		if p.Child == name {
@@ -172,7 +175,7 @@ func passed(n *config.Node, name config.ProviderName) (config.ProviderName, bool
 	return name, known && n.Parent.Provider(name.Local) == n.Provider(name.Local)
 }
 
-// providers are all provider configurations of a module and of what it calls.
+// providers yields all provider configurations of a module and of the modules that it calls.
 func (r configReader) providers(root *config.Node) iter.Seq2[string, providerDocument] {
 	all := map[string]providerDocument{}
 	root.Walk(func(n *config.Node) {
@@ -182,7 +185,7 @@ func (r configReader) providers(root *config.Node) iter.Seq2[string, providerDoc
 		for local := range n.Module.Required {
 			name := config.ProviderName{Local: local}
 			key := keyOf(n, name)
-			if _, there := all[key]; !there && key == providerKey(n, name) {
+			if _, present := all[key]; !present && key == providerKey(n, name) {
 				all[key] = r.provider(n, name, nil)
 			}
 		}
@@ -190,12 +193,12 @@ func (r configReader) providers(root *config.Node) iter.Seq2[string, providerDoc
 	return jsondoc.Members(all, func(p providerDocument) providerDocument { return p })
 }
 
-// provider is a provider configuration; block is nil for one that is implied.
+// provider returns a provider configuration; block is nil for an implied one.
 func (r configReader) provider(n *config.Node, name config.ProviderName, block *config.Provider) providerDocument {
 	p := n.Provider(name.Local)
 	doc := providerDocument{Name: name.Local, FullName: r.hosts.Of(p), Alias: name.Alias, Module: n.Path.String()}
 	if required := n.Module.Required[name.Local]; required != nil {
-		doc.Versions = config.Constraint(required.Versions)
+		doc.Versions = lockfile.Constraint(required.Versions)
 	}
 	if block == nil || r.schemas == nil {
 		return doc
@@ -270,7 +273,7 @@ func (r configReader) call(c *config.Call, child *config.Node) callConfig {
 	return doc
 }
 
-// constantText is the text that an expression stands for, "" if that is not known or no text.
+// constantText returns the text of a constant expression, "" if the expression is not constant or no text.
 func constantText(e outline.Expr) string {
 	v := e.Constant
 	if v == cty.NilVal || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
@@ -297,7 +300,7 @@ func expressionOf(e outline.Expr) expression {
 	return expression{Constant: jsonValue(e.Constant)}
 }
 
-// expressions are the expressions of a body, none of those of a module alone.
+// expressions returns the expressions of a body; none for the configuration of a single module.
 func (r configReader) expressions(b *outline.Body) expressions {
 	if r.alone {
 		return nil

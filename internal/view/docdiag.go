@@ -69,8 +69,8 @@ type signature struct {
 	Returns  jsondoc.Type        `json:"return_type"`
 }
 
-// WriteValidateJSON writes the result of `validate -json`, laid out for people too. Of the options, the sources and
-// what strings pass count.
+// WriteValidateJSON writes the result of `validate -json`, laid out for people too. It uses the sources and the string
+// filter of the options.
 func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, o Options) error {
 	doc := validateDocument{Format: formatValidate}
 	for _, d := range ds {
@@ -99,7 +99,7 @@ func diagnosticOf(d diag.Diagnostic, o Options) diagnosticDocument {
 	return doc
 }
 
-// rangeOf is a range; one without an extent is widened to one character, as Terraform and OpenTofu do.
+// rangeOf returns a range. An empty range is widened to one character, as in Terraform and OpenTofu.
 func rangeOf(r diag.Range) *rangeDocument {
 	if r.Start.Byte == r.End.Byte {
 		r.End = r.Start

@@ -1,11 +1,15 @@
 package view
 
 import (
+	"cmp"
 	"io"
 	"iter"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/lethe-iac/lethe/internal/view/diff"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -44,12 +48,12 @@ type planDocument struct {
 	Errored       bool                                    `json:"errored"`
 }
 
-// variableValue is a root variable as it was set; ephemeral ones are not in plans.
+// variableValue is a root variable as the user set it. Plans have no ephemeral ones.
 type variableValue struct {
 	Value jsonValue `json:"value"`
 }
 
-// plannedValues are what there will be, as far as it is known.
+// plannedValues are the planned values, as far as they are known.
 type plannedValues struct {
 	Outputs iter.Seq2[string, plannedOutput] `json:"outputs,omitempty"`
 	Root    moduleDocument[plannedDocument]  `json:"root_module"`
@@ -80,7 +84,7 @@ type changeDocument struct {
 	Reason   plan.Reason  `json:"action_reason,omitempty"`
 }
 
-// changeValues say what a change does: the actions that make it up, in order, and the object before and after.
+// changeValues are the actions of a change, in order, and the object before and after it.
 type changeValues struct {
 	Actions         []string           `json:"actions"`
 	Before          jsonValue          `json:"before"`
@@ -149,8 +153,8 @@ func (x *objects) planDocument(p *plan.Plan, program *program.Program, version s
 	return doc
 }
 
-// withImported is a state with what a plan imports: it is there before the plan is applied, and readers of
-// documents look for it in the prior state.
+// withImported returns a state with the objects that a plan imports: they exist before the plan is applied, and readers
+// of documents look for them in the prior state.
 func withImported(s *state.Snapshot, changes []*plan.Change) *state.Snapshot {
 	var edit *state.Edit
 	for _, c := range changes {
@@ -177,14 +181,21 @@ func (x *objects) plannedValues(p *plan.Plan, changes []*plan.Change) plannedVal
 	}
 	var stay []*plan.Change
 	for _, c := range changes {
-		there := exists(c.After)
+		present := exists(c.After)
 		if c.Unchanged {
-			there = c.Entry != nil
+			present = c.Entry != nil
 		}
-		if there && !c.Object.IsDeposed() && c.Action != plan.Delete && c.Action != plan.Forget {
+		if present && !c.Object.IsDeposed() && c.Action != plan.Delete && c.Action != plan.Forget {
 			stay = append(stay, c)
 		}
 	}
+	texts := make(map[*plan.Change]string, len(stay))
+	for _, c := range stay {
+		texts[c] = c.Object.String()
+	}
+	slices.SortStableFunc(stay, func(a, b *plan.Change) int {
+		return cmp.Or(compareInTree(a.Object.Module, b.Object.Module), strings.Compare(texts[a], texts[b]))
+	})
 	return plannedValues{
 		Outputs: jsondoc.EachNamed(outputs, func(o *plan.OutputChange) (string, plannedOutput) {
 			doc := plannedOutput{Sensitive: staysSensitive(p, o)}
@@ -262,7 +273,7 @@ func pathSteps(p cty.Path) []any {
 		case cty.GetAttrStep:
 			out = append(out, s.Name)
 		case cty.IndexStep:
-			if _, ok := stepName(s); !ok {
+			if _, ok := diff.StepName(s); !ok {
 				return out
 			}
 			out = append(out, jsonValue(s.Key))

@@ -57,7 +57,7 @@ type storedDocument struct {
 
 func hasContent(s *state.Snapshot) bool { return s != nil && s.Len()+len(s.Outputs) > 0 }
 
-// stateDocument is what a state document and the prior state of a plan have in common.
+// stateDocument returns the common parts of a state document and the prior state of a plan.
 func (x *objects) stateDocument(s *state.Snapshot, version string) stateDocument {
 	outputs := jsondoc.Members(s.Outputs, func(o state.Output) storedOutput {
 		return storedOutput{o.Sensitive, jsonValue(o.Value.Raw), jsondoc.Type(o.Value.Raw.Type())}
@@ -74,12 +74,12 @@ type storedObject struct {
 	entry *state.Entry
 }
 
-// storedObjects gives the objects of a state as Terraform and OpenTofu order them: by module, data sources
-// first.
+// storedObjects returns the objects of a state in the order of Terraform and OpenTofu: by the tree of modules, data
+// sources first.
 func storedObjects(s *state.Snapshot) []storedObject {
 	resources := slices.Clone(s.Resources())
 	slices.SortStableFunc(resources, func(a, b *state.Resource) int {
-		return cmp.Or(a.Addr.Module.Compare(b.Addr.Module), compareModes(a.Addr.Mode, b.Addr.Mode), a.Addr.Compare(b.Addr))
+		return cmp.Or(compareInTree(a.Addr.Module, b.Addr.Module), compareModes(a.Addr.Mode, b.Addr.Mode), a.Addr.Compare(b.Addr))
 	})
 	out := make([]storedObject, 0, s.Len())
 	for _, r := range resources {
@@ -110,7 +110,7 @@ func (x *objects) storedDocument(o addr.Object, e *state.Entry, closure *state.C
 	return doc
 }
 
-// ObjectJSON writes one object of a state, as it stands in the state document.
+// ObjectJSON writes one object of a state in the form of the state document.
 func ObjectJSON(w io.Writer, o addr.Object, e *state.Entry, sch provider.Lookup) error {
 	return jsondoc.Write(w, newObjects(sch).storedDocument(o, e, nil), jsondoc.OneLine)
 }
@@ -122,7 +122,7 @@ type checkDocument struct {
 	Instances []checkedDocument `json:"instances,omitempty"`
 }
 
-// checkAddress says what has the conditions; the mode and the type are those of resources.
+// checkAddress names the declaration with the conditions. Only resources have a mode and a type.
 type checkAddress struct {
 	Kind    string `json:"kind"`
 	Mode    string `json:"mode,omitempty"`

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"strconv"
 
+	"github.com/lethe-iac/lethe/internal/view/diff"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/jsontext"
@@ -12,7 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// What JSON documents of plans and states have in common: values, keys, and where a value is unknown or sensitive.
+// Common parts of JSON documents of plans and states: values, keys, and the places of unknown and sensitive values.
 
 // The versions of the documents.
 const (
@@ -25,33 +27,32 @@ const (
 // jsonValue is a value as documents have it.
 type jsonValue = jsondoc.Value
 
-// flags are booleans in the shape of a value: where it is unknown, or where it is sensitive, by its schema or its
-// marks. A part without parts of its own has its flag; false is left out of objects and maps. The zero value is
-// false.
+// flags are booleans in the shape of a value: true for unknown parts, or for sensitive parts according to the schema or
+// the marks. A part without inner parts has its flag; false is omitted in objects and maps. The zero value is false.
 type flags struct {
 	v          cty.Value
 	unknown    bool // the question
-	schemaForm *schemaForm
-	secrets    *tree
+	schemaForm *diff.Form
+	secrets    *diff.Paths
 }
 
-// sensitiveParts are the flags of an object; false if there is none.
-func sensitiveParts(v mark.Value, f *blockSchemaForm) flags {
+// sensitiveParts returns the flags of an object; false if no part is sensitive.
+func sensitiveParts(v mark.Value, f *diff.BlockForm) flags {
 	if !exists(v) {
 		return flags{}
 	}
-	return flags{v: v.Raw, schemaForm: &f.schemaForm, secrets: secretTree(v)}
+	return flags{v: v.Raw, schemaForm: &f.Form, secrets: diff.SensitivePaths(v)}
 }
 
 // exists reports whether a value is an object.
 func exists(v mark.Value) bool { return v.Raw != cty.NilVal && !v.Raw.IsNull() }
 
-// flag is what is written of a value without parts, or instead of its parts.
+// flag returns the boolean of a value without parts, or instead of its parts.
 func (f flags) flag() bool {
 	if f.unknown {
 		return !f.v.IsKnown()
 	}
-	return f.secrets.is() || f.schemaForm.hides()
+	return f.secrets.Has() || f.schemaForm.IsSensitive()
 }
 
 // leaf reports whether there is one flag for the whole.
@@ -72,7 +73,7 @@ func (f flags) WriteJSON(w *jsontext.Writer) {
 	case jsondoc.IsDict(f.v.Type()):
 		w.Open('{')
 		for name, e := range ctyvalue.Members(f.v) {
-			if in := (flags{e, f.unknown, f.schemaForm.part(name), f.secrets.at(name)}); in.flag() || !in.leaf() {
+			if in := (flags{e, f.unknown, f.schemaForm.Part(name), f.secrets.At(name)}); in.flag() || !in.leaf() {
 				w.Key(name)
 				in.WriteJSON(w)
 			}
@@ -81,7 +82,7 @@ func (f flags) WriteJSON(w *jsontext.Writer) {
 	default:
 		w.Open('[')
 		for i, e := range ctyvalue.Items(f.v) {
-			flags{e, f.unknown, f.schemaForm.element(), f.secrets.at(strconv.Itoa(i))}.WriteJSON(w)
+			flags{e, f.unknown, f.schemaForm.Element(), f.secrets.At(strconv.Itoa(i))}.WriteJSON(w)
 		}
 		w.Close(']')
 	}
@@ -104,7 +105,7 @@ func (i instanceKey) WriteJSON(w *jsontext.Writer) {
 	}
 }
 
-// objectName is what an object is called inside its module.
+// objectName is the name of an object inside its module.
 type objectName struct {
 	Mode string      `json:"mode"`
 	Type string      `json:"type"`
@@ -116,7 +117,7 @@ func nameOf(i addr.Instance) objectName {
 	return objectName{i.Mode.String(), i.Type, i.Name, instanceKey(i.Key)}
 }
 
-// objectValues are an object as it is or will be.
+// objectValues are the stored or planned values of an object.
 type objectValues struct {
 	Address string `json:"address"`
 	objectName
@@ -147,7 +148,7 @@ type moduleDocument[D any] struct {
 	Address   string              `json:"address,omitempty"`
 }
 
-// moduleTree arranges what is sorted by module below a module.
+// moduleTree arranges a list that is sorted by module as a tree below a module.
 func moduleTree[T, D any](at addr.ModuleInstance, list []T, in func(T) addr.ModuleInstance, document func(T) D) moduleDocument[D] {
 	own := 0
 	for own < len(list) && in(list[own]) == at {

@@ -9,10 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// A terminal obeys what it is sent. Names, values, messages of providers and file names come from
-// anywhere, so none of them may hold a control character when they are printed: no C0 but line
-// breaks and tabs, no DEL, no C1, nothing that changes the direction of text, and nothing that is
-// not UTF-8. What may not be printed is shown as an escape (reliability rule R9).
+// A terminal obeys control characters. Names, values, messages of providers and file names come from anywhere, so none
+// of them may be printed with a control character: no C0 except line breaks and tabs, no DEL, no C1, no character that
+// changes the direction of text, and no invalid UTF-8. Such characters are shown as escapes (reliability rule R9).
 
 // escape makes text safe for a terminal. Line breaks and tabs stay.
 func escape(s string) string {

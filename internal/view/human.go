@@ -32,7 +32,7 @@ type Human struct {
 	closing string // to be printed at the end, if all went well
 	leases  string
 	applied bool // a step of an apply began
-	behind  bool // what goes on belongs to tests: no lines are printed about it
+	behind  bool // the operations belong to tests: no lines are printed about them
 }
 
 // NewHuman makes a view that prints errors to stderr and everything else to stdout.
@@ -46,8 +46,8 @@ func NewHuman(stdout, stderr io.Writer, o Options) *Human {
 	return h
 }
 
-// Tell prints what happened.
-func (h *Human) Tell(e event.Event) {
+// Send prints an event.
+func (h *Human) Send(e event.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ops.follow(e)
@@ -64,9 +64,9 @@ func (h *Human) Tell(e event.Event) {
 		h.line(h.o.done(e))
 	case event.Failed:
 		if e.Reason != "" {
-			h.line(h.o.about(e.Object, vocabulary[e.Op].fails+" after "+seconds(e.Took)+": "+e.Reason))
+			h.line(h.o.about(e.Object, vocabulary[e.Op].fails+" after "+seconds(e.Took)+": "+h.o.message(e.Reason)))
 		}
-	case event.Deferred:
+	case event.Pending:
 		if e.Object.Mode.String() == "ephemeral" {
 			h.line(h.o.about(e.Object, "Configuration unknown, deferring..."))
 		}
@@ -114,7 +114,7 @@ func (h *Human) write(w io.Writer, s string) {
 	io.WriteString(w, s)
 }
 
-// Print prints text as it is, to standard output or to where errors go.
+// Print prints text unchanged, to standard output or to standard error.
 func (h *Human) Print(text string, errors bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,12 +140,13 @@ func (h *Human) summary(e event.Summary) {
 		style = red
 	}
 	h.write(h.out, "\n"+h.o.paint(summaryText(e), bold, style)+"\n")
-	h.line(h.o.fit(notBegunText(e)))
+	h.line(h.o.fit(notStartedText(e)))
 	h.line(h.leases)
 	h.leases = ""
 }
 
-// interrupted says what an interrupt does. Who makes the program end at once names what it leaves.
+// interrupted explains the effect of an interrupt. The code that ends the program at once names the remaining
+// operations.
 func (h *Human) interrupted(times int) {
 	out := h.errOut
 	if times == 1 {
@@ -157,7 +158,7 @@ func (h *Human) interrupted(times int) {
 	}
 }
 
-// beat is called while something runs: it says what takes long, and keeps the block moving.
+// beat is called at intervals during operations: it reports long operations, and updates the block.
 func (h *Human) beat(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -170,7 +171,7 @@ func (h *Human) beat(now time.Time) {
 	h.draw()
 }
 
-// Plan prints a plan. What to do next is said at the end of the command, if all goes well.
+// Plan prints a plan. The hint for the next step is printed at the end of a successful command.
 func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -184,13 +185,13 @@ func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
 		h.line(fmt.Sprintf("Refreshed %s.", diag.Counted(h.live.refreshed, "object", "objects")))
 	}
 	newPlanText(writerFunc(func(s string) { h.write(h.out, s) }), p, o.Schemas, h.o).write()
-	if !o.Applying && !p.Errored && (o.Saved != "" || p.Applyable()) {
+	if !o.Applying && !p.Errored && p.Applyable() {
 		h.closing = h.next(o.Saved)
 	}
 	h.draw()
 }
 
-// next says what to do with a plan.
+// next returns the hint for the next step after a plan.
 func (h *Human) next(saved string) string {
 	rule := "\n" + h.o.rule() + "\n"
 	switch {
@@ -225,9 +226,9 @@ func (h *Human) Outputs(outs map[string]state.Output) {
 	h.draw()
 }
 
-// diagnostics prints those that were not printed before: warnings to the one stream, errors to
-// the other, in the order given. Warnings with the same title are one with a count, errors that
-// say the same about several places are one with a list of them.
+// diagnostics prints the diagnostics that were not printed before: warnings to one stream, errors to the other, in the
+// given order. Warnings with the same title are printed once with a count, and errors with the same text at several
+// places once with a list of the places.
 func (h *Human) diagnostics(ds []diag.Diagnostic) {
 	var fresh []diag.Diagnostic
 	for _, d := range ds {
@@ -252,7 +253,7 @@ func (h *Human) diagnostics(ds []diag.Diagnostic) {
 	}
 }
 
-// Diagnostics prints what was not printed yet.
+// Diagnostics prints the diagnostics that were not printed yet.
 func (h *Human) Diagnostics(ds []diag.Diagnostic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -260,7 +261,7 @@ func (h *Human) Diagnostics(ds []diag.Diagnostic) {
 	h.draw()
 }
 
-// Finish prints what was held back and removes the live block.
+// Finish prints held-back lines and removes the live block.
 func (h *Human) Finish() {
 	h.ops.stop()
 	h.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// humanOutput runs a human view and gives what it printed to both streams.
+// humanOutput runs f with a human view, and returns its text for standard output and standard error.
 func humanOutput(o Options, f func(*Human)) (string, string) {
 	var out, err bytes.Buffer
 	if o.Now == nil {
@@ -43,7 +43,7 @@ func TestHumanLines(t *testing.T) {
 			event.Started{Object: data, Op: event.ReadData},
 			event.Done{Object: data, Op: event.ReadData, IDKey: "id", ID: "static"},
 			event.Stored{Object: data},
-			event.Deferred{Object: data},
+			event.Pending{Object: data},
 			event.Started{Object: a, Op: event.Create},
 			event.ProvisionStarted{Object: a, Type: "local-exec"},
 			event.ProvisionOutput{Object: a, Type: "local-exec", Line: "hello\x1b[2J"},
@@ -56,7 +56,7 @@ func TestHumanLines(t *testing.T) {
 			event.Started{Object: a, Op: event.Delete, IDKey: "id", ID: "x"},
 			event.Done{Object: a, Op: event.Delete, IDKey: "id", ID: "x"},
 			event.Done{Object: a, Op: event.Forget},
-			event.Deferred{Object: lease, Reason: "Configuration unknown"},
+			event.Pending{Object: lease, Reason: "Configuration unknown"},
 			event.Started{Object: lease, Op: event.Open},
 			event.Done{Object: lease, Op: event.Open},
 			event.Started{Object: lease, Op: event.Renew},
@@ -70,7 +70,7 @@ func TestHumanLines(t *testing.T) {
 			event.Interrupted{Times: 1},
 			event.Interrupted{Times: 2},
 		} {
-			h.Tell(e)
+			h.Send(e)
 		}
 	})
 	want := `module.m["k"].terraform_data.a[0]: Refreshing state... [id=x]
@@ -106,14 +106,14 @@ Leases: 1 opened, 1 renewed, 1 closed; longest held 2.1s.
 Interrupt received.
 Please wait for Lethe to exit or data loss may occur.
 Gracefully shutting down...
-Nothing is under way.
-A second interrupt gives up what is still under way, and ends within 3 seconds. A third ends at once.
+No operation is in progress.
+A second interrupt abandons operations in progress and ends within 3 seconds. A third ends at once.
 
 `
 	if out != want {
 		t.Errorf("-want +got:\n%s", lineDiff(want, out))
 	}
-	if want := "\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\nNothing is under way.\nCalls are given up after a second, then leases are closed; Lethe ends within 3 seconds. A third interrupt ends at once.\n\n"; errOut != want {
+	if want := "\nTwo interrupts received. Exiting immediately. Note that data loss may have occurred.\nNo operation is in progress.\nCalls are abandoned after a second, then leases are closed. Lethe ends within 3 seconds. A third interrupt ends at once.\n\n"; errOut != want {
 		t.Errorf("%q", errOut)
 	}
 }
@@ -121,9 +121,9 @@ A second interrupt gives up what is still under way, and ends within 3 seconds. 
 func TestHumanConcise(t *testing.T) {
 	a := object(t, "a.b")
 	out, _ := humanOutput(Options{Concise: true}, func(h *Human) {
-		h.Tell(event.Started{Object: a, Op: event.Refresh})
-		h.Tell(event.Done{Object: a, Op: event.Refresh})
-		h.Tell(event.Started{Object: a, Op: event.Create})
+		h.Send(event.Started{Object: a, Op: event.Refresh})
+		h.Send(event.Done{Object: a, Op: event.Refresh})
+		h.Send(event.Started{Object: a, Op: event.Create})
 	})
 	if out != "a.b: Creating...\n" {
 		t.Errorf("%q", out)
@@ -134,15 +134,15 @@ func TestHumanHeartbeat(t *testing.T) {
 	clock := newClock()
 	a, b, lease := object(t, "a.a"), object(t, "a.b"), object(t, "ephemeral.a.b")
 	out, _ := humanOutput(Options{Now: clock.now}, func(h *Human) {
-		h.ops.stop() // the test is the clock
-		h.Tell(event.Started{Object: a, Op: event.Create, At: clock.now()})
-		h.Tell(event.Started{Object: b, Op: event.Refresh, At: clock.now()})
+		h.ops.stop() // the test moves the clock
+		h.Send(event.Started{Object: a, Op: event.Create, At: clock.now()})
+		h.Send(event.Started{Object: b, Op: event.Refresh, At: clock.now()})
 		clock.advance(5 * time.Second)
-		h.Tell(event.Started{Object: lease, Op: event.Open, At: clock.now()})
+		h.Send(event.Started{Object: lease, Op: event.Open, At: clock.now()})
 		for range 70 {
 			clock.advance(time.Second)
 			if clock.now().Sub(newClock().now()) == 32*time.Second {
-				h.Tell(event.Done{Object: lease, Op: event.Open})
+				h.Send(event.Done{Object: lease, Op: event.Open})
 			}
 			h.beat(clock.now())
 		}
@@ -170,19 +170,19 @@ func TestInterruptNamesWhatIsUnderWay(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	out, _ := humanOutput(Options{Now: func() time.Time { return at.Add(12 * time.Second) }}, func(h *Human) {
 		h.ops.stop()
-		h.Tell(event.Started{Object: object(t, "a.a"), Op: event.Create, At: at})
-		h.Tell(event.Started{Object: object(t, "a.b"), Op: event.Refresh, At: at.Add(2 * time.Second)})
-		h.Tell(event.Done{Object: object(t, "ephemeral.a.b"), Op: event.Open})
-		h.Tell(event.Done{Object: object(t, "ephemeral.a.c"), Op: event.Open})
-		h.Tell(event.Done{Object: object(t, "ephemeral.a.c"), Op: event.Close})
-		h.Tell(event.Interrupted{Times: 1})
+		h.Send(event.Started{Object: object(t, "a.a"), Op: event.Create, At: at})
+		h.Send(event.Started{Object: object(t, "a.b"), Op: event.Refresh, At: at.Add(2 * time.Second)})
+		h.Send(event.Done{Object: object(t, "ephemeral.a.b"), Op: event.Open})
+		h.Send(event.Done{Object: object(t, "ephemeral.a.c"), Op: event.Open})
+		h.Send(event.Done{Object: object(t, "ephemeral.a.c"), Op: event.Close})
+		h.Send(event.Interrupted{Times: 1})
 	})
 	_, text, _ := strings.Cut(out, "shutting down...\n")
 	want := `Under way:
   - a.a (creating, 12s)
   - a.b (refreshing, 10s)
   - ephemeral.a.b (open)
-A second interrupt gives up what is still under way, and ends within 3 seconds. A third ends at once.
+A second interrupt abandons operations in progress and ends within 3 seconds. A third ends at once.
 
 `
 	if diff := cmp.Diff(want, text); diff != "" {
@@ -190,7 +190,7 @@ A second interrupt gives up what is still under way, and ends within 3 seconds. 
 	}
 }
 
-// planOf is a plan with one change.
+// planOf returns a plan with one change.
 func planOf(t testing.TB) *plan.Plan {
 	o := object(t, "a.b")
 	v := mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.UnknownVal(cty.String)}))
@@ -248,11 +248,12 @@ func TestProductName(t *testing.T) {
 	}
 }
 
-// TestRunsUnderWay: runs of a test that go on at the same time may have objects at the same addresses; each is told.
+// TestRunsUnderWay checks that an interrupt lists the open operations of all concurrent runs of a test, even if their
+// objects have equal addresses.
 func TestRunsUnderWay(t *testing.T) {
 	a, l := object(t, "a.b"), object(t, "ephemeral.a.b")
 	_, errOut := humanOutput(Options{}, func(h *Human) {
-		tell := func(run string, e event.Event) { h.Tell(event.Behind{Run: run, Event: e}) }
+		tell := func(run string, e event.Event) { h.Send(event.Behind{Run: run, Event: e}) }
 		for _, run := range []string{"one", "two"} {
 			tell(run, event.Started{Object: l, Op: event.Open})
 			tell(run, event.Done{Object: l, Op: event.Open})
@@ -260,7 +261,7 @@ func TestRunsUnderWay(t *testing.T) {
 		}
 		tell("two", event.Done{Object: a, Op: event.Create})
 		tell("two", event.Done{Object: l, Op: event.Close})
-		h.Tell(event.Interrupted{Times: 2})
+		h.Send(event.Interrupted{Times: 2})
 	})
 	if want := "Under way:\n  - a.b (creating, 0s, run \"one\")\n  - ephemeral.a.b (open, run \"one\")\n"; !strings.Contains(errOut, want) {
 		t.Error(errOut)

@@ -13,7 +13,7 @@ import (
 // words are how an operation is reported.
 type words struct {
 	begins, ends, still, fails, action string
-	kind                               string // the first part of the types of lines of -json; "" if there are none
+	kind                               string // the first part of the types of lines of -json; "" if the operation has none of them
 }
 
 // vocabulary has the words of every operation; the machine formats use them too.
@@ -36,7 +36,7 @@ func (o Options) about(object addr.Object, text string) string {
 	return o.paint(EscapeLine(object.String())+": "+o.free(text), bold)
 }
 
-// ident is what identifies an object, as lines end with it.
+// ident returns the identification of an object at the end of lines.
 func ident(key, value string) string {
 	if value == "" {
 		return ""
@@ -100,22 +100,22 @@ func summaryText(e event.Summary) string {
 	return fmt.Sprintf("Apply %s Resources: %s%d added, %d changed, %d destroyed%s.", how, imported, e.Added, e.Changed, e.Destroyed, forgotten)
 }
 
-// mostNotBegun is how many objects a summary names at most.
-const mostNotBegun = 20
+// maxNotStarted is how many objects a summary names at most.
+const maxNotStarted = 20
 
-// notBegunText names what an apply did not come to; "" where there is none.
-func notBegunText(e event.Summary) string {
-	n := len(e.NotBegun)
+// notStartedText names the objects that an apply did not begin; "" if it began all.
+func notStartedText(e event.Summary) string {
+	n := len(e.NotStarted)
 	if n == 0 {
 		return ""
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Not started: %s, because something they need failed, or the run was stopped.", diag.Counted(n, "resource instance", "resource instances"))
-	for _, o := range e.NotBegun[:min(n, mostNotBegun)] {
+	for _, o := range e.NotStarted[:min(n, maxNotStarted)] {
 		b.WriteString("\n  - " + EscapeLine(o.String()))
 	}
-	if n > mostNotBegun {
-		fmt.Fprintf(&b, "\n  … and %d more", n-mostNotBegun)
+	if n > maxNotStarted {
+		fmt.Fprintf(&b, "\n  … and %d more", n-maxNotStarted)
 	}
 	return b.String()
 }

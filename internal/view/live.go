@@ -15,13 +15,12 @@ import (
 	"golang.org/x/text/width"
 )
 
-// The live block stands at the bottom of a terminal while something runs: a row for each of the
-// operations that run longest, and one with how much is done. Lines scroll by above it, the very
-// lines that a pipe would get but for those about refreshing, which are counted. When nothing runs
-// any more the block is gone.
+// The live block is at the bottom of a terminal during operations: a row for each of the longest operations, and a row
+// with the progress. Lines scroll above it: the same lines as in a pipe, except lines about refreshing, which are
+// counted. When all operations have ended, the block is removed.
 //
-// State and drawing are apart: follow counts, rows is pure, draw puts rows on the screen. What is
-// printed is held back until the next frame, so that a burst of lines costs one write.
+// State and drawing are separate: follow counts, rows is pure, draw puts rows on the screen. Output
+// is held back until the next frame, so that a burst of lines costs one write.
 type live struct {
 	w     io.Writer
 	o     Options
@@ -34,7 +33,7 @@ type live struct {
 	refreshed    int       // objects
 	loaded       int       // downloads that have ended
 	height       int       // rows on the screen
-	most         int       // rows of operations that the terminal has room for
+	most         int       // rows of operations for which the terminal has room
 	pending      strings.Builder
 	drawn        time.Time
 }
@@ -51,7 +50,7 @@ func (l *live) follow(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
 		if counted(e.Op) && !e.Refreshing {
-			l.queue.Begun(e.Object, goesDown(e.Op))
+			l.queue.Started(e.Object, destroys(e.Op))
 			if l.began.IsZero() {
 				l.began = l.o.now()
 			}
@@ -79,7 +78,7 @@ func counted(o event.Op) bool {
 	return vocabulary[o].kind == "apply" || o == event.Forget
 }
 
-func goesDown(o event.Op) bool { return o == event.Delete || o == event.Forget }
+func destroys(o event.Op) bool { return o == event.Delete || o == event.Forget }
 
 // steps is how many operations a plan will take.
 func steps(p *plan.Plan) int {
@@ -108,8 +107,7 @@ func (l *live) print(w io.Writer, s string) {
 	l.pending.WriteString(s)
 }
 
-// draw brings the screen up to date. With nothing running that is done at once, since
-// another writer may follow.
+// draw brings the screen up to date. With nothing running that is done at once, since another writer may follow.
 func (l *live) draw(r *running, now time.Time) {
 	if !r.busy() {
 		l.flush(nil)
@@ -132,7 +130,7 @@ func (l *live) draw(r *running, now time.Time) {
 	l.flush(append(l.loading(r.transfers(), now), l.rows(r.list(), now)...))
 }
 
-// flush erases the block, writes what is pending, and draws the rows.
+// flush erases the block, writes the pending lines, and draws the rows.
 func (l *live) flush(rows []string) {
 	if l.height == 0 && l.pending.Len() == 0 && len(rows) == 0 {
 		return
@@ -152,7 +150,7 @@ func (l *live) flush(rows []string) {
 
 func (l *live) finish() { l.flush(nil) }
 
-// loading is what the block says of downloads.
+// loading returns the rows of the block for downloads.
 func (l *live) loading(all []*move, now time.Time) []string {
 	if len(all) == 0 {
 		return nil
@@ -168,8 +166,8 @@ func (l *live) loading(all []*move, now time.Time) []string {
 	return append(rows, l.row(fmt.Sprintf("%d/%d downloaded", l.loaded, l.loaded+len(all)), together(all).progress(now), bold))
 }
 
-// rows is what the block says of operations, of which ops are the oldest first: of those that are shown, in the order of
-// their addresses, so that a row stays where it is.
+// rows returns the rows of the block for operations; ops are sorted with the oldest first. The shown operations are in
+// the order of their addresses, so that a row keeps its place.
 func (l *live) rows(ops []*op, now time.Time) []string {
 	if len(ops) == 0 {
 		return nil
@@ -184,7 +182,7 @@ func (l *live) rows(ops []*op, now time.Time) []string {
 	var rows []string
 	for _, o := range shown {
 		took, what := seconds(max(now.Sub(o.began), 0)), ": "+o.still()
-		name := elide(EscapeLine(o.object.String()), l.room(took)-2-columns(what))
+		name := elide(EscapeLine(o.object.String()), l.space(took)-2-columns(what))
 		rows = append(rows, l.row("  "+name+what, took, ""))
 	}
 	if more := len(ops) - len(shown); more > 0 {
@@ -193,21 +191,21 @@ func (l *live) rows(ops []*op, now time.Time) []string {
 	return append(rows, l.row(l.progress(ops, now), "", bold))
 }
 
-// held is what most of what has not begun waits for: "60 wait for aws_vpc.main (2m13s)"; "" where that is nothing, or has
-// only begun.
+// held returns the object that most of the waiting objects wait for: "60 wait for aws_vpc.main (2m13s)"; "" if they
+// wait for none, or for one that has only begun.
 func (l *live) held(ops []*op, now time.Time) string {
 	most, text := 0, ""
 	for _, o := range ops {
 		took := now.Sub(o.began)
-		if n := l.queue.Behind(o.object, goesDown(o.op)); counted(o.op) && n > most && took >= time.Second {
+		if n := l.queue.Behind(o.object, destroys(o.op)); counted(o.op) && n > most && took >= time.Second {
 			most, text = n, fmt.Sprintf("%d wait for %s (%s)", n, EscapeLine(o.object.String()), seconds(took))
 		}
 	}
 	return text
 }
 
-// progress is "2 failed · 37/120 done · about 1m20s left · 8 running · 73 waiting · 60 wait for aws_vpc.main (2m13s)": what
-// may not be cut off comes first.
+// progress returns "2 failed · 37/120 done · about 1m20s left · 8 running · 73 waiting · 60 wait for aws_vpc.main
+// (2m13s)": the parts that must not be cut off come first.
 func (l *live) progress(ops []*op, now time.Time) string {
 	running := len(ops)
 	var parts []string
@@ -235,8 +233,7 @@ func (l *live) progress(ops []*op, now time.Time) string {
 	return strings.Join(parts, " · ")
 }
 
-// left is how long the rest will take if it goes on like this; 0 where it is too early to say, or where a failure keeps
-// some of it from being done.
+// left estimates the remaining time; 0 if it is too early to tell, or if a failure prevents some of the rest.
 func (l *live) left(now time.Time) time.Duration {
 	took := now.Sub(l.began)
 	if l.failed > 0 || l.done < 10 || took < 5*time.Second {
@@ -248,21 +245,21 @@ func (l *live) left(now time.Time) time.Duration {
 
 // row is one line that fits the screen, with text at its right end.
 func (l *live) row(text, right string, s style) string {
-	room := l.room(right)
-	text = fit(text, room)
+	space := l.space(right)
+	text = fit(text, space)
 	if right != "" {
-		text += strings.Repeat(" ", room-columns(text)+2) + right
+		text += strings.Repeat(" ", space-columns(text)+2) + right
 	}
 	return l.o.paint(text, s)
 }
 
-// room is how much of a row is left of text at its right end.
-func (l *live) room(right string) int {
-	room := min(l.width, maxWidth) - 1 - columns(right)
+// space returns the number of columns of a row to the left of a text at its right end.
+func (l *live) space(right string) int {
+	space := min(l.width, maxWidth) - 1 - columns(right)
 	if right != "" {
-		room -= 2
+		space -= 2
 	}
-	return room
+	return space
 }
 
 // columns is how wide text is on a terminal.
@@ -286,14 +283,14 @@ func runeColumns(r rune) int {
 }
 
 // fit shortens text to a number of columns.
-func fit(s string, room int) string {
-	if columns(s) <= room {
+func fit(s string, space int) string {
+	if columns(s) <= space {
 		return s
 	}
 	var b strings.Builder
 	n := 0
 	for _, r := range s {
-		if n+runeColumns(r) > room-1 {
+		if n+runeColumns(r) > space-1 {
 			break
 		}
 		n += runeColumns(r)
@@ -303,15 +300,15 @@ func fit(s string, room int) string {
 }
 
 // elide shortens an address to a number of columns, in its middle: addresses of one kind differ at their ends.
-func elide(s string, room int) string {
-	if columns(s) <= room {
+func elide(s string, space int) string {
+	if columns(s) <= space {
 		return s
 	}
 	runes := []rune(s)
 	at := len(runes)
-	for n := 0; at > 0 && n+runeColumns(runes[at-1]) <= (room-1)/2; at-- {
+	for n := 0; at > 0 && n+runeColumns(runes[at-1]) <= (space-1)/2; at-- {
 		n += runeColumns(runes[at-1])
 	}
 	end := string(runes[at:])
-	return fit(s, room-columns(end)) + end
+	return fit(s, space-columns(end)) + end
 }

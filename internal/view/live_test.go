@@ -15,8 +15,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/queue"
 )
 
-// screen is a terminal that understands what the live block sends: text, line breaks, "up n
-// lines" and "erase to the end".
+// screen emulates a terminal. It interprets the sequences that the live block sends: text, line breaks, "up n lines"
+// and "erase to the end".
 type screen struct {
 	t      *testing.T
 	lines  []string
@@ -79,8 +79,8 @@ func TestLiveBlock(t *testing.T) {
 	h.ops.stop()
 	h.live.total = 4
 	obj := func(n int) addr.Object { return object(t, fmt.Sprintf("a.b[%d]", n)) }
-	h.Tell(event.Started{Object: obj(0), Op: event.Create, At: clock.now()})
-	h.Tell(event.Started{Object: obj(1), Op: event.Create, At: clock.now()})
+	h.Send(event.Started{Object: obj(0), Op: event.Create, At: clock.now()})
+	h.Send(event.Started{Object: obj(1), Op: event.Create, At: clock.now()})
 	clock.advance(12 * time.Second)
 	h.beat(clock.now())
 	want := `a.b[0]: Creating...
@@ -93,21 +93,22 @@ a.b[1]: Still creating... [10s elapsed]
 	if got := s.String(); got != want {
 		t.Errorf("-want +got:\n%s", lineDiff(want, got))
 	}
-	h.Tell(event.Done{Object: obj(0), Op: event.Create, Took: 12 * time.Second})
+	h.Send(event.Done{Object: obj(0), Op: event.Create, Took: 12 * time.Second})
 	h.Diagnostics([]diag.Diagnostic{diag.Warningf("Careful", "")})
 	clock.advance(time.Second)
 	h.beat(clock.now())
 	if got := s.String(); !strings.HasSuffix(got, "a.b[0]: Creation complete after 12s\n╷\n│ Warning: Careful\n╵\n  a.b[1]: creating                                      13s\n1/4 done · 1 running · 2 waiting") {
 		t.Error(got)
 	}
-	h.Tell(event.Failed{Object: obj(1), Op: event.Create})
+	h.Send(event.Failed{Object: obj(1), Op: event.Create})
 	if got := s.String(); strings.Contains(got, "running") {
 		t.Error("the block stays though nothing runs:", got)
 	}
 	h.Finish()
 }
 
-// TestProgress: what failed is not cut off, and the time that is left is said once there is enough to go by.
+// TestProgress checks the last line of the live block. The number of failures is never cut off. The remaining time is
+// shown when enough operations are done to estimate it.
 func TestProgress(t *testing.T) {
 	start := time.Unix(0, 0)
 	var ops []*op
@@ -133,21 +134,21 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestLiveLeavesTheSameLines compares what a terminal shows in the end with what a pipe gets.
+// TestLiveLeavesTheSameLines checks that the final text on a terminal is equal to the text that a pipe receives.
 func TestLiveLeavesTheSameLines(t *testing.T) {
 	run := func(h *Human, clock *clock) {
 		h.ops.stop()
 		for n := range 40 {
 			o := object(t, fmt.Sprintf("module.m[%d].some_resource.with_a_long_name_日本語[%d]", n%3, n))
-			h.Tell(event.Started{Object: o, Op: event.Create, At: clock.now()})
+			h.Send(event.Started{Object: o, Op: event.Create, At: clock.now()})
 			clock.advance(time.Duration(n*37) * time.Millisecond)
 			h.beat(clock.now())
 			if n >= 15 {
 				p := object(t, fmt.Sprintf("module.m[%d].some_resource.with_a_long_name_日本語[%d]", (n-15)%3, n-15))
-				h.Tell(event.Done{Object: p, Op: event.Create, Took: time.Second, IDKey: "id", ID: "x"})
+				h.Send(event.Done{Object: p, Op: event.Create, Took: time.Second, IDKey: "id", ID: "x"})
 			}
 			if n%7 == 0 {
-				h.Tell(event.Note{Text: "text of a command"})
+				h.Send(event.Note{Text: "text of a command"})
 				h.Diagnostics([]diag.Diagnostic{diag.Warningf(fmt.Sprintf("W%d", n), "detail"), diag.Errorf(fmt.Sprintf("E%d", n), "detail")})
 			}
 		}
@@ -170,7 +171,7 @@ func TestLiveRefreshesSeldom(t *testing.T) {
 	h := NewHuman(s, s, Options{Terminal: true, Width: 80, Now: clock.now})
 	h.ops.stop()
 	for n := range 1000 {
-		h.Tell(event.Started{Object: object(t, fmt.Sprintf("a.b[%d]", n)), Op: event.Create, At: clock.now()})
+		h.Send(event.Started{Object: object(t, fmt.Sprintf("a.b[%d]", n)), Op: event.Create, At: clock.now()})
 		clock.advance(time.Millisecond)
 	}
 	if s.writes > 12 { // 1 s at 10 a second
@@ -203,14 +204,14 @@ func TestRowsFit(t *testing.T) {
 	}
 }
 
-// The block fits the terminal that there is when it is drawn.
+// TestBlockFitsResized checks that the live block is drawn for the current size of the terminal.
 func TestBlockFitsResized(t *testing.T) {
 	s := &screen{t: t}
 	w, h := 80, 40
 	v := NewHuman(s, s, Options{Terminal: true, Width: w, Resized: func() (int, int) { return w, h }, Now: func() time.Time { return time.Unix(9, 0) }})
 	w, h = 50, 5
 	for i := range 8 {
-		v.Tell(event.Started{Object: object(t, fmt.Sprintf("a.b%d", i)), Op: event.Create, At: time.Unix(0, 0)})
+		v.Send(event.Started{Object: object(t, fmt.Sprintf("a.b%d", i)), Op: event.Create, At: time.Unix(0, 0)})
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -228,13 +229,13 @@ func TestBlockFitsResized(t *testing.T) {
 	}
 }
 
-// TestClockRuns lets the real clock beat: the goroutine ends with the view.
+// TestClockRuns runs the view with the real clock and checks that the goroutine of the clock ends with the view.
 func TestClockRuns(t *testing.T) {
 	var b bytes.Buffer
 	start := time.Now().Add(-time.Hour)
 	h := NewHuman(&b, &b, Options{})
 	h.ops.period = time.Millisecond
-	h.Tell(event.Started{Object: object(t, "a.b"), Op: event.Create, At: start})
+	h.Send(event.Started{Object: object(t, "a.b"), Op: event.Create, At: start})
 	deadline := time.Now().Add(5 * time.Second)
 	for {
 		h.mu.Lock()
@@ -248,47 +249,48 @@ func TestClockRuns(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	h.Tell(event.Done{Object: object(t, "a.b"), Op: event.Create})
+	h.Send(event.Done{Object: object(t, "a.b"), Op: event.Create})
 	h.Finish()
 	if h.ops.quit != nil {
 		t.Error("the clock still runs")
 	}
 }
 
-// A panic while the clock beats stops the clock, and nothing else.
+// TestClockPanics checks that a panic during a beat stops the clock and nothing else.
 func TestClockPanics(t *testing.T) {
 	var b bytes.Buffer
 	h := NewHuman(&b, &b, Options{})
 	beaten := make(chan bool)
 	h.ops.period = time.Millisecond
 	h.ops.tick = func(time.Time) {
-		defer close(beaten) // a second beat would panic elsewhere
+		defer close(beaten) // a second beat would close the channel again
 		panic("out of step")
 	}
-	h.Tell(event.Started{Object: object(t, "a.b"), Op: event.Create, At: time.Now()})
+	h.Send(event.Started{Object: object(t, "a.b"), Op: event.Create, At: time.Now()})
 	<-beaten
-	h.Tell(event.Done{Object: object(t, "a.b"), Op: event.Create})
+	h.Send(event.Done{Object: object(t, "a.b"), Op: event.Create})
 	h.Finish()
 	if !strings.Contains(b.String(), "a.b: Creation complete") {
 		t.Errorf("the view says no more:\n%s", b.String())
 	}
 }
 
-// Downloads stand in the live block with bytes, speed and time left, and nowhere else.
+// TestDownloads checks that downloads are shown with bytes, speed and remaining time in the live block, and nowhere
+// else.
 func TestDownloads(t *testing.T) {
 	clock := newClock()
 	s := &screen{t: t}
 	h := NewHuman(s, s, Options{Terminal: true, Width: 70, Now: clock.now})
 	h.ops.stop()
-	h.Tell(event.Note{Text: "- Installing acme/a v1.0.0..."})
-	h.Tell(event.Transfer{Name: "acme/a 1.0.0"})
-	h.Tell(event.Transfer{Name: "acme/b\x1b 2.0.0"})
-	h.Tell(event.Transfer{Name: "acme/c 3.0.0"})
-	h.Tell(event.Transfer{Name: "acme/c 3.0.0", Ended: true})
+	h.Send(event.Note{Text: "- Installing acme/a v1.0.0..."})
+	h.Send(event.Transfer{Name: "acme/a 1.0.0"})
+	h.Send(event.Transfer{Name: "acme/b\x1b 2.0.0"})
+	h.Send(event.Transfer{Name: "acme/c 3.0.0"})
+	h.Send(event.Transfer{Name: "acme/c 3.0.0", Ended: true})
 	clock.advance(2 * time.Second)
-	h.Tell(event.Transfer{Name: "acme/b\x1b 2.0.0", Done: 5_000_000})
+	h.Send(event.Transfer{Name: "acme/b\x1b 2.0.0", Done: 5_000_000})
 	clock.advance(2 * time.Second)
-	h.Tell(event.Transfer{Name: "acme/a 1.0.0", Done: 20_000_000, All: 50_000_000})
+	h.Send(event.Transfer{Name: "acme/a 1.0.0", Done: 20_000_000, All: 50_000_000})
 	want := `- Installing acme/a v1.0.0...
   acme/a 1.0.0                      20.0/50.0 MB · 5.0 MB/s · 6s left
   acme/b\u{1b} 2.0.0                                5.0 MB · 1.2 MB/s
@@ -299,8 +301,8 @@ func TestDownloads(t *testing.T) {
 	if got := interruptText(1, "Lethe", &h.ops); !strings.Contains(got, "acme/a 1.0.0 (downloading, 20.0/50.0 MB") {
 		t.Errorf("an interrupt says %q", got)
 	}
-	h.Tell(event.Transfer{Name: "acme/a 1.0.0", Ended: true})
-	h.Tell(event.Transfer{Name: "acme/b\x1b 2.0.0", Ended: true})
+	h.Send(event.Transfer{Name: "acme/a 1.0.0", Ended: true})
+	h.Send(event.Transfer{Name: "acme/b\x1b 2.0.0", Ended: true})
 	if got := s.String(); got != "- Installing acme/a v1.0.0..." {
 		t.Errorf("in the end there is %q", got)
 	}
@@ -308,7 +310,7 @@ func TestDownloads(t *testing.T) {
 	var b bytes.Buffer
 	for _, v := range []View{NewHuman(&b, &b, Options{}), NewJSON(&b, "1", Options{})} {
 		b.Reset()
-		v.Tell(event.Transfer{Name: "acme/a 1.0.0", Done: 1, All: 2})
+		v.Send(event.Transfer{Name: "acme/a 1.0.0", Done: 1, All: 2})
 		v.Finish()
 		if b.Len() > 0 {
 			t.Errorf("%T prints %q", v, &b)
@@ -316,8 +318,8 @@ func TestDownloads(t *testing.T) {
 	}
 }
 
-// TestRowsTellApart: on a narrow terminal, rows of instances differ, and a provisioner is a part of the step that it
-// belongs to.
+// TestRowsTellApart checks that shortened rows of different instances differ on a narrow terminal. A provisioner shares
+// the row of its object.
 func TestRowsTellApart(t *testing.T) {
 	clock := newClock()
 	s := &screen{t: t}
@@ -326,8 +328,8 @@ func TestRowsTellApart(t *testing.T) {
 	h.live.total = 3
 	for n := range 2 {
 		o := object(t, fmt.Sprintf("module.network.example_subnetwork.with_a_long_name[%d]", n))
-		h.Tell(event.Started{Object: o, Op: event.Create, At: clock.now()})
-		h.Tell(event.ProvisionStarted{Object: o, Type: "local-exec"})
+		h.Send(event.Started{Object: o, Op: event.Create, At: clock.now()})
+		h.Send(event.ProvisionStarted{Object: o, Type: "local-exec"})
 	}
 	clock.advance(2 * time.Second)
 	h.beat(clock.now())

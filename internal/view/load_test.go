@@ -22,7 +22,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// This file reads what a peer recorded back into plans and schemas.
+// This file converts recorded output of Terraform into plans and schemas.
 
 type jsonBlock struct {
 	Attributes      map[string]*jsonAttr   `json:"attributes"`
@@ -139,7 +139,7 @@ func (p jsonParam) param() provider.Param {
 	return provider.Param{Name: p.Name, Description: p.Description, AllowNull: p.Nullable, Type: ty}
 }
 
-// peerSchemas are the schemas of the providers that the recordings use.
+// peerSchemas holds the schemas of the providers that the recordings use.
 type peerSchemas map[addr.Provider]*provider.Schemas
 
 func (p peerSchemas) Of(a addr.Provider) *provider.Schemas { return p[a] }
@@ -212,7 +212,7 @@ func loadCases(t testing.TB) []peerCase {
 	return out
 }
 
-// jsonPlan is the peers' plan document.
+// jsonPlan is the JSON plan of Terraform.
 type jsonPlan struct {
 	Changes []jsonChange          `json:"resource_changes"`
 	Drift   []jsonChange          `json:"resource_drift"`
@@ -286,7 +286,7 @@ var actionsByName = map[string]plan.Action{
 	"delete,create": plan.DeleteCreate, "create,delete": plan.CreateDelete, "forget": plan.Forget,
 }
 
-// loadPlan makes a plan of the document.
+// loadPlan converts the JSON plan to a plan.
 func loadPlan(t testing.TB, text string, schemas peerSchemas, mode plan.Mode) *plan.Plan {
 	var doc jsonPlan
 	dec := json.NewDecoder(strings.NewReader(text))
@@ -294,7 +294,7 @@ func loadPlan(t testing.TB, text string, schemas peerSchemas, mode plan.Mode) *p
 	if err := dec.Decode(&doc); err != nil {
 		t.Fatal(err)
 	}
-	p := &plan.Plan{Mode: mode, Errored: doc.Errored, Complete: doc.Complete, Timestamp: doc.Timestamp, Variables: map[string]plan.Variable{}}
+	p := &plan.Plan{Mode: mode, Errored: doc.Errored, Complete: doc.Complete, Timestamp: doc.Timestamp, Request: plan.Request{Variables: map[string]plan.Variable{}}}
 	for _, c := range doc.Changes {
 		p.Changes = append(p.Changes, loadChange(t, c, schemas))
 	}
@@ -369,7 +369,7 @@ func loadChange(t testing.TB, c jsonChange, schemas peerSchemas) *plan.Change {
 	}
 	out.Provider.Provider = p
 	out.Action = actionsByName[strings.Join(c.Change.Actions, ",")]
-	out.SkipDestroy = out.Action == plan.Forget // the peer forgets nothing else
+	out.SkipDestroy = out.Action == plan.Forget // Terraform forgets an object only if destroy = false is set
 	if c.Change.Importing != nil {
 		out.Importing = &plan.Importing{ID: c.Change.Importing.ID}
 	}
@@ -382,7 +382,7 @@ func loadChange(t testing.TB, c jsonChange, schemas peerSchemas) *plan.Change {
 	}
 	out.Before = sensitive(typed(t, sch.Type(), c.Change.Before, nil), c.Change.BeforeSensitive)
 	out.After = sensitive(hinted(typed(t, sch.Type(), c.Change.After, c.Change.Unknown), c.Change.AfterSensitive), c.Change.AfterSensitive)
-	// The peer does not know which write-only attributes are set, and shows all of them.
+	// Terraform does not record which write-only attributes are set, and shows all of them.
 	_ = cty.Walk(out.After.Raw, func(path cty.Path, _ cty.Value) (bool, error) {
 		if len(path) > 0 && sch.IsWriteOnly(path) {
 			out.Sent = append(out.Sent, path.Copy())
@@ -404,7 +404,7 @@ func loadOutput(t testing.TB, name string, o jsonValues, doc *jsonPlan) *plan.Ou
 	return out
 }
 
-// typed decodes a value and puts unknown ones where the document says so.
+// typed decodes a value of type ty. It inserts unknown values as the document unknown specifies.
 func typed(t testing.TB, ty cty.Type, b, unknown json.RawMessage) cty.Value {
 	if u := string(unknown); u == "true" {
 		return cty.UnknownVal(ty)
@@ -512,8 +512,8 @@ func decodeMaybe(b []byte, into any) {
 	}
 }
 
-// hinted gives unknown attributes of any type the kind of type that the document betrays: what is
-// written about sensitive parts of collections tells lists from maps.
+// hinted refines unknown attributes of any type to a tuple or an object. The document of sensitive values has an empty
+// list or an empty object for them.
 func hinted(v cty.Value, sensitive json.RawMessage) cty.Value {
 	var where map[string]json.RawMessage
 	decodeMaybe(sensitive, &where)
@@ -535,7 +535,7 @@ func hinted(v cty.Value, sensitive json.RawMessage) cty.Value {
 	return cty.ObjectVal(attrs)
 }
 
-// sensitive marks a value where the document says so.
+// sensitive marks the parts of a value that the document where lists as sensitive.
 func sensitive(v cty.Value, where json.RawMessage) mark.Value {
 	out := mark.Plain(v)
 	var visit func(b json.RawMessage, p cty.Path, ty cty.Type)

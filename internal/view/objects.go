@@ -7,16 +7,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/diff"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// objects looks objects up: their schemas, and what the changes of a plan leave in state entries.
-// It serves one goroutine.
+// objects finds schemas of objects, and the state entries of a plan's changes. It serves one goroutine.
 type objects struct {
 	schemas     provider.Lookup
-	schemaForms schemaForms
+	schemaForms diff.Forms
 	types       map[typeKey]*schema.Schema
 	hosts       jsondoc.Hosts
 }
@@ -47,17 +47,15 @@ func (x *objects) schema(p addr.Provider, o addr.Instance) *schema.Schema {
 	return found
 }
 
-// schemaForm is how an object of a type looks; without a schema, its values say it.
-func (x *objects) schemaForm(p addr.Provider, o addr.Instance) *blockSchemaForm {
+// schemaForm returns the form of an object of a type; nil without a schema.
+func (x *objects) schemaForm(p addr.Provider, o addr.Instance) *diff.BlockForm {
 	if s := x.schema(p, o); s != nil {
-		return x.schemaForms.block(s.Block)
+		return x.schemaForms.Block(s.Block)
 	}
-	return noSchema
+	return diff.NoSchema
 }
 
-var noSchema = &blockSchemaForm{schemaForm: schemaForm{kind: fObject, nested: true}}
-
-// stored is the value of an object as it is in a state.
+// stored returns the value of an object in a state.
 func (x *objects) stored(e *state.Entry, o addr.Instance) mark.Value {
 	if e == nil {
 		return mark.Value{}
@@ -92,7 +90,7 @@ func flatValue(m map[string]string) cty.Value {
 	return cty.ObjectVal(attrs)
 }
 
-// values are what a change goes from and to.
+// values returns the prior and the planned value of a change.
 func (x *objects) values(c *plan.Change) (before, after mark.Value) {
 	if c.Unchanged {
 		v := x.stored(c.Entry, c.Object.Instance)
@@ -101,28 +99,28 @@ func (x *objects) values(c *plan.Change) (before, after mark.Value) {
 	return c.Before, c.After
 }
 
-func (x *objects) document(f *blockSchemaForm, v mark.Value) *docValue {
+func (x *objects) document(f *diff.BlockForm, v mark.Value) *diff.Value {
 	if v.Raw == cty.NilVal || v.Raw.IsKnown() && v.Raw.IsNull() {
 		return nil
 	}
-	return document(v.Raw, &f.schemaForm, secretTree(v))
+	return diff.NewValue(v.Raw, &f.Form, diff.SensitivePaths(v))
 }
 
-// diff compares what a change goes from and to.
-func (x *objects) diff(c *plan.Change, relevant *tree, o Options) *node {
+// diff compares the prior and the planned value of a change.
+func (x *objects) diff(c *plan.Change, relevant *diff.Paths, o Options) *diff.Node {
 	f := x.schemaForm(c.Provider.Provider, c.Object.Instance)
 	before, after := x.values(c)
 	b, a := x.document(f, before), x.document(f, after)
 	if c.Action == plan.Forget {
 		a = b
 	}
-	d := &differ{secrets: o.ShowSensitive, replaced: c.Action.Replaces()}
-	paths := &tree{}
+	d := &diff.Differ{ShowSensitive: o.ShowSensitive, Replaced: c.Action.Replaces()}
+	paths := &diff.Paths{}
 	for _, p := range c.Replace {
-		paths.add(p)
+		paths.Add(p)
 	}
 	for _, p := range c.Sent {
-		paths.node(p).sent = true
+		paths.Place(p).Sent = true
 	}
-	return d.block(f, b, a, paths, relevant)
+	return d.Block(f, b, a, paths, relevant)
 }

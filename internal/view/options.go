@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Options say how to show things.
+// Options are settings of the views.
 type Options struct {
 	Color         bool                // with ANSI colours
 	Plain         bool                // diagnostics without their box, as with -no-color
@@ -21,13 +21,14 @@ type Options struct {
 	Compact       bool                // -compact-warnings
 	Apart         []diag.Severity     // of which similar diagnostics are not gathered: -consolidate-warnings=false
 	ShowSensitive bool                // -show-sensitive
-	Importing     bool                // by the command import, which has words of its own
+	Importing     bool                // by the command import, which has different texts
 	Concise       bool                // -concise: no lines about refreshing
-	Automation    bool                // TF_IN_AUTOMATION: no hints what to do next
+	Automation    bool                // TF_IN_AUTOMATION: no hints for the next step
 	Sources       *diag.Sources       // for snippets; may be nil
 	Scrub         func(string) string // free text passes it; may be nil
+	ScrubMessage  func(string) string // messages pass it as well; may be nil
 	Now           func() time.Time    // nil: the clock
-	Product       string              // what the program calls itself; "" is Lethe
+	Product       string              // the name of the program; "" is Lethe
 	Command       string              // how the user calls it; "" is lethe
 }
 
@@ -44,8 +45,8 @@ func (o Options) product() string { return cmp.Or(o.Product, "Lethe") }
 
 func (o Options) command() string { return cmp.Or(o.Command, "lethe") }
 
-// Named returns a sentence with the names that the program is called by. Under Terraform's name, "Lethe" becomes "Terraform"
-// and "lethe plan" becomes "terraform plan": clients look for the sentences of the peer (ADR 38).
+// Named returns a sentence with the names that the program is called by. Under Terraform's name, "Lethe" becomes
+// "Terraform" and "lethe plan" becomes "terraform plan": clients look for the sentences of the peer (ADR 38).
 func (o Options) Named(sentence string) string { return o.naming()(sentence) }
 
 // naming returns the function behind Named.
@@ -66,7 +67,18 @@ func (o Options) named(d diag.Diagnostic) diag.Diagnostic {
 		name := o.naming()
 		d.Summary, d.Detail = name(d.Summary), name(d.Detail)
 	}
+	if scrub := o.ScrubMessage; scrub != nil {
+		d.Summary, d.Detail = scrub(d.Summary), scrub(d.Detail)
+	}
 	return d
+}
+
+// message is the text of a message without what may not be in messages.
+func (o Options) message(s string) string {
+	if o.ScrubMessage != nil {
+		return o.ScrubMessage(s)
+	}
+	return s
 }
 
 func (o Options) scrub(s string) string {
@@ -110,7 +122,7 @@ const (
 	Red, Green, Dim = red, green, dim
 )
 
-// style is how text looks on a terminal with colours. Nothing is said by colour alone.
+// style is how text looks on a terminal with colours. Colour is never the only carrier of information.
 type style string
 
 // The styles.

@@ -37,8 +37,8 @@ func OutputText(w io.Writer, out state.Output, o Options) error {
 	return err
 }
 
-// OutputRaw writes the value of one output as it is, without quotes and without a line break. The
-// value goes where its user sends it, so it is not escaped.
+// OutputRaw writes the value of one output without quotes and without a line break. The user decides where it goes, so
+// it is not escaped.
 func OutputRaw(w io.Writer, out state.Output) error {
 	v := out.Value.Raw
 	ty := v.Type()
@@ -47,7 +47,7 @@ func OutputRaw(w io.Writer, out state.Output) error {
 		if v.IsNull() {
 			what = "null"
 		}
-		//lint:ignore ST1005 the text is shown to users as it is, in the words of Terraform and OpenTofu
+		//lint:ignore ST1005 users see the text unchanged, in the words of Terraform and OpenTofu
 		return fmt.Errorf("The -raw option only supports strings, numbers, and boolean values, but this output value is %s.\n\nUse the -json option for machine-readable representations of output values that have complex types.", what)
 	}
 	text, err := convert.Convert(v, cty.String)

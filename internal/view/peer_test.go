@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lethe-iac/lethe/internal/view/diff"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -16,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is printed into the golden files")
 
-// TestPlanLikePeer renders every recorded plan and compares with what Terraform printed, our name
-// put for theirs. Where we mean to differ, the archive has our text beside it, as lethe.plan.txt.
+// TestPlanLikePeer compares the text of each recorded plan with the output of Terraform, with the name replaced. If
+// Lethe differs on purpose, the archive contains its text as lethe.plan.txt.
 func TestPlanLikePeer(t *testing.T) {
 	schemas := loadSchemas(t)
 	for _, c := range loadCases(t) {
@@ -47,7 +49,8 @@ func (c peerCase) mode() plan.Mode {
 	return plan.Normal
 }
 
-// checkPeer compares with the peer's text, or with our own where that differs from it.
+// checkPeer compares got with the file named ours of the recording, or with the text of Terraform if that file is
+// missing.
 func checkPeer(t *testing.T, c peerCase, ours, peer, got string) {
 	t.Helper()
 	if *update {
@@ -82,25 +85,25 @@ func checkPeer(t *testing.T, c peerCase, ours, peer, got string) {
 	}
 }
 
-// lineDiff shows two texts line by line, with the matching of this package.
+// lineDiff compares two texts line by line, with the alignment of this package.
 func lineDiff(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	var b strings.Builder
-	for _, p := range align(append(textValues(w), &docValue{kind: vUnknown}), textValues(g)) {
+	for _, p := range diff.Align(append(textValues(w), &diff.Value{Kind: diff.UnknownValue}), textValues(g)) {
 		switch {
-		case p.b >= len(w):
-		case p.b >= 0 && p.a >= 0:
-			b.WriteString("  " + w[p.b] + "\n")
-		case p.b >= 0:
-			b.WriteString("- " + w[p.b] + "\n")
+		case p.Before >= len(w):
+		case p.Before >= 0 && p.After >= 0:
+			b.WriteString("  " + w[p.Before] + "\n")
+		case p.Before >= 0:
+			b.WriteString("- " + w[p.Before] + "\n")
 		default:
-			b.WriteString("+ " + g[p.a] + "\n")
+			b.WriteString("+ " + g[p.After] + "\n")
 		}
 	}
 	return b.String()
 }
 
-// peerPlan is the plan that a peer printed, without what stands around it, and with our name.
+// peerPlan extracts the plan from the output of terraform plan, and replaces the name.
 func peerPlan(s string) string {
 	var lines []string
 	for _, l := range strings.Split(s, "\n") {
@@ -117,12 +120,12 @@ func peerPlan(s string) string {
 	return ours(s)
 }
 
-// ours puts our name for the peer's.
+// ours replaces the name of Terraform by the name of Lethe.
 func ours(s string) string {
 	return strings.NewReplacer("Terraform", "Lethe", "\"terraform ", "\"lethe ", "    terraform ", "    lethe ").Replace(s)
 }
 
-// TestStateLikePeer shows the recorded states as text.
+// TestStateLikePeer compares the text of each recorded state with the output of Terraform.
 func TestStateLikePeer(t *testing.T) {
 	schemas := loadSchemas(t)
 	for _, c := range loadCases(t) {
@@ -149,7 +152,7 @@ func TestStateLikePeer(t *testing.T) {
 	}
 }
 
-// TestStateJSONLikePeer writes the recorded states as documents.
+// TestStateJSONLikePeer compares the JSON of each recorded state with the output of Terraform.
 func TestStateJSONLikePeer(t *testing.T) {
 	schemas := loadSchemas(t)
 	for _, c := range loadCases(t) {

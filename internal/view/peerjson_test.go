@@ -18,8 +18,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
-// TestPlanJSONLikePeer writes every recorded plan as a document and compares it with the one that
-// Terraform wrote.
+// TestPlanJSONLikePeer compares the JSON of each recorded plan with the output of Terraform.
 func TestPlanJSONLikePeer(t *testing.T) {
 	schemas := loadSchemas(t)
 	for _, c := range loadCases(t) {
@@ -52,8 +51,8 @@ func parsed(t *testing.T, text string) map[string]any {
 	return out
 }
 
-// alikePlans removes what differs on purpose: variables have types here, and nothing of ephemeral
-// ones; ephemeral resources are listed; and what the recording does not have cannot be written.
+// alikePlans removes the intended differences: types and default values of ephemeral variables, ephemeral resources,
+// and data that the recordings do not have.
 func alikePlans(want, got map[string]any) {
 	module := func(m map[string]any) {
 		vars, _ := m["variables"].(map[string]any)
@@ -79,7 +78,7 @@ func alikePlans(want, got map[string]any) {
 	}
 	planned := map[string]map[string]any{}
 	for _, doc := range []map[string]any{got, want} {
-		delete(doc, "applyable") // follows from what the plan is, not from the view
+		delete(doc, "applyable") // follows from the plan, not from the view
 		eachPlanned(doc["planned_values"].(map[string]any)["root_module"], planned)
 		eachList(doc, uniqueReferences)
 		if c, ok := doc["configuration"].(map[string]any); ok {
@@ -96,9 +95,9 @@ func alikePlans(want, got map[string]any) {
 	}
 }
 
-// eachPlanned sorts the resources of a planned module by address: the peer sorts keys as text. It
-// leaves out forgotten objects, whose values the peer leaves out too, and takes over what the
-// first document says about sensitive values: the peer forgets the schema when it updates.
+// eachPlanned sorts the resources of a planned module by address, because Terraform sorts keys as text. It drops
+// forgotten objects, whose values Terraform omits. It copies sensitive values of the first document into the second,
+// because Terraform ignores the schema in updates.
 func eachPlanned(m any, seen map[string]map[string]any) {
 	mod, ok := m.(map[string]any)
 	if !ok {
@@ -133,7 +132,7 @@ func eachPlanned(m any, seen map[string]map[string]any) {
 	}
 }
 
-// uniqueReferences drops repeats from a list of references.
+// uniqueReferences removes duplicates from a list of references.
 func uniqueReferences(m map[string]any) {
 	refs, ok := m["references"].([]any)
 	if !ok {
@@ -176,7 +175,7 @@ func eachModule(m any, f func(map[string]any)) {
 	}
 }
 
-// program compiles the configuration of a recording's last step.
+// program compiles the configuration of the last step of a recording.
 func (c peerCase) program(t *testing.T, schemas peerSchemas) *program.Program {
 	t.Helper()
 	dir := t.TempDir()

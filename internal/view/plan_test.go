@@ -18,9 +18,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The plans of this file are made here, value by value.
+// This file builds its plans from single values.
 
-var thingBlock = &schema.Block{
+var testBlock = &schema.Block{
 	Attrs: []*schema.Attr{
 		{Name: "any", Type: cty.DynamicPseudoType, Optional: true},
 		{Name: "id", Type: cty.String, Computed: true},
@@ -37,16 +37,16 @@ var thingBlock = &schema.Block{
 	}}},
 }
 
-var thingProvider = addr.Provider{Host: addr.DefaultHost, Namespace: "test", Type: "test"}
+var testProvider = addr.Provider{Host: addr.DefaultHost, Namespace: "test", Type: "test"}
 
-// newTestSchemas has one type, in all modes.
+// newTestSchemas returns a lookup of schemas with one managed and one data type.
 func newTestSchemas() provider.Lookup {
 	s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
 	for _, m := range []addr.Mode{addr.Managed, addr.Data} {
-		s.Add(m, "test_thing", func() (*schema.Schema, error) { return &schema.Schema{Version: 3, Block: thingBlock}, nil })
+		s.Add(m, "test_thing", func() (*schema.Schema, error) { return &schema.Schema{Version: 3, Block: testBlock}, nil })
 	}
 	return func(p addr.Provider) *provider.Schemas {
-		if p == thingProvider {
+		if p == testProvider {
 			return s
 		}
 		return nil
@@ -57,10 +57,10 @@ type attrs map[string]cty.Value
 
 var unknownString = cty.UnknownVal(cty.String)
 
-// thing is an object of the type.
-func thing(a attrs) mark.Value {
+// testObject returns an object of type test_thing with some attributes.
+func testObject(a attrs) mark.Value {
 	out := map[string]cty.Value{}
-	for name, ty := range thingBlock.Type().AttributeTypes() {
+	for name, ty := range testBlock.Type().AttributeTypes() {
 		out[name] = cty.NullVal(ty)
 		if ty.IsListType() && name == "disk" {
 			out[name] = cty.ListValEmpty(ty.ElementType())
@@ -75,16 +75,16 @@ func thing(a attrs) mark.Value {
 	return mark.Plain(cty.ObjectVal(out))
 }
 
-var nothing = mark.Plain(cty.NullVal(thingBlock.Type()))
+var nothing = mark.Plain(cty.NullVal(testBlock.Type()))
 
 func str(s string) cty.Value { return cty.StringVal(s) }
 func num(n int64) cty.Value  { return cty.NumberIntVal(n) }
 
-// changeOf makes a change of an object of the type.
+// changeOf returns a change of an object of type test_thing.
 func changeOf(t testing.TB, address string, a plan.Action, before, after mark.Value, more ...func(*plan.Change)) *plan.Change {
 	o := object(t, address)
 	c := &plan.Change{Object: o, Was: o, Action: a, Before: before, After: after}
-	c.Provider.Provider = thingProvider
+	c.Provider.Provider = testProvider
 	for _, f := range more {
 		f(c)
 	}
@@ -101,35 +101,35 @@ func from(t testing.TB, address string) func(*plan.Change) {
 	return func(c *plan.Change) { c.Was = object(t, address) }
 }
 
-// plans is the table.
+// plans returns the plans of the golden files, by name.
 func plans(t testing.TB) map[string]*plan.Plan {
-	old, made := thing(attrs{"id": str("i-1"), "size": num(1)}), thing(attrs{"id": unknownString, "size": num(2)})
-	gone := func(address string, r plan.Reason, more ...func(*plan.Change)) *plan.Change {
+	old, made := testObject(attrs{"id": str("i-1"), "size": num(1)}), testObject(attrs{"id": unknownString, "size": num(2)})
+	removal := func(address string, r plan.Reason, more ...func(*plan.Change)) *plan.Change {
 		return changeOf(t, address, plan.Delete, old, nothing, append(more, why(r))...)
 	}
 	replaced := func(address string, a plan.Action, r plan.Reason, more ...func(*plan.Change)) *plan.Change {
 		return changeOf(t, address, a, old, made, append(more, why(r))...)
 	}
 	read := func(address string, r plan.Reason) *plan.Change {
-		return changeOf(t, address, plan.Read, nothing, thing(attrs{"id": unknownString}), why(r))
+		return changeOf(t, address, plan.Read, nothing, testObject(attrs{"id": unknownString}), why(r))
 	}
 	importing := func(i plan.Importing) func(*plan.Change) { return func(c *plan.Change) { c.Importing = &i } }
 	unchanged := func(address string, more ...func(*plan.Change)) *plan.Change {
 		e := &state.Entry{Schema: 3, Attrs: []byte(`{"id":"i-1","name":"n","size":1,"tags":{"a":"b"}}`)}
-		e.Provider.Provider = thingProvider
+		e.Provider.Provider = testProvider
 		return changeOf(t, address, plan.NoOp, mark.Value{}, mark.Value{}, append(more, func(c *plan.Change) { c.Unchanged, c.Entry = true, e })...)
 	}
 	secret := func(v mark.Value, name string) mark.Value {
 		v.Marks = append(v.Marks, mark.At{Path: cty.GetAttrPath(name), Tag: mark.Sensitive})
 		return v
 	}
-	said := func(c *plan.Change) { c.SkipDestroy = true }
+	keepsObject := func(c *plan.Change) { c.SkipDestroy = true }
 	return map[string]*plan.Plan{
 		"delete-reasons": {Changes: []*plan.Change{
-			gone("module.m[0].test_thing.a", plan.DeleteNoModule), gone(`test_thing.b["k"]`, plan.DeleteNoResource), gone("test_thing.c[7]", plan.DeleteCountIndex),
-			gone(`test_thing.d["k"]`, plan.DeleteEachKey), gone("test_thing.e", plan.DeleteWrongRepetition), gone("test_thing.f[1]", plan.DeleteWrongRepetition),
-			gone(`test_thing.g["x"]`, plan.DeleteWrongRepetition), gone("test_thing.h", plan.DeleteDisabled), gone("test_thing.i", plan.DeleteNoMoveTarget, from(t, "test_thing.before")),
-			gone("test_thing.j", "", deposedAs("0a1b2c3d")), gone("data.test_thing.silent", ""), gone("test_thing.plain", ""),
+			removal("module.m[0].test_thing.a", plan.DeleteNoModule), removal(`test_thing.b["k"]`, plan.DeleteNoResource), removal("test_thing.c[7]", plan.DeleteCountIndex),
+			removal(`test_thing.d["k"]`, plan.DeleteEachKey), removal("test_thing.e", plan.DeleteWrongRepetition), removal("test_thing.f[1]", plan.DeleteWrongRepetition),
+			removal(`test_thing.g["x"]`, plan.DeleteWrongRepetition), removal("test_thing.h", plan.DeleteDisabled), removal("test_thing.i", plan.DeleteNoMoveTarget, from(t, "test_thing.before")),
+			removal("test_thing.j", "", deposedAs("0a1b2c3d")), removal("data.test_thing.silent", ""), removal("test_thing.plain", ""),
 		}},
 		"replace-reasons": {Changes: []*plan.Change{
 			replaced("test_thing.a", plan.DeleteCreate, plan.ReplaceCannotUpdate, func(c *plan.Change) { c.Replace = []cty.Path{cty.GetAttrPath("size")} }),
@@ -145,39 +145,39 @@ func plans(t testing.TB) map[string]*plan.Plan {
 			unchanged("test_thing.a", from(t, "test_thing.a0")), unchanged("test_thing.same"),
 			unchanged("test_thing.b", importing(plan.Importing{ID: `i "1"`})),
 			unchanged("test_thing.c", importing(plan.Importing{Identity: cty.ObjectVal(map[string]cty.Value{"id": str("x"), "realm": cty.NullVal(cty.String), "n": num(3)})}), func(c *plan.Change) { c.Generated = "resource {}" }),
-			changeOf(t, "test_thing.d", plan.Update, old, thing(attrs{"id": str("i-1"), "size": num(2)}), importing(plan.Importing{Identity: cty.ObjectVal(map[string]cty.Value{"id": str("x")})})),
+			changeOf(t, "test_thing.d", plan.Update, old, testObject(attrs{"id": str("i-1"), "size": num(2)}), importing(plan.Importing{Identity: cty.ObjectVal(map[string]cty.Value{"id": str("x")})})),
 			changeOf(t, "test_thing.e", plan.Create, nothing, made, importing(plan.Importing{Unknown: true})),
 			changeOf(t, "test_thing.f", plan.Update, old, made, from(t, "module.x.test_thing.f")),
 		}},
 		"forgotten": {Changes: []*plan.Change{
-			changeOf(t, "test_thing.a", plan.Forget, old, nothing, said), changeOf(t, "test_thing.b", plan.Forget, old, nothing, said, deposedAs("01234567")),
+			changeOf(t, "test_thing.a", plan.Forget, old, nothing, keepsObject), changeOf(t, "test_thing.b", plan.Forget, old, nothing, keepsObject, deposedAs("01234567")),
 			changeOf(t, "test_thing.c", plan.Forget, old, nothing),
 		}},
 		"write-only": {Changes: []*plan.Change{
-			changeOf(t, "test_thing.created", plan.Create, nothing, thing(attrs{"id": unknownString, "secret_wo_version": num(1)}), sends("secret_wo")),
-			changeOf(t, "test_thing.created_without", plan.Create, nothing, thing(attrs{"id": unknownString})),
-			changeOf(t, "test_thing.deleted", plan.Delete, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), nothing),
-			changeOf(t, "test_thing.first", plan.Update, thing(attrs{"id": str("i")}), thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), sends("secret_wo")),
-			changeOf(t, "test_thing.forced", plan.DeleteCreate, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), thing(attrs{"id": unknownString, "secret_wo_version": num(2)}),
+			changeOf(t, "test_thing.created", plan.Create, nothing, testObject(attrs{"id": unknownString, "secret_wo_version": num(1)}), sends("secret_wo")),
+			changeOf(t, "test_thing.created_without", plan.Create, nothing, testObject(attrs{"id": unknownString})),
+			changeOf(t, "test_thing.deleted", plan.Delete, testObject(attrs{"id": str("i"), "secret_wo_version": num(1)}), nothing),
+			changeOf(t, "test_thing.first", plan.Update, testObject(attrs{"id": str("i")}), testObject(attrs{"id": str("i"), "secret_wo_version": num(1)}), sends("secret_wo")),
+			changeOf(t, "test_thing.forced", plan.DeleteCreate, testObject(attrs{"id": str("i"), "secret_wo_version": num(1)}), testObject(attrs{"id": unknownString, "secret_wo_version": num(2)}),
 				sends("secret_wo"), func(c *plan.Change) { c.Replace = []cty.Path{cty.GetAttrPath("secret_wo")} }),
-			changeOf(t, "test_thing.raised", plan.Update, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), thing(attrs{"id": str("i"), "secret_wo_version": num(2)}), sends("secret_wo")),
-			changeOf(t, "test_thing.replaced", plan.DeleteCreate, thing(attrs{"id": str("i"), "secret_wo_version": num(1), "size": num(1)}), thing(attrs{"id": unknownString, "secret_wo_version": num(1), "size": num(2)}), sends("secret_wo")),
-			changeOf(t, "test_thing.unrelated", plan.Update, thing(attrs{"id": str("i"), "secret_wo_version": num(1)}), thing(attrs{"id": str("i"), "secret_wo_version": num(1), "size": num(2)})),
+			changeOf(t, "test_thing.raised", plan.Update, testObject(attrs{"id": str("i"), "secret_wo_version": num(1)}), testObject(attrs{"id": str("i"), "secret_wo_version": num(2)}), sends("secret_wo")),
+			changeOf(t, "test_thing.replaced", plan.DeleteCreate, testObject(attrs{"id": str("i"), "secret_wo_version": num(1), "size": num(1)}), testObject(attrs{"id": unknownString, "secret_wo_version": num(1), "size": num(2)}), sends("secret_wo")),
+			changeOf(t, "test_thing.unrelated", plan.Update, testObject(attrs{"id": str("i"), "secret_wo_version": num(1)}), testObject(attrs{"id": str("i"), "secret_wo_version": num(1), "size": num(2)})),
 		}},
 		"sensitive": {Changes: []*plan.Change{
 			changeOf(t, "test_thing.a", plan.Update, secret(old, "size"), secret(made, "size")),
-			changeOf(t, "test_thing.b", plan.Update, thing(attrs{"id": str("i"), "key": str("hush")}), thing(attrs{"id": str("i"), "key": str("hush2"), "size": num(1)})),
+			changeOf(t, "test_thing.b", plan.Update, testObject(attrs{"id": str("i"), "key": str("hush")}), testObject(attrs{"id": str("i"), "key": str("hush2"), "size": num(1)})),
 			changeOf(t, "test_thing.c", plan.Update, old, secret(old, "size")),
-			changeOf(t, "test_thing.d", plan.Create, nothing, secret(thing(attrs{"id": unknownString, "any": cty.ObjectVal(map[string]cty.Value{"p": str("hush")})}), "any")),
+			changeOf(t, "test_thing.d", plan.Create, nothing, secret(testObject(attrs{"id": unknownString, "any": cty.ObjectVal(map[string]cty.Value{"p": str("hush")})}), "any")),
 		}, Outputs: []*plan.OutputChange{
 			{Name: "o", Action: plan.Update, Before: mark.Plain(str("hush")), After: mark.Plain(str("hush2")), Sensitive: true},
 			{Name: "partly", Action: plan.Create, Before: nothing, After: mark.Value{Raw: cty.ObjectVal(map[string]cty.Value{"a": str("hush"), "b": str("x")}), Marks: []mark.At{{Path: cty.GetAttrPath("a"), Tag: mark.Ephemeral}}}},
 		}},
 		"drift": {Changes: []*plan.Change{changeOf(t, "test_thing.u", plan.Create, nothing, made)}, Drift: []*plan.Change{
-			changeOf(t, "test_thing.a", plan.Update, old, thing(attrs{"id": str("i-1"), "size": num(5), "tags": cty.MapVal(map[string]cty.Value{"a": str("b")})})),
+			changeOf(t, "test_thing.a", plan.Update, old, testObject(attrs{"id": str("i-1"), "size": num(5), "tags": cty.MapVal(map[string]cty.Value{"a": str("b")})})),
 			changeOf(t, "test_thing.b[0]", plan.Delete, old, nothing),
-			changeOf(t, "test_thing.c", plan.Update, old, thing(attrs{"id": str("i-1"), "size": num(5)}), from(t, "test_thing.c0")),
-			changeOf(t, "test_thing.d", plan.Update, old, thing(attrs{"id": str("i-1"), "size": num(5)})),
+			changeOf(t, "test_thing.c", plan.Update, old, testObject(attrs{"id": str("i-1"), "size": num(5)}), from(t, "test_thing.c0")),
+			changeOf(t, "test_thing.d", plan.Update, old, testObject(attrs{"id": str("i-1"), "size": num(5)})),
 		}, Relevant: []plan.Relevant{
 			{Resource: object(t, "test_thing.a").Abs(), Path: cty.GetAttrPath("size")}, {Resource: object(t, "test_thing.b").Abs()},
 			{Resource: object(t, "test_thing.c").Abs(), Path: cty.GetAttrPath("size")}, {Resource: object(t, "test_thing.d").Abs(), Path: cty.GetAttrPath("tags")},
@@ -191,22 +191,22 @@ func plans(t testing.TB) map[string]*plan.Plan {
 			changeOf(t, "other_thing.a", plan.Update, old, made, func(c *plan.Change) { c.Provider.Provider = addr.Default("other") }),
 		}},
 		"terminal": {Changes: []*plan.Change{
-			changeOf(t, `test_thing.a["\u001b[2J"]`, plan.Create, nothing, thing(attrs{
+			changeOf(t, `test_thing.a["\u001b[2J"]`, plan.Create, nothing, testObject(attrs{
 				"id": unknownString, "name": str("\x1b]0;x\x07\u202e"), "size": num(1),
 				"tags": cty.MapVal(map[string]cty.Value{"k\x1b[31m": str("line\x1b[1m\nline\u009b2J\r\n"), "json": str("{\"a\\u001b\":\"\\u202e\"}")}),
 				"any":  cty.ObjectVal(map[string]cty.Value{"\x1b": str("x")}),
 			})),
-			gone(`test_thing.b["\u202e"]`, plan.DeleteEachKey),
+			removal(`test_thing.b["\u202e"]`, plan.DeleteEachKey),
 		}},
 		"collapsed": {Changes: []*plan.Change{
 			changeOf(t, "test_thing.a", plan.Update,
-				thing(attrs{"id": str("i"), "items": cty.ListVal(many(0, 3000)), "any": cty.TupleVal(many(0, 50))}),
-				thing(attrs{"id": str("i"), "items": cty.ListVal(append(many(1, 2500), many(2506, 3004)...)), "any": cty.TupleVal(append(many(0, 25), many(26, 50)...))})),
+				testObject(attrs{"id": str("i"), "items": cty.ListVal(many(0, 3000)), "any": cty.TupleVal(many(0, 50))}),
+				testObject(attrs{"id": str("i"), "items": cty.ListVal(append(many(1, 2500), many(2506, 3004)...)), "any": cty.TupleVal(append(many(0, 25), many(26, 50)...))})),
 		}},
 	}
 }
 
-// sends makes a change whose configuration sets a write-only attribute.
+// sends returns a function that adds a write-only attribute to the attributes that the configuration sets.
 func sends(name string) func(*plan.Change) {
 	return func(c *plan.Change) { c.Sent = append(c.Sent, cty.GetAttrPath(name)) }
 }
@@ -282,11 +282,11 @@ func TestPlanJSON(t *testing.T) {
 	}
 }
 
-// TestScrubbedPlan: what the guard knows is nowhere in a plan's text.
+// TestScrubbedPlan checks that secrets known to the guard are removed from the text of a plan.
 func TestScrubbedPlan(t *testing.T) {
 	scrub := func(s string) string { return strings.ReplaceAll(s, "canary\nsong", "(scrubbed)") }
 	p := &plan.Plan{Changes: []*plan.Change{
-		changeOf(t, "test_thing.a", plan.Create, nothing, thing(attrs{"id": unknownString, "tags": cty.MapVal(map[string]cty.Value{"a": str("the canary\nsong")})})),
+		changeOf(t, "test_thing.a", plan.Create, nothing, testObject(attrs{"id": unknownString, "tags": cty.MapVal(map[string]cty.Value{"a": str("the canary\nsong")})})),
 	}, Outputs: []*plan.OutputChange{{Name: "o", Action: plan.Create, Before: nothing, After: mark.Plain(str("canary\nsong"))}}}
 	var b strings.Builder
 	PlanText(&b, p, newTestSchemas(), Options{Scrub: scrub})
@@ -295,7 +295,7 @@ func TestScrubbedPlan(t *testing.T) {
 	}
 }
 
-// Sentences are broken where a narrow terminal ends; a wide one shows them as they are written.
+// TestNarrow checks that sentences are wrapped on a narrow terminal and unchanged on a wide one.
 func TestNarrow(t *testing.T) {
 	const text = "\nThis is a sentence that somebody has broken after\neighty columns. And another one ends the line.\nThis begins one.\n  - and this is a list that is wider than all of it, as addresses are\n"
 	for width, want := range map[int]string{

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lethe-iac/lethe/internal/view/diff"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -30,8 +32,10 @@ func newPlanText(w io.Writer, p *plan.Plan, s provider.Lookup, o Options) *planT
 	return &planText{w: bufio.NewWriterSize(w, 32<<10), o: o, p: p, objects: newObjects(s)} // a change is a few hundred bytes
 }
 
-// say prints sentences, which have no colours.
-func (t *planText) say(format string, a ...any) { t.w.WriteString(t.o.fit(fmt.Sprintf(format, a...))) }
+// printf prints sentences without colours. It wraps them if the terminal is narrower; print does not.
+func (t *planText) printf(format string, a ...any) {
+	t.w.WriteString(t.o.fit(fmt.Sprintf(format, a...)))
+}
 
 func (t *planText) print(format string, a ...any) { fmt.Fprintf(t.w, format, a...) }
 
@@ -65,7 +69,7 @@ func (t *planText) write() {
 	}
 }
 
-// nothing says that there is nothing to do.
+// nothing reports that no change is needed.
 func (t *planText) nothing() {
 	name := t.o.product()
 	title, text := "Your infrastructure matches the configuration.", name+" has compared your real infrastructure against your configuration\nand found no differences, so no changes are needed."
@@ -76,7 +80,7 @@ func (t *planText) nothing() {
 		title, text = "Your infrastructure still matches the configuration.", name+" has checked that the real remote objects still match the result of\nyour most recent changes, and found no differences."
 	}
 	t.print("\n%s%s\n\n", t.o.paint("No changes.", bold, green), t.o.paint(" "+title, bold))
-	t.say("%s\n", text)
+	t.printf("%s\n", text)
 }
 
 // changes writes the list of actions.
@@ -86,19 +90,19 @@ func (t *planText) changes(changes []*plan.Change) {
 	}
 	t.legend(changes)
 	if t.p.Errored {
-		t.say("\n%s planned the following actions, but then encountered a problem:\n\n", t.o.product())
+		t.printf("\n%s planned the following actions, but then encountered a problem:\n\n", t.o.product())
 	} else {
-		t.say("\n%s will perform the following actions:\n\n", t.o.product())
+		t.printf("\n%s will perform the following actions:\n\n", t.o.product())
 	}
 	for _, c := range changes {
 		r := renderer{Writer: t.w, o: t.o}
-		r.change(c, t.diff(c, all, t.o), false)
+		r.change(c, t.diff(c, diff.AllPaths, t.o), false)
 	}
 	t.print("%s %s\n", t.o.paint("Plan:", bold), count(t.p).text())
 	t.leases()
 }
 
-// leases says what the apply walk will open, and for whom.
+// leases lists the leases that the apply will open, with their users.
 func (t *planText) leases() {
 	if len(t.p.Leases) == 0 {
 		return
@@ -129,12 +133,12 @@ func (t *planText) legend(changes []*plan.Change) {
 		}
 	}
 	if lines != "" {
-		t.say("\n%s used the selected providers to generate the following execution\nplan. Resource actions are indicated with the following symbols:\n", t.o.product())
+		t.printf("\n%s used the selected providers to generate the following execution\nplan. Resource actions are indicated with the following symbols:\n", t.o.product())
 		t.print("%s", lines)
 	}
 }
 
-// deferred lists what can only be planned after this plan was applied.
+// deferred lists changes that can only be planned after this plan was applied.
 func (t *planText) deferred() {
 	if len(t.p.Deferred) == 0 {
 		return
@@ -145,47 +149,46 @@ func (t *planText) deferred() {
 	}
 }
 
-// outputs writes what becomes of root outputs. Alone they need an explanation.
+// outputs writes the changes of root outputs. alone adds an explanation, for a plan without other changes.
 func (t *planText) outputs(outs []*plan.OutputChange, alone bool) {
 	if len(outs) == 0 {
 		return
 	}
 	t.print("\nChanges to Outputs:\n")
-	d := &differ{secrets: t.o.ShowSensitive}
-	n := &node{kind: nDict, nested: true}
+	d := &diff.Differ{ShowSensitive: t.o.ShowSensitive}
+	n := &diff.Node{Kind: diff.DictNode, Nested: true}
 	for _, o := range t.p.Outputs {
-		n.width = max(n.width, utf8.RuneCountInString(attrName(o.Name)))
+		n.Width = max(n.Width, utf8.RuneCountInString(diff.AttributeName(o.Name)))
 	}
 	for _, o := range outs {
-		n.names = append(n.names, attrName(o.Name))
-		n.kids = append(n.kids, outputNode(d, o))
+		n.Names = append(n.Names, diff.AttributeName(o.Name))
+		n.Children = append(n.Children, outputNode(d, o))
 	}
 	r := renderer{Writer: t.w, o: t.o}
 	r.parts(n, renderOptions{depth: -1, suffix: true})
 	if alone && !t.p.Errored {
-		t.say("\nYou can apply this plan to save these new output values to the %s\nstate, without changing any real infrastructure.\n", t.o.product())
+		t.printf("\nYou can apply this plan to save these new output values to the %s\nstate, without changing any real infrastructure.\n", t.o.product())
 	}
 }
 
-// outputNode compares an output with what it was. That it begins or ceases to be sensitive is no
-// change of its value.
-func outputNode(d *differ, o *plan.OutputChange) *node {
-	b, a := free(o.Before.Raw, secretTree(o.Before)), free(o.After.Raw, secretTree(o.After))
+// outputNode compares an output with its former value. A change of its sensitivity is no change of its value.
+func outputNode(d *diff.Differ, o *plan.OutputChange) *diff.Node {
+	b, a := diff.NewUntypedValue(o.Before.Raw, diff.SensitivePaths(o.Before)), diff.NewUntypedValue(o.After.Raw, diff.SensitivePaths(o.After))
 	if o.Sensitive {
 		b, a = secretly(b), secretly(a)
 	}
-	if o.Action == plan.Create || b.absent() {
+	if o.Action == plan.Create || b.IsAbsent() {
 		b = nil
 	}
 	if o.Action == plan.Delete {
 		a = nil
 	}
-	return d.value(nil, b, a, nil, all)
+	return d.Value(nil, b, a, nil, diff.AllPaths)
 }
 
-func secretly(v *docValue) *docValue {
+func secretly(v *diff.Value) *diff.Value {
 	if v != nil {
-		v.secret = true
+		v.Sensitive = true
 	}
 	return v
 }
@@ -194,27 +197,26 @@ func secretly(v *docValue) *docValue {
 func changedOutputs(p *plan.Plan) []*plan.OutputChange {
 	var out []*plan.OutputChange
 	for _, o := range p.Outputs {
-		if o.Action != plan.NoOp && outputNode(&differ{secrets: true}, o).act != same {
+		if o.Action != plan.NoOp && outputNode(&diff.Differ{ShowSensitive: true}, o).Op != diff.Same {
 			out = append(out, o)
 		}
 	}
 	return out
 }
 
-// drift writes what changed outside, as far as it matters: all of it where that is what was asked
-// for, what is there no more where it was to be destroyed, otherwise only attributes that a change
-// depends on. It reports whether there was any.
+// drift writes changes outside: all of them for a refresh-only plan, missing objects for a destroy plan, and otherwise
+// attributes that a change depends on. It reports whether there were any.
 func (t *planText) drift() bool {
 	any := false
 	for _, c := range ordered(t.p.Drift) {
-		relevant := all
+		relevant := diff.AllPaths
 		if t.p.Mode != plan.RefreshOnly && !(t.p.Mode == plan.Destroy && c.Action == plan.Delete) {
 			if relevant = relevance(t.p.Relevant, c.Object.Instance); relevant == nil {
 				continue
 			}
 		}
 		n := t.diff(c, relevant, t.o)
-		if n.act == same && !(moved(c) && t.p.Mode == plan.RefreshOnly) {
+		if n.Op == diff.Same && !(moved(c) && t.p.Mode == plan.RefreshOnly) {
 			continue
 		}
 		if !any {
@@ -233,29 +235,29 @@ func (t *planText) drift() bool {
 func (t *planText) driftTitle() {
 	name := t.o.product()
 	t.print("\n%s Objects have changed outside of %s\n\n", t.o.paint("Note:", bold, green), name)
-	t.say("%s detected the following changes made outside of %s since the\nlast %q which may have affected this plan:\n\n", name, name, t.o.command()+" apply")
+	t.printf("%s detected the following changes made outside of %s since the\nlast %q which may have affected this plan:\n\n", name, name, t.o.command()+" apply")
 }
 
 func (t *planText) driftEnd() {
 	name := t.o.product()
 	if t.p.Mode == plan.RefreshOnly {
-		t.say("\nThis is a refresh-only plan, so %s will not take any actions to undo\nthese. If you were expecting these changes then you can apply this plan to\nrecord the updated values in the %s state without changing any remote\nobjects.\n", name, name)
+		t.printf("\nThis is a refresh-only plan, so %s will not take any actions to undo\nthese. If you were expecting these changes then you can apply this plan to\nrecord the updated values in the %s state without changing any remote\nobjects.\n", name, name)
 		return
 	}
-	t.say("\nUnless you have made equivalent changes to your configuration, or ignored the\nrelevant attributes using ignore_changes, the following plan may include\nactions to undo or respond to these changes.\n")
+	t.printf("\nUnless you have made equivalent changes to your configuration, or ignored the\nrelevant attributes using ignore_changes, the following plan may include\nactions to undo or respond to these changes.\n")
 }
 
 // relevance is which attributes of an object changes depend on, nil if none.
-func relevance(list []plan.Relevant, i addr.Instance) *tree {
-	var t *tree
+func relevance(list []plan.Relevant, i addr.Instance) *diff.Paths {
+	var t *diff.Paths
 	for _, r := range list {
 		if r.Resource != i.Abs() || !r.Key.IsNone() && r.Key != i.Key {
 			continue
 		}
 		if t == nil {
-			t = &tree{}
+			t = &diff.Paths{}
 		}
-		t.add(r.Path)
+		t.Add(r.Path)
 	}
 	return t
 }

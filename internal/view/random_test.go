@@ -19,8 +19,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Of any plan, text is safe for a terminal, JSON is JSON, colours change nothing else,
-// and what is sensitive is not shown.
+// The tests in this file check random plans: their text is safe for a terminal, their JSON is valid, colours change
+// nothing else, and sensitive values are not shown.
 
 const canary = "canary-of-the-guard"
 
@@ -40,7 +40,7 @@ func nastyText(t *rapid.T) string {
 
 func text(t *rapid.T) cty.Value { return cty.StringVal(nastyText(t)) }
 
-// anyValue is a value of any type.
+// anyValue draws a value of any type.
 func anyValue(t *rapid.T, depth int) cty.Value {
 	n := 9
 	if depth <= 0 {
@@ -71,7 +71,7 @@ func anyValue(t *rapid.T, depth int) cty.Value {
 	return text(t)
 }
 
-// typedValue is a value of a type.
+// typedValue draws a value of a type.
 func typedValue(t *rapid.T, ty cty.Type, depth int) cty.Value {
 	switch rapid.IntRange(0, 9).Draw(t, "whole") {
 	case 0:
@@ -133,7 +133,7 @@ var randomBlock = &schema.Block{
 		{Name: "text", Type: cty.String, Optional: true},
 	},
 	Blocks: []*schema.Nested{
-		{Name: "group", Nesting: schema.Group, Block: thingBlock},
+		{Name: "group", Nesting: schema.Group, Block: testBlock},
 		{Name: "maps", Nesting: schema.Map, Block: &schema.Block{Attrs: []*schema.Attr{{Name: "a", Type: cty.String}}}},
 		{Name: "lists", Nesting: schema.List, Block: &schema.Block{Attrs: []*schema.Attr{{Name: "a", Type: cty.String, Sensitive: true}}}},
 		{Name: "sets", Nesting: schema.Set, Block: &schema.Block{Attrs: []*schema.Attr{{Name: "a", Type: cty.String}}}},
@@ -141,7 +141,7 @@ var randomBlock = &schema.Block{
 	},
 }
 
-// randomObject is an object of the block, or nothing.
+// randomObject draws an object of the block, or null.
 func randomObject(t *rapid.T) mark.Value {
 	v := typedValue(t, randomBlock.Type(), 4)
 	if !v.IsKnown() {
@@ -159,13 +159,13 @@ func randomObject(t *rapid.T) mark.Value {
 
 func randomPlan(t *rapid.T) (*plan.Plan, provider.Lookup) {
 	s := newTestSchemas()
-	s(thingProvider).Add(addr.Managed, "random_thing", func() (*schema.Schema, error) { return &schema.Schema{Block: randomBlock}, nil })
+	s(testProvider).Add(addr.Managed, "random_thing", func() (*schema.Schema, error) { return &schema.Schema{Block: randomBlock}, nil })
 	p := &plan.Plan{Mode: plan.Mode(rapid.IntRange(0, 2).Draw(t, "mode")), Errored: rapid.Bool().Draw(t, "errored")}
 	change := func() *plan.Change {
 		i := addr.Instance{Mode: addr.Managed, Type: "random_thing", Name: "x", Key: addr.StringKey(nastyText(t))}
-		c := &plan.Change{Object: i.Current(), Action: plan.Action(rapid.IntRange(0, 8).Draw(t, "action")), Before: randomObject(t), After: randomObject(t), FirstFor: nastyText(t)}
+		c := &plan.Change{Object: i.Current(), Action: plan.Action(rapid.IntRange(0, 8).Draw(t, "action")), Before: randomObject(t), After: randomObject(t), Lifecycle: plan.Lifecycle{FirstFor: nastyText(t)}}
 		c.Was = c.Object
-		c.Provider.Provider = thingProvider
+		c.Provider.Provider = testProvider
 		if rapid.Bool().Draw(t, "moved") {
 			c.Was.Key = addr.StringKey(nastyText(t))
 		}
@@ -253,7 +253,7 @@ func TestRandomEvents(t *testing.T) {
 		}
 		run := func(v View) {
 			for _, e := range events {
-				v.Tell(e)
+				v.Send(e)
 			}
 			v.Diagnostics(ds)
 			v.Finish()

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// The files in testdata/peer are configurations, and what Terraform 1.11.4 printed about them. To
-// record them again, have terraform on PATH, build test/providers into a directory, and run
+// The files in testdata/peer are configurations and the output of Terraform 1.11.4 for them. To record them again, have
+// terraform on PATH, build test/providers into a directory, and run
 //
 //	go test ./internal/view -run TestRecord -record DIR [-case NAME]
 //
-// Each case is a txtar archive. N.tf is the configuration of step N, N.sh is run before it, N.flags
-// are flags of plan. All steps but the last are applied; the last one is planned, and applied too
-// if there is a file named "apply". Everything else in the archive is recorded.
+// Each case is a txtar archive. N.tf is the configuration of step N, N.sh runs before it, and N.flags has the flags of
+// plan. All steps except the last are applied. The last step is planned, and is also applied if the archive has a file
+// named "apply". All other files in the archive are recorded.
 var (
 	recordDir  = flag.String("record", "", "directory of the playground providers: record what terraform prints")
 	recordCase = flag.String("case", "", "record only this case")
@@ -49,7 +49,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// providerMirror lays the providers out as a file system mirror.
+// providerMirror creates a file system mirror with the providers.
 func providerMirror(t *testing.T, bin string) string {
 	dir := t.TempDir()
 	for _, name := range []string{"playground", "playground5", "rogue"} {
@@ -70,7 +70,7 @@ func providerMirror(t *testing.T, bin string) string {
 	return rc
 }
 
-// recordSchemas records what the providers describe.
+// recordSchemas records the schemas of the providers.
 func recordSchemas(t *testing.T, rc string) {
 	l := newLab(t, rc)
 	l.prepare(map[string]string{"1.tf": `terraform {

@@ -3,37 +3,39 @@ package view
 import (
 	"unicode/utf8"
 
+	"github.com/lethe-iac/lethe/internal/view/diff"
+
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
 // Where a change is shown, every line at depth n begins with 4n spaces and four columns for a
 // symbol; where an object is merely shown (plain), with 4n spaces.
 
-// value writes a value and what ends its line; tail is a comma or nothing.
-func (r *renderer) value(n *node, h renderOptions, tail string) {
-	switch n.kind {
-	case nSecret:
+// value writes a value and the end of its line; tail is a comma or empty.
+func (r *renderer) value(n *diff.Node, h renderOptions, tail string) {
+	switch n.Kind {
+	case diff.SensitiveNode:
 		r.WriteString(mark.Sensitive.Mask())
 		r.end(n, h, tail)
-	case nWriteOnly:
+	case diff.WriteOnlyNode:
 		r.WriteString("(write-only attribute)" + tail)
 		r.forced(n)
-	case nUnknown:
+	case diff.UnknownNode:
 		r.unknown(n, h, tail)
-	case nTurn:
-		r.value(n.was, h.sides(), "")
+	case diff.RetypedNode:
+		r.value(n.Old, h.sides(), "")
 		r.arrow()
-		r.value(n.is, h.sides(), "")
+		r.value(n.New, h.sides(), "")
 		r.end(n, h, tail)
-	case nScalar:
+	case diff.ScalarNode:
 		r.scalar(n, h, tail)
-	case nText:
+	case diff.TextNode:
 		r.lines(n, h, tail)
-	case nJSON:
+	case diff.JSONNode:
 		r.json(n, h, tail)
-	case nSeq:
+	case diff.SequenceNode:
 		r.container(n, h, tail, "[]", r.elements)
-	case nDict:
+	case diff.DictNode:
 		r.container(n, h, tail, "{}", r.parts)
 	}
 }
@@ -44,12 +46,12 @@ func (h renderOptions) sides() renderOptions {
 	return h
 }
 
-func (r *renderer) unknown(n *node, h renderOptions, tail string) {
-	if n.was != nil {
-		if n.was.kind == nScalar && n.was.before.emptyString() {
+func (r *renderer) unknown(n *diff.Node, h renderOptions, tail string) {
+	if n.Old != nil {
+		if n.Old.Kind == diff.ScalarNode && n.Old.Before.IsEmptyString() {
 			r.WriteString(`""`)
 		} else {
-			r.value(n.was, h.sides(), "")
+			r.value(n.Old, h.sides(), "")
 		}
 		r.WriteString(" -> ")
 	}
@@ -57,35 +59,35 @@ func (r *renderer) unknown(n *node, h renderOptions, tail string) {
 	r.forced(n)
 }
 
-func (r *renderer) scalar(n *node, h renderOptions, tail string) {
-	switch n.act {
-	case edit:
-		r.atom(n.before)
+func (r *renderer) scalar(n *diff.Node, h renderOptions, tail string) {
+	switch n.Op {
+	case diff.Update:
+		r.atom(n.Before)
 		r.arrow()
-		r.atom(n.after)
-	case drop:
-		r.atom(n.before)
+		r.atom(n.After)
+	case diff.Remove:
+		r.atom(n.Before)
 	default:
-		r.atom(n.after)
+		r.atom(n.After)
 	}
 	r.end(n, h, tail)
 }
 
 // atom writes a value that has no parts.
-func (r *renderer) atom(v *docValue) {
+func (r *renderer) atom(v *diff.Value) {
 	switch {
-	case v == nil || v.kind == vNull:
+	case v == nil || v.Kind == diff.NullValue:
 		r.WriteString(r.o.paint("null", dim))
-	case v.kind == vString:
-		r.quoted(r.o.scrub(v.text))
+	case v.Kind == diff.StringValue:
+		r.quoted(r.o.scrub(v.Text))
 	default:
-		r.WriteString(v.text)
+		r.WriteString(v.Text)
 	}
 }
 
-// container writes a list or a dict: what is in it stands between its brackets on lines of its own.
-func (r *renderer) container(n *node, h renderOptions, tail, brackets string, inside func(*node, renderOptions)) {
-	if len(n.kids) == 0 {
+// container writes a list or a dict: its content is on separate lines between the brackets.
+func (r *renderer) container(n *diff.Node, h renderOptions, tail, brackets string, inside func(*diff.Node, renderOptions)) {
+	if len(n.Children) == 0 {
 		r.WriteString(brackets)
 		r.end(n, h, tail)
 		return
@@ -96,20 +98,20 @@ func (r *renderer) container(n *node, h renderOptions, tail, brackets string, in
 	inside(n, h)
 	r.closeIndent(h.depth)
 	r.WriteString(brackets[1:])
-	r.gone(n.act, h)
+	r.removedNote(n.Op, h)
 	r.WriteString(tail)
 }
 
 // elements writes the elements of a list, and how many of them are not shown.
-func (r *renderer) elements(n *node, h renderOptions) {
+func (r *renderer) elements(n *diff.Node, h renderOptions) {
 	in := h.in(false)
 	hidden := 0
-	for i, k := range n.kids {
-		if !h.all && k.act == same && !(n.context && (changed(n.kids, i-1) || changed(n.kids, i+1))) {
+	for i, k := range n.Children {
+		if !h.all && k.Op == diff.Same && !(n.Context && (changed(n.Children, i-1) || changed(n.Children, i+1))) {
 			hidden++
 			continue
 		}
-		if n.context {
+		if n.Context {
 			r.hidden(in.depth, hidden, "element")
 			hidden = 0
 		}
@@ -118,58 +120,58 @@ func (r *renderer) elements(n *node, h renderOptions) {
 	r.hidden(in.depth, hidden, "element")
 }
 
-func changed(kids []*node, i int) bool { return i >= 0 && i < len(kids) && kids[i].changes() }
+func changed(kids []*diff.Node, i int) bool { return i >= 0 && i < len(kids) && kids[i].Changes() }
 
-// element writes one element of a list on a line of its own.
-func (r *renderer) element(k *node, h renderOptions) {
-	if k.act == same {
+// element writes one element of a list on a separate line.
+func (r *renderer) element(k *diff.Node, h renderOptions) {
+	if k.Op == diff.Same {
 		h.all = true
 	}
 	r.warnings(h.depth, k, false)
-	r.lead(h.depth, k.act)
+	r.lead(h.depth, k.Op)
 	r.value(k, h, ",")
 	r.WriteByte('\n')
 }
 
-// telling reports whether a part of that name tells a reader what an object is: it is shown though it is unchanged.
+// telling reports whether a name usually identifies an object: it is shown although it is unchanged.
 func telling(name string) bool { return name == "id" || name == "name" || name == "tags" }
 
 // parts writes the parts of a dict, and how many of them are not shown.
-func (r *renderer) parts(n *node, h renderOptions) {
-	in := h.in(n.nested || n.quoted && h.suffix && n.act != drop)
+func (r *renderer) parts(n *diff.Node, h renderOptions) {
+	in := h.in(n.Nested || n.Quoted && h.suffix && n.Op != diff.Remove)
 	tail, what := "", "attribute"
-	if n.quoted {
+	if n.Quoted {
 		what = "element"
-		if n.nested {
+		if n.Nested {
 			in.suffix, tail = false, ","
 		}
 	}
-	width := n.width
-	for i, name := range n.names {
-		if tail == "" && (n.kids[i].kind != nWriteOnly || h.all || n.kids[i].act != same) {
+	width := n.Width
+	for i, name := range n.Names {
+		if tail == "" && (n.Children[i].Kind != diff.WriteOnlyNode || h.all || n.Children[i].Op != diff.Same) {
 			width = max(width, utf8.RuneCountInString(name))
 		}
 	}
 	hidden := 0
-	for i, k := range n.kids {
-		if !h.all && k.act == same && (n.quoted || !telling(n.names[i])) {
-			if k.kind != nWriteOnly {
+	for i, k := range n.Children {
+		if !h.all && k.Op == diff.Same && (n.Quoted || !telling(n.Names[i])) {
+			if k.Kind != diff.WriteOnlyNode {
 				hidden++
 			}
 			continue
 		}
-		r.attribute(n.names[i], width, k, in, tail)
+		r.attribute(n.Names[i], width, k, in, tail)
 	}
 	r.hidden(in.depth, hidden, what)
 }
 
-// attribute writes one line "name = value", and what follows of the value.
-func (r *renderer) attribute(name string, width int, k *node, h renderOptions, tail string) {
-	if k.act == same || telling(name) {
+// attribute writes one line "name = value", and the further lines of the value.
+func (r *renderer) attribute(name string, width int, k *diff.Node, h renderOptions, tail string) {
+	if k.Op == diff.Same || telling(name) {
 		h.all = true
 	}
 	r.warnings(h.depth, k, false)
-	r.lead(h.depth, k.act)
+	r.lead(h.depth, k.Op)
 	r.WriteString(name)
 	r.pad(width - utf8.RuneCountInString(name))
 	r.WriteString(" = ")
@@ -178,60 +180,60 @@ func (r *renderer) attribute(name string, width int, k *node, h renderOptions, t
 }
 
 // json writes a string as the call that makes it.
-func (r *renderer) json(n *node, h renderOptions, tail string) {
-	in := n.is
+func (r *renderer) json(n *diff.Node, h renderOptions, tail string) {
+	in := n.New
 	spaces := ""
 	switch {
-	case n.spaces && n.forces:
+	case n.OnlySpaces && n.Forces:
 		spaces = r.o.paint(" # whitespace changes force replacement", dim)
-	case n.spaces:
+	case n.OnlySpaces:
 		spaces = r.o.paint(" # whitespace changes", dim)
 	}
 	r.WriteString("jsonencode(")
 	inner := h.in(false)
-	inner.all = h.all || in.act == same
+	inner.all = h.all || in.Op == diff.Same
 	why := func() {
-		if r.WriteString(spaces); !n.spaces {
+		if r.WriteString(spaces); !n.OnlySpaces {
 			r.forced(n)
 		}
 	}
-	if in.flat() {
+	if fitsOneLine(in) {
 		r.value(in, inner, "")
 		r.WriteByte(')')
-		r.gone(n.act, h)
+		r.removedNote(n.Op, h)
 		r.WriteString(tail)
 		why()
 		return
 	}
 	why()
 	r.WriteByte('\n')
-	symbol := same
-	if n.act == edit {
-		symbol = in.act
+	symbol := diff.Same
+	if n.Op == diff.Update {
+		symbol = in.Op
 	}
 	r.lead(inner.depth, symbol)
 	r.value(in, inner, "")
 	r.WriteByte('\n')
 	r.closeIndent(h.depth)
 	r.WriteByte(')')
-	r.gone(n.act, h)
+	r.removedNote(n.Op, h)
 	r.WriteString(tail)
 }
 
-// flat reports whether a value takes one line.
-func (n *node) flat() bool {
-	switch n.kind {
-	case nSeq, nDict:
-		return len(n.kids) == 0
-	case nTurn:
-		return n.was.flat() && n.is.flat()
+// fitsOneLine reports whether a value takes one line.
+func fitsOneLine(n *diff.Node) bool {
+	switch n.Kind {
+	case diff.SequenceNode, diff.DictNode:
+		return len(n.Children) == 0
+	case diff.RetypedNode:
+		return fitsOneLine(n.Old) && fitsOneLine(n.New)
 	}
-	return n.kind != nText && n.kind != nJSON
+	return n.Kind != diff.TextNode && n.Kind != diff.JSONNode
 }
 
 // block writes the inside of a block.
-func (r *renderer) block(n *node, h renderOptions) {
-	if n.kind == nSecret {
+func (r *renderer) block(n *diff.Node, h renderOptions) {
+	if n.Kind == diff.SensitiveNode {
 		for _, l := range []string{"# At least one attribute in this block is (or was) sensitive,", "# so its contents will not be displayed."} {
 			if r.indent(h.depth + 1); !r.plain {
 				r.WriteString("  ")
@@ -241,11 +243,11 @@ func (r *renderer) block(n *node, h renderOptions) {
 		return
 	}
 	r.parts(n, h)
-	for _, note := range n.notes {
+	for _, note := range n.Notes {
 		r.remark(h.depth+1, note)
 	}
-	attrs, hidden := len(n.kids) > 0, 0
-	for _, g := range n.groups {
+	attrs, hidden := len(n.Children) > 0, 0
+	for _, g := range n.Groups {
 		shown := false
 		start := func() {
 			if !shown && attrs {
@@ -253,17 +255,17 @@ func (r *renderer) block(n *node, h renderOptions) {
 			}
 			shown, attrs = true, true
 		}
-		if g.unknown != same {
+		if g.Unknown != diff.Same {
 			start()
 			r.unknownGroup(g, h)
 		}
-		for _, b := range g.blocks {
-			if b.act == same && !h.all {
+		for _, b := range g.Blocks {
+			if b.Op == diff.Same && !h.all {
 				hidden++
 				continue
 			}
 			start()
-			r.nestedBlock(g.name, b, h)
+			r.nestedBlock(g.Name, b, h)
 		}
 	}
 	if hidden > 0 {
@@ -274,22 +276,22 @@ func (r *renderer) block(n *node, h renderOptions) {
 	}
 }
 
-func (r *renderer) unknownGroup(g group, h renderOptions) {
-	r.lead(h.depth+1, g.unknown)
-	r.WriteString(g.name + " (known after apply)")
-	if g.forces {
-		r.forced(&node{forces: true})
+func (r *renderer) unknownGroup(g diff.Group, h renderOptions) {
+	r.lead(h.depth+1, g.Unknown)
+	r.WriteString(g.Name + " (known after apply)")
+	if g.Forces {
+		r.forced(&diff.Node{Forces: true})
 	}
 	r.WriteByte('\n')
 }
 
-func (r *renderer) nestedBlock(name string, b *node, h renderOptions) {
+func (r *renderer) nestedBlock(name string, b *diff.Node, h renderOptions) {
 	in := renderOptions{depth: h.depth + 1, suffix: true, all: h.all}
 	r.warnings(in.depth, b, true)
-	r.lead(in.depth, b.act)
+	r.lead(in.depth, b.Op)
 	r.WriteString(name)
-	if b.label != "" {
-		r.WriteString(" " + b.label)
+	if b.Label != "" {
+		r.WriteString(" " + b.Label)
 	}
 	r.WriteString(" {")
 	r.forced(b)

@@ -4,19 +4,21 @@ import (
 	"bufio"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/view/diff"
 )
 
 // renderer writes nodes as text, as it goes: a value may have 70 MB.
 type renderer struct {
 	*bufio.Writer
 	o     Options
-	plain bool // no symbols: an object as it is
+	plain bool // no symbols: an object without changes
 }
 
-// renderOptions say how a value is written.
+// renderOptions are settings for writing a value.
 type renderOptions struct {
 	depth  int
-	suffix bool // what is removed is followed by "-> null"
+	suffix bool // removed values are followed by "-> null"
 	all    bool // unchanged parts are shown
 }
 
@@ -28,12 +30,12 @@ func (h renderOptions) in(suffix bool) renderOptions {
 
 // Symbols of changes inside an object.
 var (
-	symbols = [...]string{same: " ", add: "+", edit: "~", drop: "-"}
-	styles  = [...]style{add: green, edit: yellow, drop: red}
+	symbols = [...]string{diff.Same: " ", diff.Add: "+", diff.Update: "~", diff.Remove: "-"}
+	styles  = [...]style{diff.Add: green, diff.Update: yellow, diff.Remove: red}
 )
 
 // lead begins a line.
-func (r *renderer) lead(depth int, a act) {
+func (r *renderer) lead(depth int, a diff.Op) {
 	r.indent(depth)
 	if !r.plain {
 		r.WriteString("  ")
@@ -52,7 +54,7 @@ func (r *renderer) pad(n int) {
 	}
 }
 
-// closeIndent begins the line that closes what a line at that depth opened.
+// closeIndent begins the line of a closing bracket at that depth.
 func (r *renderer) closeIndent(depth int) {
 	if !r.plain {
 		depth++
@@ -81,25 +83,25 @@ func (r *renderer) quoted(s string) {
 	r.WriteByte('"')
 }
 
-// arrow stands between what was and what will be.
+// arrow writes the arrow between the old and the new value.
 func (r *renderer) arrow() { r.WriteString(r.o.paint(" -> ", yellow)) }
 
-func (r *renderer) gone(n act, h renderOptions) {
-	if n == drop && h.suffix {
+func (r *renderer) removedNote(n diff.Op, h renderOptions) {
+	if n == diff.Remove && h.suffix {
 		r.WriteString(r.o.paint(" -> null", dim))
 	}
 }
 
-// end writes what follows a value on its line.
-func (r *renderer) end(n *node, h renderOptions, tail string) {
-	r.gone(n.act, h)
+// end writes the rest of the line after a value.
+func (r *renderer) end(n *diff.Node, h renderOptions, tail string) {
+	r.removedNote(n.Op, h)
 	r.WriteString(tail)
 	r.forced(n)
 }
 
-// forced ends a line that must say why the object is replaced.
-func (r *renderer) forced(n *node) {
-	if n.forces {
+// forced ends the line of an attribute that causes the replacement of the object.
+func (r *renderer) forced(n *diff.Node) {
+	if n.Forces {
 		r.WriteString(r.o.paint(" # forces replacement", red))
 	}
 }
@@ -110,7 +112,7 @@ func (r *renderer) remark(depth int, text string) {
 	r.WriteByte('\n')
 }
 
-// hidden says how much is not shown.
+// hidden writes the number of hidden parts.
 func (r *renderer) hidden(depth, n int, what string) {
 	if n == 0 {
 		return
@@ -122,18 +124,18 @@ func (r *renderer) hidden(depth, n int, what string) {
 }
 
 // warnings writes a remark above a value that becomes sensitive or is no longer sensitive.
-func (r *renderer) warnings(depth int, n *node, block bool) {
-	if n.sensitivityChange == steady || r.plain {
+func (r *renderer) warnings(depth int, n *diff.Node, block bool) {
+	if n.Sensitivity == diff.SameSensitivity || r.plain {
 		return
 	}
 	what, end := "attribute value", ""
 	if block {
 		what = "block"
-	} else if n.sameValue {
+	} else if n.SameValue {
 		end = " The value is unchanged."
 	}
 	lines := []string{"this " + what + " will no longer be marked as sensitive", "after applying this change." + end}
-	if n.sensitivityChange == closing {
+	if n.Sensitivity == diff.BecomesSensitive {
 		lines = []string{"this " + what + " will be marked as sensitive and will not", "display in UI output after applying this change." + end}
 	}
 	for i, l := range lines {

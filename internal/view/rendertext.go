@@ -1,13 +1,17 @@
 package view
 
-import "strings"
+import (
+	"strings"
 
-// lines writes a string of several lines as a heredoc, and changes of one line by line.
+	"github.com/lethe-iac/lethe/internal/view/diff"
+)
+
+// lines writes a string of several lines as a heredoc, and changes of it line by line.
 //
-// White space around the whole is left out, as long as leaving it out hides nothing: where it
-// differs, the lines are shown as they are, and a line break at the very end is said in words.
-func (r *renderer) lines(n *node, h renderOptions, tail string) {
-	b, a, note := n.texts(r.o.scrub)
+// White space around the whole is omitted if that hides nothing: where it differs, the lines are shown in full, and a
+// line break at the very end is described in words.
+func (r *renderer) lines(n *diff.Node, h renderOptions, tail string) {
+	b, a, note := shownTexts(n, r.o.scrub)
 	if hasControl(b) || hasControl(a) { // so that an escape and the same characters in the text look different
 		b, a = doubleBackslashes(b), doubleBackslashes(a)
 	}
@@ -15,35 +19,35 @@ func (r *renderer) lines(n *node, h renderOptions, tail string) {
 	r.forced(n)
 	r.WriteByte('\n')
 	in := h.depth + 1
-	if n.act != edit {
+	if n.Op != diff.Update {
 		text := a
-		if n.act == drop {
+		if n.Op == diff.Remove {
 			text = b
 		}
 		for l := range strings.SplitSeq(text, "\n") {
-			r.line(in, same, l)
+			r.line(in, diff.Same, l)
 		}
 	} else {
 		r.editedLines(in, strings.Split(b, "\n"), strings.Split(a, "\n"))
 	}
 	r.closeIndent(h.depth)
 	r.WriteString("EOT")
-	r.gone(n.act, h)
+	r.removedNote(n.Op, h)
 	r.WriteString(tail)
 	if note != "" {
 		r.WriteString(r.o.paint(note, dim))
 	}
 }
 
-// texts are the strings to be shown, and a remark about what is not shown of them.
-func (n *node) texts(scrub func(string) string) (b, a, note string) {
-	if n.before != nil {
-		b = scrub(n.before.text)
+// shownTexts returns the strings to show, and a remark about the omitted part.
+func shownTexts(n *diff.Node, scrub func(string) string) (b, a, note string) {
+	if n.Before != nil {
+		b = scrub(n.Before.Text)
 	}
-	if n.after != nil {
-		a = scrub(n.after.text)
+	if n.After != nil {
+		a = scrub(n.After.Text)
 	}
-	if n.act != edit || n.before.kind != vString || n.after.kind != vString {
+	if n.Op != diff.Update || n.Before.Kind != diff.StringValue || n.After.Kind != diff.StringValue {
 		return strings.TrimSpace(b), strings.TrimSpace(a), ""
 	}
 	bt, at := strings.TrimSpace(b), strings.TrimSpace(a)
@@ -69,30 +73,30 @@ func leading(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t\r\
 func trailing(s string) string { return s[len(strings.TrimRight(s, " \t\r\n")):] }
 
 func (r *renderer) editedLines(depth int, b, a []string) {
-	for _, p := range align(textValues(b), textValues(a)) {
+	for _, p := range diff.Align(textValues(b), textValues(a)) {
 		switch {
-		case p.b < 0:
-			r.line(depth, add, a[p.a])
-		case p.a < 0:
-			r.line(depth, drop, b[p.b])
-		case b[p.b] == a[p.a]:
-			r.line(depth, same, a[p.a])
+		case p.Before < 0:
+			r.line(depth, diff.Add, a[p.After])
+		case p.After < 0:
+			r.line(depth, diff.Remove, b[p.Before])
+		case b[p.Before] == a[p.After]:
+			r.line(depth, diff.Same, a[p.After])
 		default:
-			r.line(depth, drop, b[p.b])
-			r.line(depth, add, a[p.a])
+			r.line(depth, diff.Remove, b[p.Before])
+			r.line(depth, diff.Add, a[p.After])
 		}
 	}
 }
 
-func textValues(lines []string) []*docValue {
-	var out []*docValue
+func textValues(lines []string) []*diff.Value {
+	var out []*diff.Value
 	for _, l := range lines {
-		out = append(out, &docValue{kind: vString, text: l})
+		out = append(out, &diff.Value{Kind: diff.StringValue, Text: l})
 	}
 	return out
 }
 
-func (r *renderer) line(depth int, a act, text string) {
+func (r *renderer) line(depth int, a diff.Op, text string) {
 	r.lead(depth, a)
 	r.WriteString(escape(text))
 	r.WriteByte('\n')

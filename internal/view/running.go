@@ -20,7 +20,7 @@ type running struct {
 	moves  map[string]*move // downloads, by name
 	leases map[opKey]bool   // that are open, by their opening
 	now    func() time.Time
-	tick   func(time.Time) // called from a goroutine of its own while something runs
+	tick   func(time.Time) // called from a separate goroutine during operations
 	period time.Duration   // how often; 0: once a second
 
 	once    sync.Mutex // guards quit
@@ -53,7 +53,7 @@ type op struct {
 
 func (o *op) words() words { return vocabulary[o.op] }
 
-// still is what it is doing now.
+// still returns the current activity of an operation.
 func (o *op) still() string {
 	if o.provisioning {
 		return vocabulary[event.Provision].still
@@ -64,7 +64,7 @@ func (o *op) still() string {
 // heartbeat is how often an operation that takes long is reported.
 const heartbeat = 10 * time.Second
 
-// follow notes what begins and ends.
+// follow records the begin and the end of operations.
 func (r *running) follow(e event.Event) {
 	run := ""
 	if b, is := e.(event.Behind); is {
@@ -103,7 +103,8 @@ func (r *running) follow(e event.Event) {
 	r.arrange()
 }
 
-// of is the step that goes on with an object, other than a provisioner that runs by itself; nil: there is none.
+// of returns the current operation on an object, other than a provisioner that runs by itself; nil if no operation is
+// in progress.
 func (r *running) of(object addr.Object, run string) *op {
 	for _, what := range []event.Op{event.Create, event.Update, event.Delete} {
 		if o := r.ops[opKey{object, what, run}]; o != nil {
@@ -124,11 +125,11 @@ func (r *running) begin(k opKey, at time.Time) {
 	r.arrange()
 }
 
-// move is a download that is under way.
+// move is a download in progress.
 type move struct {
 	name      string
 	began     time.Time
-	done, all int64 // bytes; all is not above 0 where it is not known
+	done, all int64 // bytes; all is 0 or less if unknown
 }
 
 // progress is how far a download is: "12.3/50.0 MB · 5.1 MB/s · 8s left", as far as that is known.
@@ -151,7 +152,7 @@ func (m *move) progress(now time.Time) string {
 
 func megabytes(n int64) float64 { return float64(n) / 1e6 }
 
-// together sums up downloads that are under way.
+// together sums up the downloads in progress.
 func together(all []*move) *move {
 	sum := &move{began: all[0].began}
 	known := true
@@ -191,7 +192,7 @@ func (r *running) transfers() []*move {
 // busy reports whether anything runs.
 func (r *running) busy() bool { return len(r.ops)+len(r.moves) > 0 }
 
-// list gives what runs, the oldest first.
+// list returns the operations in progress, the oldest first.
 func (r *running) list() []*op {
 	out := slices.Collect(maps.Values(r.ops))
 	slices.SortFunc(out, func(a, b *op) int {
@@ -200,8 +201,8 @@ func (r *running) list() []*op {
 	return out
 }
 
-// due gives the operations that were not reported for a heartbeat, and notes that they are now.
-// Refreshing is not reported, and provisioners print by themselves.
+// due returns the operations that were not reported for a heartbeat, and marks them as reported. It omits refreshing,
+// and provisioners, which print by themselves.
 func (r *running) due(now time.Time) []*op {
 	var out []*op
 	for _, o := range r.list() {
@@ -229,8 +230,8 @@ func (r *running) arrange() {
 	}
 }
 
-// clock ticks until quit is closed. What it prints is news of progress only: if that panics, which
-// would end the process with every lease open, the clock stops.
+// clock ticks until quit is closed. It prints progress only. A panic in it would end the process with every lease open,
+// so the clock recovers and stops.
 func (r *running) clock(quit chan struct{}) {
 	defer func() { _ = recover() }()
 	period := r.period
@@ -260,19 +261,19 @@ func (r *running) stop() {
 	}
 }
 
-// interruptText says what an interrupt does, what it waits for, and what another one would do. The
-// first sentences are looked for by tools.
+// interruptText explains the effect of an interrupt, the operations that it waits for, and the effect of another one.
+// Tools look for the first sentences.
 func interruptText(times int, product string, ops *running) string {
 	switch times {
 	case 1:
-		return fmt.Sprintf("Interrupt received.\nPlease wait for %s to exit or data loss may occur.\nGracefully shutting down...\n%sA second interrupt gives up what is still under way, and ends within 3 seconds. A third ends at once.\n", product, ops.pending())
+		return fmt.Sprintf("Interrupt received.\nPlease wait for %s to exit or data loss may occur.\nGracefully shutting down...\n%sA second interrupt abandons operations in progress and ends within 3 seconds. A third ends at once.\n", product, ops.pending())
 	case 2:
-		return fmt.Sprintf("Two interrupts received. Exiting immediately. Note that data loss may have occurred.\n%sCalls are given up after a second, then leases are closed; %s ends within 3 seconds. A third interrupt ends at once.\n", ops.pending(), product)
+		return fmt.Sprintf("Two interrupts received. Exiting immediately. Note that data loss may have occurred.\n%sCalls are abandoned after a second, then leases are closed. %s ends within 3 seconds. A third interrupt ends at once.\n", ops.pending(), product)
 	}
 	return "Exiting now.\n"
 }
 
-// pending lists what is under way, and the leases that are open.
+// pending lists the operations in progress and the open leases.
 func (r *running) pending() string {
 	var b strings.Builder
 	closing := map[opKey]bool{}
@@ -294,7 +295,7 @@ func (r *running) pending() string {
 	slices.Sort(open)
 	b.WriteString(strings.Join(open, ""))
 	if b.Len() == 0 {
-		return "Nothing is under way.\n"
+		return "No operation is in progress.\n"
 	}
 	return "Under way:\n" + b.String()
 }

@@ -7,10 +7,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/lethe-iac/lethe/internal/view/diff"
+
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// checkSafe reports text that a terminal would obey.
+// checkSafe fails if s contains characters that control a terminal.
 func checkSafe(t testing.TB, s string) {
 	t.Helper()
 	for i, r := range s {
@@ -60,18 +62,18 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
-// FuzzText compares two strings in every way that strings are compared.
+// FuzzText compares two strings with each algorithm for strings: as JSON, as lines and as text.
 func FuzzText(f *testing.F) {
 	for _, s := range [][2]string{{"a\nb", "a\nc"}, {`{"a":[1,2]}`, `{"a":[2,3,{}]}`}, {"{}", "[]"}, {"", "\n"}, {"null", `[null]`}, {"  x\n", "x\n\n"}, {`{"a":1,"a":{}}`, "\x1b[2J"}} {
 		f.Add(s[0], s[1])
 	}
 	f.Fuzz(func(t *testing.T, b, a string) {
-		bv, av := &docValue{kind: vString, text: b}, &docValue{kind: vString, text: a}
-		d := &differ{}
-		for _, pair := range [][2]*docValue{{bv, av}, {bv, nil}, {nil, av}, {av, av}} {
-			n := d.value(nil, pair[0], pair[1], nil, all)
-			if (n.act == same) != (pair[0] != nil && pair[1] != nil && pair[0].text == pair[1].text) {
-				t.Fatalf("%q and %q: %v", b, a, n.act)
+		bv, av := &diff.Value{Kind: diff.StringValue, Text: b}, &diff.Value{Kind: diff.StringValue, Text: a}
+		d := &diff.Differ{}
+		for _, pair := range [][2]*diff.Value{{bv, av}, {bv, nil}, {nil, av}, {av, av}} {
+			n := d.Value(nil, pair[0], pair[1], nil, diff.AllPaths)
+			if (n.Op == diff.Same) != (pair[0] != nil && pair[1] != nil && pair[0].Text == pair[1].Text) {
+				t.Fatalf("%q and %q: %v", b, a, n.Op)
 			}
 			for _, plain := range []bool{true, false} {
 				var text strings.Builder
@@ -84,7 +86,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// What is quoted in pieces is quoted as in one, wherever a piece ends.
+// TestQuoted checks that a long string that is quoted in pieces is equal to the string quoted at once, for each kind of
+// character at the boundary.
 func TestQuoted(t *testing.T) {
 	for _, end := range []string{"a", "é", "世", "\U0001f600", "\xff", "\x80\x80\x80\x80\x80", "\U0001f600\x80\x80\x80\x80\x80", "\xf0\x9f\x98", "\"\n\x00\u202e"} {
 		for before := piece - 10; before <= piece+1; before++ {

@@ -7,13 +7,15 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/lethe-iac/lethe/internal/view/diff"
+
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// StateDifference is what two states differ in.
+// StateDifference has the differences of two states.
 type StateDifference struct {
 	From, To *state.Snapshot
 	Objects  []state.Difference
@@ -35,7 +37,7 @@ func NewStateDifference(from, to *state.Snapshot) *StateDifference {
 // Empty reports whether there is no difference.
 func (d *StateDifference) Empty() bool { return len(d.Objects)+len(d.Outputs) == 0 }
 
-// action is what happened to an object or an output from one state to the other, and the word for it.
+// action returns the action on an object or an output between two states, and the word for it.
 func action(before, after bool) (plan.Action, string) {
 	switch {
 	case !before:
@@ -95,7 +97,7 @@ func (x *objects) difference(b *bufio.Writer, d state.Difference, o Options) {
 	n := x.diff(&plan.Change{
 		Object: d.Object, Action: a, Provider: e.Provider,
 		Before: x.stored(d.Before, d.Object.Instance), After: x.stored(d.After, d.Object.Instance),
-	}, all, o)
+	}, diff.AllPaths, o)
 	r := renderer{Writer: b, o: o}
 	r.WriteString(o.paint("  # "+EscapeLine(d.Object.String()), bold) + " was " + word + "\n")
 	if a == plan.Update {
@@ -104,8 +106,8 @@ func (x *objects) difference(b *bufio.Writer, d state.Difference, o Options) {
 			r.WriteString("  # (it became tainted)\n")
 		case d.Before.Tainted != d.After.Tainted:
 			r.WriteString("  # (it is no longer tainted)\n")
-		case n.act == same:
-			r.WriteString("  # (its attributes are the same; what is kept beside them differs)\n")
+		case n.Op == diff.Same:
+			r.WriteString("  # (its attributes are equal; its private data or other fields differ)\n")
 		}
 	}
 	fmt.Fprintf(r, "%s %s %s %s {\n", o.actionSymbol(a), d.Object.Mode.Block(), quote(d.Object.Type), quote(d.Object.Name))
@@ -141,7 +143,7 @@ type stateDiffSide struct {
 	Lineage string         `json:"lineage"`
 }
 
-// objectDiffDocument is an object before and after, each as it stands in the document of a state.
+// objectDiffDocument is an object before and after, both in the form of a state document.
 type objectDiffDocument struct {
 	Address string          `json:"address"`
 	Deposed string          `json:"deposed_key,omitempty"`
@@ -156,7 +158,7 @@ type outputDifferenceDocument struct {
 	After  *outputDocument `json:"after,omitempty"`
 }
 
-// JSON writes the differences as a document. As in that of a state, sensitive values stand in it, and which they are.
+// JSON writes the differences as a document. Like a state document, it contains sensitive values, and marks them.
 func (d *StateDifference) JSON(w io.Writer, sch provider.Lookup) error {
 	x := newObjects(sch)
 	side := func(s *state.Snapshot) stateDiffSide { return stateDiffSide{jsondoc.Serial(s.Serial), s.Lineage} }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/lethe-iac/lethe/internal/view/diff"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -27,16 +29,16 @@ func StateText(w io.Writer, s *state.Snapshot, sch provider.Lookup, o Options) {
 		return
 	}
 	b.WriteString("\n\nOutputs:\n\n")
-	d := &differ{secrets: o.ShowSensitive, stored: true}
+	d := &diff.Differ{ShowSensitive: o.ShowSensitive, Stored: true}
 	r := renderer{Writer: b, o: o, plain: true}
 	for _, name := range slices.Sorted(maps.Keys(s.Outputs)) {
 		out := s.Outputs[name]
-		f := typeForm(out.Value.Raw.Type(), true) // maps are shown otherwise than objects
-		v := document(out.Value.Raw, f, nil)
+		f := diff.TypeForm(out.Value.Raw.Type(), true) // maps are shown otherwise than objects
+		v := diff.NewValue(out.Value.Raw, f, nil)
 		if out.Sensitive {
 			v = secretly(v)
 		}
-		r.attribute(attrName(name), 0, d.value(f, v, v, nil, all), renderOptions{all: true}, "")
+		r.attribute(diff.AttributeName(name), 0, d.Value(f, v, v, nil, diff.AllPaths), renderOptions{all: true}, "")
 	}
 }
 
@@ -47,11 +49,11 @@ func ObjectText(w io.Writer, obj addr.Object, e *state.Entry, sch provider.Looku
 	return b.Flush()
 }
 
-// text writes an object as it is stored.
+// text writes an object in its stored form.
 func (x *objects) text(b *bufio.Writer, obj addr.Object, e *state.Entry, o Options) {
 	f := x.schemaForm(e.Provider.Provider, obj.Instance)
 	v := x.document(f, x.stored(e, obj.Instance))
-	d := &differ{secrets: o.ShowSensitive, stored: true}
+	d := &diff.Differ{ShowSensitive: o.ShowSensitive, Stored: true}
 	r := renderer{Writer: b, o: o, plain: true}
 	note := ""
 	switch {
@@ -63,7 +65,7 @@ func (x *objects) text(b *bufio.Writer, obj addr.Object, e *state.Entry, o Optio
 	r.WriteString(o.paint("# "+EscapeLine(obj.Instance.String())+":"+note, bold) + "\n")
 	fmt.Fprintf(r, "%s %s %s {\n", obj.Mode.Block(), quote(obj.Type), quote(obj.Name))
 	if v != nil {
-		r.block(d.block(f, v, v, nil, all), renderOptions{all: true})
+		r.block(d.Block(f, v, v, nil, diff.AllPaths), renderOptions{all: true})
 	}
 	r.WriteString("}\n")
 }

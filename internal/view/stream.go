@@ -26,13 +26,13 @@ type JSON struct {
 	mu     sync.Mutex
 	ops    running
 	shown  map[string]bool
-	behind bool // what goes on belongs to tests: no lines are printed about it
+	behind bool // the operations belong to tests: no lines are printed about them
 	out    jsontext.Writer
 }
 
 const streamVersion = "1.2"
 
-// streamLine is a line. The members beside those that every line has belong to the types that are named.
+// streamLine is a line. Besides the members of every line, each member belongs to the named types.
 type streamLine struct {
 	Level       string              `json:"@level"`
 	Message     string              `json:"@message"`
@@ -61,7 +61,7 @@ type streamChange struct {
 	Generated string             `json:"generated_config,omitempty"`
 }
 
-// streamResource is what an object is called.
+// streamResource has the names of an object.
 type streamResource struct {
 	Address  string      `json:"addr"`
 	Module   string      `json:"module"`
@@ -124,7 +124,7 @@ func (j *JSON) line(typ, message string, l streamLine) {
 	j.write(l)
 }
 
-// Write prints a line with members of its own.
+// Write prints a line with other members.
 func (j *JSON) Write(line any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -150,8 +150,8 @@ func (o Options) StreamModule() string {
 
 func (o Options) isOpenTofu() bool { return o.product() == "OpenTofu" }
 
-// lineType returns the type of a line of -json by the name that the peer gives it: OpenTofu has other names for the lines
-// about ephemeral resources.
+// lineType returns the type of a line of -json in the peer's words: OpenTofu has other names for the lines about
+// ephemeral resources.
 func (o Options) lineType(typ string) string {
 	rest, ok := strings.CutPrefix(typ, "ephemeral_op_")
 	if !ok || !o.isOpenTofu() {
@@ -165,8 +165,8 @@ func (o Options) lineType(typ string) string {
 
 func (j *JSON) log(message string) { j.line("log", message, streamLine{}) }
 
-// Tell prints what happened.
-func (j *JSON) Tell(e event.Event) {
+// Send prints an event.
+func (j *JSON) Send(e event.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ops.follow(e)
@@ -177,7 +177,7 @@ func (j *JSON) Tell(e event.Event) {
 		j.done(e)
 	case event.Failed:
 		j.failed(e)
-	case event.Deferred:
+	case event.Pending:
 		if e.Object.Mode == addr.Ephemeral {
 			j.hook(e.Object, "Configuration unknown, deferring...", "ephemeral_op_deferred", hook{Action: "open"})
 		}
@@ -190,8 +190,8 @@ func (j *JSON) Tell(e event.Event) {
 	case event.ProvisionDone:
 		j.provisioned(e)
 	case event.Summary:
-		if e.Failed { // programs take a change_summary for that of an apply that went well
-			j.log(strings.TrimSpace(summaryText(e) + " " + notBegunText(e)))
+		if e.Failed { // programs take a change_summary as the sign of a successful apply
+			j.log(strings.TrimSpace(summaryText(e) + " " + notStartedText(e)))
 			return
 		}
 		j.summary(summaryText(e), changeCounts{e.Added, e.Changed, e.Imported, e.Destroyed, e.Forgotten, e.Operation})
@@ -288,10 +288,10 @@ func (j *JSON) failed(e event.Failed) {
 	if w.kind == "" || e.Op == event.Refresh || e.Eased {
 		return
 	}
-	j.hook(e.Object, w.fails+" after "+seconds(e.Took), w.kind+"_errored", hook{Action: w.action, Elapsed: elapsed(e.Took), Reason: e.Reason})
+	j.hook(e.Object, w.fails+" after "+seconds(e.Took), w.kind+"_errored", hook{Action: w.action, Elapsed: elapsed(e.Took), Reason: j.o.message(e.Reason)})
 }
 
-// beat says what takes long.
+// beat reports operations that take long.
 func (j *JSON) beat(now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -410,7 +410,7 @@ func (j *JSON) outputs(n int, document any) {
 	j.line("outputs", fmt.Sprintf("Outputs: %d", n), streamLine{Outputs: document})
 }
 
-// Diagnostics prints what was not printed yet, one line each.
+// Diagnostics prints the diagnostics that were not printed yet, one line each.
 func (j *JSON) Diagnostics(ds []diag.Diagnostic) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// clock is a time that tests move.
+// clock is a clock that tests move.
 type clock struct{ t time.Time }
 
 func newClock() *clock { return &clock{time.Date(2026, 1, 2, 3, 4, 5, 678900000, time.UTC)} }
@@ -34,7 +34,7 @@ func object(t testing.TB, s string) addr.Object {
 	return i.Current()
 }
 
-// streamLines runs a JSON view and gives its lines after the first, without times.
+// streamLines runs f with a JSON view and returns the lines after the first one, without times.
 func streamLines(t *testing.T, o Options, f func(*JSON)) []string {
 	t.Helper()
 	var b bytes.Buffer
@@ -63,7 +63,7 @@ func TestStreamBegins(t *testing.T) {
 	}
 }
 
-// The lines are those of Terraform 1.11.4, where it has such a line.
+// TestStreamEvents compares the lines with the lines of Terraform 1.11.4, if Terraform has such lines.
 func TestStreamEvents(t *testing.T) {
 	a := object(t, "terraform_data.a[0]")
 	inner := object(t, `module.m["k"].terraform_data.inner`)
@@ -95,8 +95,8 @@ func TestStreamEvents(t *testing.T) {
 		{event.Done{Object: lease, Op: event.Renew, Took: 2 * time.Second}, `{"@level":"info","@message":"ephemeral.playground_lease.l: Renewal complete after 2s","hook":{` + resLease + `,"action":"renew","elapsed_seconds":2},"type":"ephemeral_op_complete"}`},
 		{event.Failed{Object: lease, Op: event.Renew, Took: 7 * time.Second, Reason: "Denied: no"}, `{"@level":"info","@message":"ephemeral.playground_lease.l: Renewal errored after 7s","hook":{` + resLease + `,"action":"renew","elapsed_seconds":7,"reason":"Denied: no"},"type":"ephemeral_op_errored"}`},
 		{event.Failed{Object: lease, Op: event.Close}, `{"@level":"info","@message":"ephemeral.playground_lease.l: Closing errored after 0s","hook":{` + resLease + `,"action":"close","elapsed_seconds":0},"type":"ephemeral_op_errored"}`},
-		{event.Deferred{Object: lease, Reason: "Configuration unknown"}, `{"@level":"info","@message":"ephemeral.playground_lease.l: Configuration unknown, deferring...","hook":{` + resLease + `,"action":"open"},"type":"ephemeral_op_deferred"}`},
-		{event.Deferred{Object: data}, ``},
+		{event.Pending{Object: lease, Reason: "Configuration unknown"}, `{"@level":"info","@message":"ephemeral.playground_lease.l: Configuration unknown, deferring...","hook":{` + resLease + `,"action":"open"},"type":"ephemeral_op_deferred"}`},
+		{event.Pending{Object: data}, ``},
 		{event.Stored{Object: data}, `{"@level":"info","@message":"data.playground_null.n: Using stored result","type":"log"}`},
 		{event.ProvisionStarted{Object: a, Type: "local-exec"}, `{"@level":"info","@message":"terraform_data.a[0]: Provisioning with 'local-exec'...","hook":{` + resA + `,"provisioner":"local-exec"},"type":"provision_start"}`},
 		{event.ProvisionOutput{Object: a, Type: "local-exec", Line: "hello"}, `{"@level":"info","@message":"terraform_data.a[0]: (local-exec): hello","hook":{` + resA + `,"provisioner":"local-exec","output":"hello"},"type":"provision_progress"}`},
@@ -109,7 +109,7 @@ func TestStreamEvents(t *testing.T) {
 		{event.Note{Kind: "state_lock_release", Text: "Releasing state lock. This may take a few moments..."}, `{"@level":"info","@message":"Releasing state lock. This may take a few moments...","type":"state_lock_release"}`},
 		{event.Diagnosed{Diagnostic: diag.Warningf("A title", "A detail")}, `{"@level":"warn","@message":"Warning: A title","diagnostic":{"severity":"warning","summary":"A title","detail":"A detail"},"type":"diagnostic"}`},
 	} {
-		got := strings.Join(streamLines(t, Options{}, func(j *JSON) { j.Tell(c.e) }), "\n")
+		got := strings.Join(streamLines(t, Options{}, func(j *JSON) { j.Send(c.e) }), "\n")
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%#v: %s", c.e, diff)
 		}
@@ -120,7 +120,7 @@ func TestStreamHeartbeat(t *testing.T) {
 	clock := newClock()
 	a := object(t, "a.b")
 	lines := streamLines(t, Options{Now: clock.now}, func(j *JSON) {
-		j.Tell(event.Started{Object: a, Op: event.Create, At: clock.now()})
+		j.Send(event.Started{Object: a, Op: event.Create, At: clock.now()})
 		for range 25 {
 			clock.advance(time.Second)
 			j.beat(clock.now())
@@ -130,7 +130,7 @@ func TestStreamHeartbeat(t *testing.T) {
 		t.Error(lines)
 	}
 	lines = streamLines(t, Options{Now: clock.now}, func(j *JSON) {
-		j.Tell(event.Started{Object: object(t, "ephemeral.a.b"), Op: event.Close, At: clock.now()})
+		j.Send(event.Started{Object: object(t, "ephemeral.a.b"), Op: event.Close, At: clock.now()})
 		clock.advance(11 * time.Second)
 		j.beat(clock.now())
 	})
@@ -213,8 +213,8 @@ func TestStreamScrubs(t *testing.T) {
 	scrub := func(s string) string { return strings.ReplaceAll(s, "canary", "(scrubbed)") }
 	a := object(t, "a.b")
 	for _, l := range streamLines(t, Options{Scrub: scrub}, func(j *JSON) {
-		j.Tell(event.ProvisionOutput{Object: a, Type: "local-exec", Line: "the canary sings"})
-		j.Tell(event.Note{Text: "canary"})
+		j.Send(event.ProvisionOutput{Object: a, Type: "local-exec", Line: "the canary sings"})
+		j.Send(event.Note{Text: "canary"})
 		j.Diagnostics([]diag.Diagnostic{diag.Errorf("canary", "canary")})
 	}) {
 		if strings.Contains(l, "canary") {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/view/diff"
+
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
@@ -25,24 +27,24 @@ type valueText struct {
 	o Options
 }
 
-// masks are what is not to be shown of a value, each with what stands for it.
-func masks(v mark.Value, show bool) *tree {
-	t := &tree{}
+// masks returns the hidden parts of a value, each with the text in its place.
+func masks(v mark.Value, show bool) *diff.Paths {
+	t := &diff.Paths{}
 	for _, a := range v.Marks {
 		if show && a.Tag != mark.Ephemeral {
 			continue
 		}
-		if at := t.node(a.Path); at.mask == "" || a.Tag == mark.Ephemeral {
-			at.mask = a.Tag.Mask()
+		if at := t.Place(a.Path); at.Mask == "" || a.Tag == mark.Ephemeral {
+			at.Mask = a.Tag.Mask()
 		}
 	}
 	return t
 }
 
-func (t *valueText) value(v cty.Value, m *tree, indent int) {
+func (t *valueText) value(v cty.Value, m *diff.Paths, indent int) {
 	switch {
-	case m != nil && m.mask != "":
-		t.WriteString(m.mask)
+	case m != nil && m.Mask != "":
+		t.WriteString(m.Mask)
 	case v == cty.NilVal:
 		t.WriteString("null")
 	case !v.IsKnown():
@@ -87,7 +89,7 @@ func constructor(ty cty.Type) string {
 	return ""
 }
 
-func (t *valueText) known(v cty.Value, m *tree, indent int) {
+func (t *valueText) known(v cty.Value, m *diff.Paths, indent int) {
 	switch ty := v.Type(); {
 	case ty == cty.String:
 		t.text(t.o.scrub(v.AsString()), indent)
@@ -109,7 +111,7 @@ func (t *valueText) known(v cty.Value, m *tree, indent int) {
 func (t *valueText) pad(n int) { t.WriteString(strings.Repeat(" ", n)) }
 
 // parts writes the parts of a value, each on a line.
-func (t *valueText) parts(v cty.Value, m *tree, indent int) {
+func (t *valueText) parts(v cty.Value, m *diff.Paths, indent int) {
 	brackets, named := "[]", jsondoc.IsDict(v.Type())
 	if named {
 		brackets = "{}"
@@ -123,13 +125,13 @@ func (t *valueText) parts(v cty.Value, m *tree, indent int) {
 		for name, e := range ctyvalue.Members(v) {
 			t.pad(indent + 2)
 			t.WriteString(quote(name) + " = ")
-			t.value(e, m.at(name), indent+2)
+			t.value(e, m.At(name), indent+2)
 			t.WriteByte('\n')
 		}
 	} else {
 		for i, e := range ctyvalue.Items(v) {
 			t.pad(indent + 2)
-			t.value(e, m.at(strconv.Itoa(i)), indent+2)
+			t.value(e, m.At(strconv.Itoa(i)), indent+2)
 			t.WriteString(",\n")
 		}
 	}

@@ -1,9 +1,10 @@
 package walk
 
-// Components finds the strongly connected components of a graph with n nodes (Tarjan's algorithm,
-// without recursion, because chains can be as long as a configuration): from gives the edges of a
-// node, to where one leads. It gives the number of each node's component, from 1, and the nodes by
-// component. A component comes after all those that it leads to.
+// Components returns the strongly connected components of a graph with n nodes. from returns the edges of a node, and
+// to the target of an edge. of has the number of each node's component, starting from 1. nodes has the nodes, grouped
+// by component; a component comes after all components that it leads to.
+//
+// It is Tarjan's algorithm without recursion, because chains may be very long.
 func Components[E any](n int, from func(v int32) []E, to func(E) int32) (of, nodes []int32) {
 	t := tarjan{of: make([]int32, n), seen: make([]int32, n), low: make([]int32, n), next: make([]int32, n), nodes: make([]int32, 0, n)}
 	for root := range int32(n) {
@@ -36,11 +37,11 @@ func Components[E any](n int, from func(v int32) []E, to func(E) int32) (of, nod
 
 type tarjan struct {
 	of    []int32 // 0: not known yet
-	seen  []int32 // when, from 1; 0: not yet
-	low   []int32 // when the earliest node was seen that is known to be in the same component
-	next  []int32 // edge to look at
+	seen  []int32 // number of its first visit, from 1; 0: not visited
+	low   []int32 // lowest number of a node that is known to be in the same component
+	next  []int32 // index of the next edge to follow
 	path  []int32 // nodes being visited
-	open  []int32 // nodes seen whose component is not known yet
+	open  []int32 // visited nodes whose component is not known yet
 	nodes []int32
 
 	clock, found int32
@@ -52,11 +53,11 @@ func (t *tarjan) enter(v int32) {
 	t.open, t.path = append(t.open, v), append(t.path, v)
 }
 
-// leave ends the visit of v. If v is the first node of a component, that is all open nodes from v on.
+// leave ends the visit of v. If v is the first node of a component, the component is all open nodes from v on.
 func (t *tarjan) leave(v int32) {
 	t.path = t.path[:len(t.path)-1]
 	if t.low[v] < t.seen[v] {
-		parent := t.path[len(t.path)-1] // there is one, since something was seen before
+		parent := t.path[len(t.path)-1] // exists, since a node was visited before v
 		t.low[parent] = min(t.low[parent], t.low[v])
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestComponents compares with what reaches what, found by the dullest way.
+// TestComponents compares the components with the reachability of nodes, computed by plain search.
 func TestComponents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 9).Draw(t, "nodes")
@@ -45,7 +45,7 @@ func TestComponents(t *testing.T) {
 	})
 }
 
-// TestComponentsOfALongChain: a chain is no deeper than memory.
+// TestComponentsOfALongChain: the depth of a chain is limited only by memory.
 func TestComponentsOfALongChain(t *testing.T) {
 	const n = 1_000_000
 	of, nodes := Components(n, func(v int32) []int32 { return []int32{v + 1}[:min(1, n-1-v)] }, func(w int32) int32 { return w })

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// frozen is a graph with the neighbours of each node, in either direction.
+// frozen is a graph with the predecessors and successors of each node.
 type frozen struct {
 	traits  []traits
 	in, out Rows[arc]
@@ -22,13 +22,19 @@ func (g *Graph) freeze() *frozen {
 	}
 }
 
-// before is what n comes after; after is what comes after n.
+// before returns the predecessors of n, and after its successors.
 func (f *frozen) before(n Node) []arc { return f.in.Of(int32(n)) }
 func (f *frozen) after(n Node) []arc  { return f.out.Of(int32(n)) }
 
-// ranks gives every node its place in the ready list, and the other way round: closers, then by
-// the number of nodes on the longest chain that starts with it, then late ones last, then as added.
-// Gates cost nothing, nor do late nodes: what a late one opens is to be used before another opens.
+// ranks returns the rank of each node in the ready list, and the node of each rank. Nodes are sorted by these keys:
+//
+//   - closers come first;
+//   - a node with a longer chain of successors comes before a node with a shorter one;
+//   - a lazy node comes after other nodes with the same length;
+//   - a node that was added earlier comes first.
+//
+// Gates and lazy nodes do not count in the length of a chain. Thus the value of a lazy node is used before another lazy
+// node runs.
 func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 	n := len(f.traits)
 	chain := make([]uint32, n)
@@ -39,16 +45,16 @@ func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 		for _, a := range f.after(x) {
 			chain[x] = max(chain[x], chain[a.node()])
 		}
-		if f.traits[x]&(gate|late) == 0 {
+		if f.traits[x]&(gate|lazy) == 0 {
 			chain[x]++
 		}
 		longest = max(longest, chain[x])
 	}
-	place := func(x int) uint32 { // 0 for closers, then long chains before short ones
+	place := func(x int) uint32 { // 0 for closers; long chains before short ones
 		switch p := 1 + 2*(longest-chain[x]); {
 		case f.traits[x]&closer != 0:
 			return 0
-		case f.traits[x]&late != 0:
+		case f.traits[x]&lazy != 0:
 			return p + 1
 		default:
 			return p
@@ -68,8 +74,7 @@ func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 	return rank, byRank
 }
 
-// Text lists the nodes as they were added, one on a line, by their labels, with their traits and what they
-// come after:
+// Text lists the nodes in the order of their addition, one on a line, with labels, traits and predecessors:
 //
 //	+S
 //	+P late; needs +E

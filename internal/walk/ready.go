@@ -2,10 +2,10 @@ package walk
 
 import "math/bits"
 
-// ready is the set of nodes that could run now, by rank. It is a tree of bit sets, 64 wide: adding
-// a rank and taking the lowest one touch one word on each of its three or four levels.
+// ready is a set of ranks: the nodes that can run now. It is a tree of bit sets with 64 bits per word. Adding a rank
+// and removing the lowest rank change one word on each of the three or four levels.
 type ready struct {
-	levels [][]uint64 // the last one is a single word
+	levels [][]uint64 // the last level is a single word
 	count  int
 }
 
@@ -28,7 +28,7 @@ func (r *ready) add(rank uint32) {
 	}
 }
 
-// first is the lowest rank in the set, which must not be empty.
+// first returns the lowest rank in the set, which must not be empty.
 func (r *ready) first() uint32 {
 	var at uint32
 	for i := len(r.levels) - 1; i >= 0; i-- {

@@ -2,13 +2,14 @@ package walk
 
 import "slices"
 
-// Rows are lists by number, from 0, that are fast to go through: each is one stretch of an array.
+// Rows are numbered lists, from 0, in one array.
 type Rows[T any] struct {
 	start []int32
 	items []T
 }
 
-// Sorted makes n lists of what item makes of everything in a list, in its order: row says which list it is for.
+// Sorted makes n lists from the elements of list, in their order. row returns the number of an element's list, item the
+// item to put there.
 func Sorted[A, T any](n int, list []A, row func(A) int32, item func(A) T) Rows[T] {
 	r := Rows[T]{make([]int32, n+1), make([]T, len(list))}
 	for _, x := range list {
@@ -23,7 +24,7 @@ func Sorted[A, T any](n int, list []A, row func(A) int32, item func(A) T) Rows[T
 	return r
 }
 
-// pileUp turns counts into the ends of stretches.
+// pileUp replaces each count by the sum of the counts up to it.
 func pileUp(counts []int32) {
 	var sum int32
 	for i, c := range counts {
@@ -32,17 +33,17 @@ func pileUp(counts []int32) {
 	}
 }
 
-// Of is the list of a number.
+// Of returns list i.
 func (r Rows[T]) Of(i int32) []T { return r.items[r.start[i]:r.start[i+1]] }
 
-// All are the items of all lists.
+// All returns the items of all lists.
 func (r Rows[T]) All() []T { return r.items }
 
-// Len is how many lists there are.
+// Len returns the number of lists.
 func (r Rows[T]) Len() int { return max(len(r.start)-1, 0) }
 
-// Topological lists the numbers so that each stands after all that lead to it: in has what leads to a number, out
-// what it leads to. Numbers on a cycle, and what they lead to, are missing.
+// Topological returns the numbers in an order where each comes after its predecessors. in has the predecessors of a
+// number, out its successors. Numbers on a cycle or behind one are missing.
 func Topological[T any](in, out Rows[T], to func(T) int32) []int32 {
 	n := in.Len()
 	left := make([]int, n)

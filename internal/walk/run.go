@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// Run visits the nodes and returns when all of them are over. When ctx ends, nodes and jobs that
-// have not started are skipped, those that run are waited for, and closers run.
+// Run visits the nodes and returns when all of them have ended. When ctx ends, nodes and jobs that have not started are
+// skipped, running ones are finished, and closers still run.
 func (g *Graph) Run(ctx context.Context, o RunOptions) Result {
 	r := g.start(ctx, o)
 	r.hired = 1
@@ -36,7 +36,7 @@ func (g *Graph) start(ctx context.Context, o RunOptions) *run {
 		}
 	}
 	for i := range r.nodes {
-		if r.is(Node(i), late) && r.nodes[i].wanters == 0 {
+		if r.is(Node(i), lazy) && r.nodes[i].wanters == 0 {
 			r.kill(Node(i))
 		}
 	}
@@ -44,7 +44,7 @@ func (g *Graph) start(ctx context.Context, o RunOptions) *run {
 	return r
 }
 
-// work is one worker.
+// work is the loop of one worker.
 func (r *run) work() {
 	var fan Fan
 	r.mu.Lock()
@@ -70,7 +70,7 @@ func (r *run) work() {
 	r.cond.Broadcast()
 }
 
-// runNode takes n, which is first in the ready list, off it and visits it.
+// runNode removes n, the first node of the ready list, and visits it.
 func (r *run) runNode(n Node, fan *Fan) {
 	r.ready.remove(r.rank[n])
 	if r.nodes[n].flags&dead != 0 || r.cancelled(n) {
@@ -78,7 +78,7 @@ func (r *run) runNode(n Node, fan *Fan) {
 		return
 	}
 	*fan = Fan{}
-	ok := r.outside(func() bool { return r.Visit(r.inside, n, fan) }, n)
+	ok := r.outside(func() bool { return r.Run(r.inside, n, fan) }, n)
 	switch {
 	case !ok:
 		r.end(n, Failed)
@@ -87,7 +87,7 @@ func (r *run) runNode(n Node, fan *Fan) {
 	default:
 		f := *fan
 		r.fans[n] = &f
-		if f.over() {
+		if f.done() {
 			r.endFan(n, &f)
 		} else {
 			r.ready.add(r.rank[n])
@@ -95,7 +95,7 @@ func (r *run) runNode(n Node, fan *Fan) {
 	}
 }
 
-// runJob starts the next job of n, which is first in the ready list.
+// runJob starts the next job of n, the first node of the ready list.
 func (r *run) runJob(n Node, f *Fan) {
 	if r.cancelled(n) {
 		f.next, f.failed = f.jobs, true
@@ -111,7 +111,7 @@ func (r *run) runJob(n Node, f *Fan) {
 		f.running--
 		f.failed = f.failed || !ok
 	}
-	if f.over() {
+	if f.done() {
 		r.endFan(n, f)
 	}
 }
@@ -125,8 +125,8 @@ func (r *run) endFan(n Node, f *Fan) {
 	}
 }
 
-// call has a colleague do what is ready, if there is more: one who waits for that, or a new one. Many runs are of a few
-// nodes in a row, for which one worker is enough.
+// call gets another worker if the ready list is not empty: it wakes an idle worker, or starts a new one. Many runs are
+// a short chain of nodes, for which one worker is enough.
 func (r *run) call() {
 	switch {
 	case r.ready.count == 0:
@@ -138,7 +138,7 @@ func (r *run) call() {
 	}
 }
 
-// outside calls f without the lock, having called a colleague if there is work for one.
+// outside calls f without the lock. Before that, it gets another worker for other ready nodes.
 func (r *run) outside(f func() bool, n Node) (ok bool) {
 	r.working++
 	r.call()
@@ -156,9 +156,9 @@ func (r *run) outside(f func() bool, n Node) (ok bool) {
 	return f()
 }
 
-// cancelled reports whether n, or a job of it, is kept from running by the end of the context.
+// cancelled reports whether the end of the context prevents n or one of its jobs from running.
 func (r *run) cancelled(n Node) bool {
 	is := !r.is(n, closer) && r.ctx.Err() != nil
-	r.result.Cut = r.result.Cut || is
+	r.result.Interrupted = r.result.Interrupted || is
 	return is
 }

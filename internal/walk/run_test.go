@@ -20,7 +20,7 @@ func TestCancel(t *testing.T) {
 	var log []string
 	var skipped []string
 	r := g.Run(ctx, RunOptions{Workers: 1,
-		Visit: func(ctx context.Context, n Node, _ *Fan) bool {
+		Run: func(ctx context.Context, n Node, _ *Fan) bool {
 			log = append(log, g.Label(n))
 			if n == g.ids["a"] {
 				cancel()
@@ -41,13 +41,13 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// What runs is finished: the end of the run's context does not reach it.
+// A running visit finishes: its context does not end with the context of the run.
 func TestContext(t *testing.T) {
 	type key struct{}
 	g := parse("a\nb: a\n-p!:; a")
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, "own"))
 	var visited []string
-	g.Run(ctx, RunOptions{Visit: func(ctx context.Context, n Node, _ *Fan) bool {
+	g.Run(ctx, RunOptions{Run: func(ctx context.Context, n Node, _ *Fan) bool {
 		cancel()
 		if ctx.Err() != nil || ctx.Value(key{}) != "own" {
 			t.Errorf("%s has the wrong context", g.Label(n))
@@ -64,7 +64,7 @@ func TestPanic(t *testing.T) {
 	g := parse("a\nb: a\nc\n-p!:; a b")
 	var log []string
 	r := g.Run(context.Background(), RunOptions{Workers: 1,
-		Visit: func(_ context.Context, n Node, f *Fan) bool {
+		Run: func(_ context.Context, n Node, f *Fan) bool {
 			switch g.Label(n) {
 			case "a":
 				panic("boo")
@@ -96,7 +96,7 @@ func TestFan(t *testing.T) {
 	g := parse("a\nb:; a\nempty\nafter: empty")
 	var ran atomic.Int32
 	var most, now atomic.Int32
-	r := g.Run(context.Background(), RunOptions{Workers: 4, Visit: func(_ context.Context, n Node, f *Fan) bool {
+	r := g.Run(context.Background(), RunOptions{Workers: 4, Run: func(_ context.Context, n Node, f *Fan) bool {
 		switch g.Label(n) {
 		case "a":
 			f.Jobs(100, func(_ context.Context, i int) bool {
@@ -127,7 +127,7 @@ func TestFan(t *testing.T) {
 
 func TestFanOfFailedVisit(t *testing.T) {
 	g := parse("a\nb: a")
-	r := g.Run(context.Background(), RunOptions{Workers: 2, Visit: func(_ context.Context, n Node, f *Fan) bool {
+	r := g.Run(context.Background(), RunOptions{Workers: 2, Run: func(_ context.Context, n Node, f *Fan) bool {
 		f.Jobs(5, func(context.Context, int) bool { t.Error("a job of a failed visit ran"); return true })
 		return false
 	}})
@@ -140,7 +140,7 @@ func TestFanCancelled(t *testing.T) {
 	g := parse("a\n-p!:; a")
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := 0
-	r := g.Run(ctx, RunOptions{Workers: 1, Visit: func(_ context.Context, n Node, f *Fan) bool {
+	r := g.Run(ctx, RunOptions{Workers: 1, Run: func(_ context.Context, n Node, f *Fan) bool {
 		if n == g.ids["a"] {
 			f.Jobs(10, func(context.Context, int) bool {
 				if ran++; ran == 3 {
@@ -156,8 +156,8 @@ func TestFanCancelled(t *testing.T) {
 	}
 }
 
-// TestRandom runs random graphs on several workers and holds every visit against the definition:
-// with rapid, which looks for corners and makes failures small, and with evenly drawn ones.
+// TestRandom runs random graphs on several workers and compares every visit with the definition. It draws graphs with
+// rapid, which searches for corner cases and shrinks failures, and with uniform random numbers.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		holds(t, func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(t, what) })
@@ -171,19 +171,19 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// holds draws a graph, runs it, and complains.
+// holds draws a graph, runs it, and reports violations of the definition.
 func holds(t interface {
 	Errorf(string, ...any)
 	Fatalf(string, ...any)
 }, draw func(what string, n int) int) {
 	n := 1 + draw("nodes", 40)
-	tame := draw("tame", 2) == 0 // only closers wait for late nodes, and nothing for closers
+	tame := draw("tame", 2) == 0 // only closers wait for lazy nodes, and nothing for closers
 	g := &Graph{}
 	fails := make([]bool, n)
 	for i := range n {
 		fails[i] = draw("fails", 5) == 0
-		o := Options{Late: draw("late", 4) == 0}
-		o.Closer = !o.Late && draw("closer", 7) == 0
+		o := Options{Lazy: draw("late", 4) == 0}
+		o.Closer = !o.Lazy && draw("closer", 7) == 0
 		if !o.Closer && draw("gate", 5) == 0 {
 			g.Gate(o)
 		} else {
@@ -193,19 +193,19 @@ func holds(t interface {
 			dep := Node(draw("dep", i))
 			switch {
 			case tame && g.traits[dep]&closer != 0:
-			case tame && g.traits[dep]&late != 0 && !o.Closer, draw("needs", 2) == 0:
+			case tame && g.traits[dep]&lazy != 0 && !o.Closer, draw("needs", 2) == 0:
 				g.Needs(Node(i), dep)
 			default:
 				g.Waits(Node(i), dep)
 			}
 		}
 	}
-	c := &checker{tame: tame, g: g, f: g.freeze(), over: make([]bool, n), visited: make([]int, n)}
+	c := &checker{tame: tame, g: g, f: g.freeze(), finished: make([]bool, n), visited: make([]int, n)}
 	workers := 1 + draw("workers", 4)
 	done := make(chan Result)
 	go func() {
 		done <- g.Run(context.Background(), RunOptions{Workers: workers, Skipped: c.skip,
-			Visit: func(_ context.Context, x Node, _ *Fan) bool { return c.visit(x, !fails[x]) }})
+			Run: func(_ context.Context, x Node, _ *Fan) bool { return c.follow(x, !fails[x]) }})
 	}()
 	select {
 	case r := <-done:
@@ -218,31 +218,31 @@ func holds(t interface {
 	}
 }
 
-// checker knows nothing of how runs work, only what they promise.
+// checker checks a run by the documented rules only. It does not use the implementation.
 type checker struct {
-	tame    bool
-	mu      sync.Mutex
-	g       *Graph
-	f       *frozen
-	over    []bool // visits that have returned and skips that were told
-	ok      sync.Map
-	visited []int
-	wrong   []string
+	tame     bool
+	mu       sync.Mutex
+	g        *Graph
+	f        *frozen
+	finished []bool // visits that have returned and skips that were reported
+	ok       sync.Map
+	visited  []int
+	wrong    []string
 }
 
 func (c *checker) complain(format string, a ...any) {
 	c.wrong = append(c.wrong, fmt.Sprintf(format, a...))
 }
 
-// before calls back for everything that x comes after, through gates, but not for late nodes that
-// those need: a gate that cannot succeed any more does not wait for late ones that were not asked for.
+// before calls f for each predecessor of x, through gates. It excludes lazy nodes that these gates need: a gate that
+// can no longer succeed does not wait for lazy nodes that were not requested.
 func (c *checker) before(x Node, seen map[Node]bool, f func(Node)) {
 	for _, a := range c.f.before(x) {
-		if seen[a.node()] || a.needs() && c.f.traits[a.node()]&late != 0 && len(seen) > 0 {
+		if seen[a.node()] || a.needs() && c.f.traits[a.node()]&lazy != 0 && len(seen) > 0 {
 			continue
 		}
 		seen[a.node()] = true
-		if t := c.f.traits[a.node()]; t&late != 0 {
+		if t := c.f.traits[a.node()]; t&lazy != 0 {
 			continue
 		} else if t&gate != 0 {
 			c.before(a.node(), seen, f)
@@ -252,57 +252,57 @@ func (c *checker) before(x Node, seen map[Node]bool, f func(Node)) {
 	}
 }
 
-func (c *checker) visit(x Node, ok bool) bool {
+func (c *checker) follow(x Node, ok bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.visited[x]++
 	c.before(x, map[Node]bool{}, func(d Node) {
-		if !c.over[d] {
+		if !c.finished[d] {
 			c.complain("%d was visited before %d was over", x, d)
 		}
 	})
 	for _, a := range c.f.before(x) {
 		d := a.node()
-		if c.f.traits[d]&gate == 0 && !c.over[d] {
+		if c.f.traits[d]&gate == 0 && !c.finished[d] {
 			c.complain("%d was visited before %d was over", x, d)
 		}
 		if _, good := c.ok.Load(d); a.needs() && c.f.traits[d]&gate == 0 && !good {
 			c.complain("%d was visited though %d has not succeeded", x, d)
 		}
 	}
-	if c.tame && c.f.traits[x]&late != 0 && !c.awaited(x) {
+	if c.tame && c.f.traits[x]&lazy != 0 && !c.awaited(x) {
 		c.complain("late %d was visited before anything waited for it alone", x)
 	}
-	c.over[x] = true
+	c.finished[x] = true
 	if ok {
 		c.ok.Store(x, true)
 	}
 	return ok
 }
 
-// awaited reports whether a node that is not late, and not a gate between others, needs x, directly
-// or through late ones, and waits for nothing but late nodes in the same position.
+// awaited reports whether a node that is not lazy and not a gate needs x, directly or through lazy nodes, and otherwise
+// waits only for lazy nodes that are in the same position.
 func (c *checker) awaited(x Node) bool {
 	for _, a := range c.f.after(x) {
 		if !a.needs() {
 			continue
 		}
-		if c.f.traits[a.node()]&late != 0 && c.awaited(a.node()) {
+		if c.f.traits[a.node()]&lazy != 0 && c.awaited(a.node()) {
 			return true
 		}
-		if c.f.traits[a.node()]&late == 0 && c.only(a.node()) {
+		if c.f.traits[a.node()]&lazy == 0 && c.only(a.node()) {
 			return true
 		}
 	}
 	return false
 }
 
-// only reports whether all that x comes after is over, late nodes in the same position apart.
+// only reports whether all predecessors of x have ended, except for lazy nodes in the same position.
 func (c *checker) only(x Node) bool {
 	for _, a := range c.f.before(x) {
 		d := a.node()
-		isLate, isGate := c.f.traits[d]&late != 0, c.f.traits[d]&gate != 0
-		if (isLate || isGate) && !c.only(d) || !isLate && !isGate && !c.over[d] {
+		isLazy, isGate := c.f.traits[d]&lazy != 0, c.f.traits[d]&gate != 0
+		if (isLazy || isGate) && !c.only(d) || !isLazy && !isGate && !c.finished[d] {
 			return false
 		}
 	}
@@ -312,29 +312,29 @@ func (c *checker) only(x Node) bool {
 func (c *checker) skip(x Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.over[x] = true
+	c.finished[x] = true
 }
 
-// outcomes checks the result against a plain evaluation in order.
+// outcomes compares the result with a plain evaluation of the nodes in order.
 func (c *checker) outcomes(r Result) {
 	if r.Stuck != nil {
 		c.complain("stuck without a cycle: %v", r.Stuck)
 	}
 	n := len(c.f.traits)
-	can := make([]bool, n)   // nothing that it needs has failed
-	touch := make([]bool, n) // something before it was visited
-	may := make([]bool, n)   // the same, across late gates and across late nodes that failed gates need
+	can := make([]bool, n)   // no node that it needs has failed
+	touch := make([]bool, n) // a predecessor was visited
+	may := make([]bool, n)   // the same, through lazy gates and lazy nodes that failed gates need
 	for x := range n {
 		can[x] = true
 		for _, a := range c.f.before(Node(x)) {
 			d := a.node()
 			can[x] = can[x] && !(a.needs() && r.Outcomes[d] != Succeeded)
-			visit, isGate := r.Outcomes[d] != Skipped && c.f.traits[d]&gate == 0, c.f.traits[d]&gate != 0
-			may[x] = may[x] || visit || isGate && may[d]
-			if c.f.traits[x]&gate != 0 && r.Outcomes[x] == Skipped && a.needs() && c.f.traits[d]&late != 0 {
+			runNode, isGate := r.Outcomes[d] != Skipped && c.f.traits[d]&gate == 0, c.f.traits[d]&gate != 0
+			may[x] = may[x] || runNode || isGate && may[d]
+			if c.f.traits[x]&gate != 0 && r.Outcomes[x] == Skipped && a.needs() && c.f.traits[d]&lazy != 0 {
 				continue
 			}
-			touch[x] = touch[x] || visit || isGate && c.f.traits[d]&late == 0 && touch[d]
+			touch[x] = touch[x] || runNode || isGate && c.f.traits[d]&lazy == 0 && touch[d]
 		}
 	}
 	for x := range n {
@@ -349,11 +349,11 @@ func (c *checker) outcomes(r Result) {
 			if got == Skipped && (touch[x] || alone) || got != Skipped && !may[x] && !alone {
 				c.complain("closer %d is %v", x, got)
 			}
-		case tr&late != 0:
+		case tr&lazy != 0:
 			if got != Skipped && !can[x] {
 				c.complain("late %d is %v", x, got)
 			}
-			// it may be skipped only if all that need it are
+			// it may be skipped only if all nodes that need it are
 			for _, a := range c.f.after(Node(x)) {
 				if got == Skipped && a.needs() && r.Outcomes[a.node()] != Skipped {
 					c.complain("late %d was skipped though %d needs it", x, a.node())
@@ -369,7 +369,7 @@ func TestTokens(t *testing.T) {
 	tk := NewTokens(2)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	for range 2 {
-		if err := tk.take(ctx); err != nil {
+		if err := tk.acquire(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -379,7 +379,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	tk.give()
-	if err := tk.take(ctx); err != cause {
+	if err := tk.acquire(ctx); err != cause {
 		t.Errorf("an ended context got a token, or the wrong cause: %v", err)
 	}
 	ran := false
@@ -394,7 +394,7 @@ func BenchmarkRun(b *testing.B) {
 			g := layered(100_000)
 			b.ReportAllocs()
 			for b.Loop() {
-				g.Run(context.Background(), RunOptions{Workers: workers, Visit: func(context.Context, Node, *Fan) bool { return true }})
+				g.Run(context.Background(), RunOptions{Workers: workers, Run: func(context.Context, Node, *Fan) bool { return true }})
 			}
 		})
 	}
@@ -402,7 +402,7 @@ func BenchmarkRun(b *testing.B) {
 		g := &Graph{}
 		g.Add(Options{})
 		for b.Loop() {
-			g.Run(context.Background(), RunOptions{Workers: 12, Visit: func(_ context.Context, _ Node, f *Fan) bool {
+			g.Run(context.Background(), RunOptions{Workers: 12, Run: func(_ context.Context, _ Node, f *Fan) bool {
 				f.Jobs(100_000, func(context.Context, int) bool { return true })
 				return true
 			}})
@@ -410,10 +410,10 @@ func BenchmarkRun(b *testing.B) {
 	})
 }
 
-// layered is n nodes with three needs each, all of them users of one hold.
+// layered returns a graph of n nodes, each with three needs. All nodes use one hold.
 func layered(n int) *Graph {
 	g := &Graph{}
-	up := g.Add(Options{Late: true})
+	up := g.Add(Options{Lazy: true})
 	down := g.Add(Options{Closer: true})
 	for i := range n {
 		x := g.Add(Options{})
@@ -429,8 +429,7 @@ func layered(n int) *Graph {
 	return g
 }
 
-// What a late node opens is used and closed before more is opened than there are workers, also where
-// the chains have different lengths.
+// At any time, no more leases are open than there are workers, even if the chains have different lengths.
 func TestFewOpen(t *testing.T) {
 	const leases = 60
 	for _, workers := range []int{1, 3} {
@@ -442,13 +441,13 @@ func TestFewOpen(t *testing.T) {
 			return n
 		}
 		for i := range leases {
-			open := add(1, Options{Late: true})
+			open := add(1, Options{Lazy: true})
 			use := add(0, Options{})
 			g.Needs(use, open)
 			closer := add(-1, Options{Closer: true})
 			g.Waits(closer, use)
 			g.Waits(closer, open)
-			for range i % 4 { // what follows does not need the lease
+			for range i % 4 { // the successors do not need the lease
 				next := add(0, Options{})
 				g.Needs(next, use)
 				use = next
@@ -456,7 +455,7 @@ func TestFewOpen(t *testing.T) {
 		}
 		var mu sync.Mutex
 		now, most := 0, 0
-		result := g.Run(context.Background(), RunOptions{Workers: workers, Visit: func(_ context.Context, n Node, _ *Fan) bool {
+		result := g.Run(context.Background(), RunOptions{Workers: workers, Run: func(_ context.Context, n Node, _ *Fan) bool {
 			mu.Lock()
 			defer mu.Unlock()
 			now += kind[n]
@@ -477,5 +476,5 @@ func ok(r Result) bool {
 	return !slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return o != Succeeded })
 }
 
-// numbered labels a node by its number.
+// numbered returns the number of a node as its label.
 func numbered(n Node) string { return fmt.Sprint("#", n) }

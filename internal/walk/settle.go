@@ -5,63 +5,66 @@ import (
 	"sync"
 )
 
-// status is what a run knows of one node. An edge from a node that needs a late one counts in
-// lateLeft, unripe and asleep, any other in wait.
+// status is the progress of one node in a run. If a node needs a lazy node, the edge counts in lazyLeft, unripe and
+// asleep. Every other edge counts in wait.
 //
-// A node is ripe when it waits for nothing but late nodes that are ripe themselves. A ripe node
-// that is not late asks for the late ones it needs: they wake, and ask for theirs. A node that
-// cannot run any more is dead: something that it needs has not succeeded, or it is late and all
-// that need it are dead or over. It still waits for what runs or may run yet, so that "comes after"
-// also holds across it; late nodes that were not asked for it does not wait for.
+//   - A lazy node is ripe when it waits only for ripe lazy nodes. It runs only if it is asked.
+//   - A node that is not lazy, and that waits only for ripe lazy nodes, asks these. They ask the lazy nodes that they
+//     need.
+//   - A node is dead if it cannot run any more: a node that it needs has not succeeded; or it is lazy, and all nodes
+//     that need it are dead or have ended.
+//
+// A dead node still waits for running nodes and for nodes that may run, so that the order also holds through it. It
+// does not wait for lazy nodes that were not asked.
 type status struct {
-	wait     uint32 // nodes before this one that are not over
-	lateLeft uint32 // late ones it needs that are not over
-	unripe   uint32 // of these, those that are not ripe
-	asleep   uint32 // of these, those that were not asked for
-	wanters  uint32 // nodes that need this late one and are neither dead nor over
+	wait     uint32 // number of its predecessors that have not ended, without the lazy nodes that it needs
+	lazyLeft uint32 // number of lazy nodes that it needs and that have not ended
+	unripe   uint32 // number of these that are not ripe
+	asleep   uint32 // number of these that were not asked
+	wanters  uint32 // number of nodes that need this lazy node and are neither dead nor ended
 	flags    flags
 }
 
 type flags uint8
 
 const (
-	queued  flags = 1 << iota // in the ready list, or running
-	over                      // has ended
-	dead                      // will end without running
-	ripe                      // late, and could run if asked
-	asked                     // late, and some node waits for nothing else
-	touched                   // something that it comes after was visited
+	queued   flags = 1 << iota // in the ready list, or running
+	finished                   // has ended
+	dead                       // will end without running
+	ripe                       // lazy, and can run if asked
+	asked                      // lazy, and a node waits only for it and other lazy nodes
+	touched                    // a predecessor was visited
 )
 
-// run is one run of a graph. All of it is guarded by mu.
+// run is one run of a graph. mu guards its fields.
 type run struct {
 	*frozen
 	RunOptions
-	ctx     context.Context // its end keeps more from starting
-	inside  context.Context // for what runs
+	ctx     context.Context // when it ends, no more nodes start
+	inside  context.Context // context of visits and jobs
 	mu      sync.Mutex
-	cond    sync.Cond // something is ready, or everything is over
+	cond    sync.Cond // a node is ready, or all nodes have ended
 	nodes   []status
 	rank    []uint32
 	byRank  []Node
 	ready   ready
-	fans    map[Node]*Fan // nodes whose jobs run
-	todo    []Node        // nodes that something has changed for
+	fans    map[Node]*Fan // nodes with running jobs
+	todo    []Node        // nodes with changed predecessors
 	result  Result
-	left    int            // nodes not over
+	left    int            // number of nodes that have not ended
 	working int            // workers inside a visit or a job
-	idle    int            // workers that wait
-	hired   int            // workers that there are
-	others  sync.WaitGroup // the workers beside the one that Run is
+	idle    int            // number of waiting workers
+	hired   int            // number of workers
+	others  sync.WaitGroup // the workers besides the goroutine of Run
 }
 
 func (r *run) count(n Node, a arc) {
 	s, d := &r.nodes[n], &r.nodes[a.node()]
-	if !r.onLate(a) {
+	if !r.onLazy(a) {
 		s.wait++
 		return
 	}
-	s.lateLeft++
+	s.lazyLeft++
 	s.unripe++
 	s.asleep++
 	d.wanters++
@@ -69,11 +72,10 @@ func (r *run) count(n Node, a arc) {
 
 func (r *run) is(n Node, t traits) bool { return r.traits[n]&t != 0 }
 
-// onLate reports whether the arc, seen from a node, is its need of a late one.
-func (r *run) onLate(a arc) bool { return a.needs() && r.is(a.node(), late) }
+// onLazy reports whether the arc, seen from the node that comes after, needs a lazy node.
+func (r *run) onLazy(a arc) bool { return a.needs() && r.is(a.node(), lazy) }
 
-// settle goes on until nothing follows any more from what has ended. What is ready is then in the
-// ready list; if that is empty, workers wait.
+// settle processes all consequences of ended nodes. After it the ready list contains all nodes that can run.
 func (r *run) settle() {
 	for len(r.todo) > 0 {
 		n := r.todo[len(r.todo)-1]
@@ -82,14 +84,14 @@ func (r *run) settle() {
 	}
 }
 
-// consider does with n what can be done now.
+// consider advances n as far as its predecessors allow.
 func (r *run) consider(n Node) {
 	s := &r.nodes[n]
-	if s.flags&(queued|over) != 0 || s.wait > 0 {
+	if s.flags&(queued|finished) != 0 || s.wait > 0 {
 		return
 	}
 	if s.flags&dead != 0 {
-		if s.lateLeft == s.asleep { // none that was asked for is still under way
+		if s.lazyLeft == s.asleep { // no lazy node that was asked is still running
 			r.end(n, Skipped)
 		}
 		return
@@ -97,7 +99,7 @@ func (r *run) consider(n Node) {
 	if s.unripe > 0 {
 		return
 	}
-	if r.is(n, late) {
+	if r.is(n, lazy) {
 		r.ripen(n)
 		if s.flags&asked == 0 {
 			return
@@ -106,7 +108,7 @@ func (r *run) consider(n Node) {
 	if s.asleep > 0 {
 		r.askAll(n)
 	}
-	if s.lateLeft == 0 {
+	if s.lazyLeft == 0 {
 		r.enqueue(n)
 	}
 }
@@ -123,7 +125,7 @@ func (r *run) enqueue(n Node) {
 	}
 }
 
-// ripen tells those that need the late node n that it could run.
+// ripen records that the lazy node n can run, and informs the nodes that need it.
 func (r *run) ripen(n Node) {
 	s := &r.nodes[n]
 	if s.flags&ripe != 0 {
@@ -140,13 +142,13 @@ func (r *run) ripen(n Node) {
 
 func (r *run) askAll(n Node) {
 	for _, a := range r.before(n) {
-		if r.onLate(a) {
+		if r.onLazy(a) {
 			r.ask(a.node())
 		}
 	}
 }
 
-// ask wakes the late node n.
+// ask lets the lazy node n run.
 func (r *run) ask(n Node) {
 	s := &r.nodes[n]
 	if s.flags&asked != 0 {
@@ -161,10 +163,10 @@ func (r *run) ask(n Node) {
 	r.todo = append(r.todo, n)
 }
 
-// end records how n ended and tells everything that comes after it.
+// end records the outcome of n and informs all nodes after it.
 func (r *run) end(n Node, how Outcome) {
 	s := &r.nodes[n]
-	s.flags |= over
+	s.flags |= finished
 	r.result.Outcomes[n] = how
 	r.left--
 	visited := how != Skipped
@@ -177,19 +179,19 @@ func (r *run) end(n Node, how Outcome) {
 		r.release(n)
 	}
 	for _, a := range r.after(n) {
-		r.tell(a, n, how, visited)
+		r.notify(a, n, how, visited)
 	}
 }
 
-// tell the node at the end of a that n, which it comes after, is over.
-func (r *run) tell(a arc, n Node, how Outcome, visited bool) {
+// notify informs the node at the end of a that its predecessor n has ended.
+func (r *run) notify(a arc, n Node, how Outcome, visited bool) {
 	x := a.node()
 	t := &r.nodes[x]
 	if visited {
 		t.flags |= touched
 	}
-	if a.needs() && r.is(n, late) {
-		t.lateLeft--
+	if a.needs() && r.is(n, lazy) {
+		t.lazyLeft--
 		if r.nodes[n].flags&asked == 0 {
 			t.asleep--
 		}
@@ -202,10 +204,10 @@ func (r *run) tell(a arc, n Node, how Outcome, visited bool) {
 	r.todo = append(r.todo, x)
 }
 
-// kill marks n as one that will not run.
+// kill marks n as dead.
 func (r *run) kill(n Node) {
 	s := &r.nodes[n]
-	if s.flags&(dead|over) != 0 {
+	if s.flags&(dead|finished) != 0 {
 		return
 	}
 	s.flags |= dead
@@ -213,11 +215,11 @@ func (r *run) kill(n Node) {
 	r.todo = append(r.todo, n)
 }
 
-// release gives up what n wanted of the late nodes it needs. One that no node wants is dead, unless
-// it runs already.
+// release withdraws the interest of n in the lazy nodes that it needs. A lazy node that no node wants is dead, unless
+// it already runs.
 func (r *run) release(n Node) {
 	for _, a := range r.before(n) {
-		if !r.onLate(a) {
+		if !r.onLazy(a) {
 			continue
 		}
 		d := &r.nodes[a.node()]
@@ -227,12 +229,12 @@ func (r *run) release(n Node) {
 	}
 }
 
-// unstick is for when nothing runs and nothing is ready though not all is over. Either late nodes
-// sleep that something merely waits for while those that need them come after that: they are
-// woken. Or the graph has a cycle: what is left never runs.
+// unstick is called when no node runs or is ready, although some have not ended. There are two possible reasons. A node
+// may wait for a lazy node without needing it, and block the nodes that need it: unstick asks such lazy nodes.
+// Otherwise the graph has a cycle, and the remaining nodes never run.
 func (r *run) unstick() {
 	for n := range r.nodes {
-		if s := &r.nodes[n]; r.is(Node(n), late) && s.flags&(ripe|asked|dead|over) == ripe {
+		if s := &r.nodes[n]; r.is(Node(n), lazy) && s.flags&(ripe|asked|dead|finished) == ripe {
 			r.ask(Node(n))
 		}
 	}
@@ -244,8 +246,8 @@ func (r *run) unstick() {
 
 func (r *run) giveUp() {
 	for n := range r.nodes {
-		if s := &r.nodes[n]; s.flags&over == 0 {
-			s.flags |= over
+		if s := &r.nodes[n]; s.flags&finished == 0 {
+			s.flags |= finished
 			r.left--
 			r.result.Stuck = append(r.result.Stuck, Node(n))
 			if r.Skipped != nil && !r.is(Node(n), gate) {

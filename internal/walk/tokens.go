@@ -2,18 +2,18 @@ package walk
 
 import "context"
 
-// Tokens limits how many of something happen at once. A token is taken around one call and around
-// nothing else, so no job waits while holding one.
+// Tokens limits the number of concurrent calls. A token is held during one call only, so that no job waits while it
+// holds a token.
 type Tokens struct{ free chan struct{} }
 
-// NewTokens gives n tokens, at least one.
+// NewTokens returns a set of n tokens, at least one.
 func NewTokens(n int) *Tokens {
 	return &Tokens{free: make(chan struct{}, max(n, 1))}
 }
 
-// take waits for a token. It gives up when ctx ends, with the context's cause; then there is
-// nothing to give back. An ended context gets no token even where one is free.
-func (t *Tokens) take(ctx context.Context) error {
+// acquire waits for a token. If ctx ends first, or has ended already, it returns the cause, and the caller must not
+// call give.
+func (t *Tokens) acquire(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -25,13 +25,13 @@ func (t *Tokens) take(ctx context.Context) error {
 	}
 }
 
-// give puts back a token that was taken.
+// give returns a token that was taken.
 func (t *Tokens) give() { <-t.free }
 
-// Do calls f while holding a token, and reports the context's cause instead if there was none to
-// be had.
+// Do calls f while holding a token. If ctx ends before a token is free, it returns the context's cause without calling
+// f.
 func (t *Tokens) Do(ctx context.Context, f func()) error {
-	if err := t.take(ctx); err != nil {
+	if err := t.acquire(ctx); err != nil {
 		return err
 	}
 	defer t.give()

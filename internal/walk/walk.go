@@ -1,29 +1,26 @@
-// Package walk runs the nodes of a dependency graph, as many at once as allowed.
+// Package walk runs the nodes of a dependency graph concurrently.
 //
-// It knows nothing of what the nodes do. A Graph is a list of nodes and, for each, what it comes
-// after; Run visits every node once, on a fixed number of workers, and says how each ended. The
-// walker is dull on purpose: counters per node, one mutex, a ready list in a fixed order, and no
-// goroutine per node.
+// The package is independent of the work of the nodes. A Graph is a list of nodes with their predecessors. Run visits
+// every node once, on a fixed number of workers, and returns the outcome of each. The implementation is simple on
+// purpose: it has counters per node, one mutex, a ready list in a fixed order, and no goroutine per node.
 //
-// What a node comes after is said in two ways. It Needs another: it runs after that one, and only
-// if that one succeeded; otherwise it is skipped, and so is what needs it. Or it Waits for another:
-// it runs once that one is over, however it ended.
+// There are two relations between nodes. If a node Needs another, it runs after the other, and only if the other
+// succeeded; otherwise it is skipped, and so are the nodes that need it. If a node Waits for another, it runs after the
+// other has ended, with any outcome.
 //
-// Two kinds of nodes serve what is held open for a while (leases, configured providers):
+// Two kinds of nodes serve resources that are open for some time (leases, configured providers):
 //
-//   - a Late node runs only when some node that needs it waits for nothing else, late nodes in
-//     the same position apart; and not at all when no such node is left. So nothing is opened
-//     before its first user is ready for it (invariant I7).
-//   - a Closer runs also after failures and cancellation (I8), before anything else that is
-//     ready. It is skipped only when nothing that it comes after was ever started: then there is
-//     nothing to close.
+//   - A lazy node runs only when a node that needs it waits for nothing else, apart from lazy nodes in the same
+//     position. It does not run if no such node remains. So nothing is opened before its first user is ready (invariant
+//     I7).
+//   - A Closer runs even after failures and cancellation (I8), before all other ready nodes. It is skipped only if no
+//     predecessor was started: then there is nothing to close.
 //
-// Ready nodes run in this order: closers first, then by the longest chain of nodes that still has
-// to follow, late ones after others of the same length, then as they were added. With one worker a
-// run is deterministic.
+// Ready nodes run in this order: closers first; then by the longest chain of nodes that follow, with lazy nodes after
+// others of the same length; then in the order of addition. With one worker a run is deterministic.
 //
-// A node may stand for many: its visit hands the walker jobs (see Fan), and the node is over when
-// the last of them is. Tokens limit something finer than workers; no job waits while holding one.
+// A visit may run several jobs (see Fan). The node ends when the last job ends. Tokens limit the number of calls, which
+// may be lower than the number of workers; no job waits while it holds a token.
 package walk
 
 import (
@@ -31,17 +28,17 @@ import (
 	"slices"
 )
 
-// Node is an index into the graph it was added to: 0, 1, 2 and so on.
+// Node is the index of a node in its graph: 0, 1, 2 and so on.
 type Node uint32
 
 // Options are the traits of a node.
 type Options struct {
-	Late   bool // runs only when a node that needs it waits for nothing else
-	Closer bool // runs also after failures, before everything else that is ready
+	Lazy   bool // runs only when a node that needs it waits for nothing else
+	Closer bool // runs even after failures, before all other ready nodes
 }
 
-// Graph is a set of nodes and the order they must run in. The zero value is empty. It may be run
-// more than once; it must not be changed meanwhile.
+// Graph is a set of nodes with their order. The zero value is empty. A graph may be run more than once. It must not be
+// changed during a run.
 type Graph struct {
 	traits []traits
 	edges  []edge
@@ -50,18 +47,18 @@ type Graph struct {
 type traits uint8
 
 const (
-	late traits = 1 << iota
+	lazy traits = 1 << iota
 	closer
 	gate
 )
 
-// edge says that n comes after dep.
+// edge orders two nodes: n comes after the other end.
 type edge struct {
 	n     Node
 	after arc
 }
 
-// arc is the other end of an edge, and whether it is a need.
+// arc is one end of an edge. The lowest bit is set if the edge is a need; the other bits are the node.
 type arc uint32
 
 func makeArc(n Node, needs bool) arc {
@@ -75,16 +72,16 @@ func (a arc) node() Node  { return Node(a >> 1) }
 func (a arc) to() int32   { return int32(a >> 1) }
 func (a arc) needs() bool { return a&1 != 0 }
 
-// Add makes a node.
+// Add adds a node.
 func (g *Graph) Add(o Options) Node { return g.add(o, 0) }
 
-// Gate makes a node without work: it is not visited, and it succeeds if what it needs did. It makes
-// n×m edges n+m.
+// Gate adds a node without work. It is not visited, and it succeeds if the nodes that it needs succeed. A gate replaces
+// n×m edges by n+m.
 func (g *Graph) Gate(o Options) Node { return g.add(o, gate) }
 
 func (g *Graph) add(o Options, t traits) Node {
-	if o.Late {
-		t |= late
+	if o.Lazy {
+		t |= lazy
 	}
 	if o.Closer {
 		t |= closer
@@ -93,47 +90,47 @@ func (g *Graph) add(o Options, t traits) Node {
 	return Node(len(g.traits) - 1)
 }
 
-// Reserve makes room for that many nodes and edges in all.
+// Reserve allocates memory for this number of nodes and edges in total.
 func (g *Graph) Reserve(nodes, edges int) {
 	g.traits = slices.Grow(g.traits, max(0, nodes-len(g.traits)))
 	g.edges = slices.Grow(g.edges, max(0, edges-len(g.edges)))
 }
 
-// Needs makes n run after dep, and only if dep succeeded. For a Closer it is the same as Waits.
+// Needs makes n run after dep, and only if dep succeeds. For a Closer it is the same as Waits.
 func (g *Graph) Needs(n, dep Node) {
 	g.edges = append(g.edges, edge{n, makeArc(dep, g.traits[n]&closer == 0)})
 }
 
-// Waits makes n run after dep is over, however it ended.
+// Waits makes n run after dep has ended, with any outcome.
 func (g *Graph) Waits(n, dep Node) {
 	g.edges = append(g.edges, edge{n, makeArc(dep, false)})
 }
 
-// Len is the number of nodes.
+// Len returns the number of nodes.
 func (g *Graph) Len() int { return len(g.traits) }
 
-// RunOptions say how a graph is run.
+// RunOptions are the options of a run.
 type RunOptions struct {
-	Workers int // visits and jobs at once; less than one means GOMAXPROCS
+	Workers int // maximum number of concurrent visits and jobs; less than 1 means GOMAXPROCS
 
-	// Visit does what a node stands for and reports whether it succeeded. It may hand out jobs.
-	// The Fan must not be used after the visit has returned.
-	Visit func(context.Context, Node, *Fan) bool
+	// Run does the work of a node and reports whether it succeeded. It may set jobs. It must not use the Fan after it
+	// has returned.
+	Run func(context.Context, Node, *Fan) bool
 
-	// Inside is the context of visits and jobs; nil: that of the run without its end, since what runs
-	// is finished.
+	// Inside is the context of visits and jobs. If it is nil, they have the context of the run without its
+	// cancellation, because running work is finished.
 	Inside context.Context
 
-	// Skipped, if set, is called for every node that is over without a visit, before anything that
-	// comes after it starts. Calls come one at a time and must not wait for anything.
+	// Skipped, if set, is called for every node that ends without a visit, before any of its successors starts. Calls
+	// are sequential and must not block.
 	Skipped func(Node)
 
-	// Panicked, if set, is called for a panic in a visit or a job, which then counts as a failure.
-	// Without it a panic ends the program, as anywhere.
+	// Panicked, if set, is called after a panic in a visit or a job, which counts as a failure. If it is nil, the panic
+	// ends the program.
 	Panicked func(n Node, value any, stack []byte)
 }
 
-// Outcome is how a node ended.
+// Outcome is the outcome of a node.
 type Outcome uint8
 
 // The outcomes. A gate succeeds or is skipped.
@@ -145,12 +142,12 @@ const (
 
 func (o Outcome) String() string { return [...]string{"skipped", "failed", "succeeded"}[o] }
 
-// Result is how a run ended.
+// Result is the result of a run.
 type Result struct {
-	Outcomes []Outcome // by node
-	Stuck    []Node    // nodes that came after themselves and so never ran; nil for a graph without a cycle
-	Cut      bool      // the end of the context kept a node or a job from running
+	Outcomes    []Outcome // by node
+	Stuck       []Node    // nodes on or behind a cycle, which never ran; nil if the graph has no cycle
+	Interrupted bool      // the end of the context prevented a node or a job from running
 }
 
-// Of is how n ended.
+// Of returns the outcome of n.
 func (r Result) Of(n Node) Outcome { return r.Outcomes[n] }

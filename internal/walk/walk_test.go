@@ -8,14 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// named builds graphs from words: "X" is a node, "P~" a late one, "-P!" a closer, "(g)" a gate.
+// named is a graph whose nodes have names: "X" is a node, "P~" a lazy node, "-P!" a closer, "(g)" a gate.
 type named struct {
 	Graph
 	ids   map[string]Node
 	names []string // by node
 }
 
-// Label is the word of a node.
+// Label returns the name of a node.
 func (g *named) Label(n Node) string { return g.names[n] }
 
 func (g *named) node(word string) Node {
@@ -26,7 +26,7 @@ func (g *named) node(word string) Node {
 	if g.ids == nil {
 		g.ids = map[string]Node{}
 	}
-	o := Options{Late: strings.HasSuffix(word, "~"), Closer: strings.HasSuffix(word, "!")}
+	o := Options{Lazy: strings.HasSuffix(word, "~"), Closer: strings.HasSuffix(word, "!")}
 	g.names = append(g.names, name)
 	if strings.HasPrefix(name, "(") {
 		g.ids[name] = g.Gate(o)
@@ -36,7 +36,7 @@ func (g *named) node(word string) Node {
 	return g.ids[name]
 }
 
-// parse reads lines such as "X: S P; waits on Q": a node, what it needs, what it waits for.
+// parse reads lines such as "X: S P; Q": X needs S and P, and waits for Q.
 func parse(text string) *named {
 	g := &named{}
 	for line := range strings.Lines(text) {
@@ -57,10 +57,10 @@ func parse(text string) *named {
 	return g
 }
 
-// trace runs with one worker and lists the visits; nodes in fail fail.
+// trace runs the graph with one worker and returns the visits. The nodes in fail fail.
 func trace(g *named, fail ...string) string {
 	var log []string
-	g.Run(context.Background(), RunOptions{Workers: 1, Visit: func(_ context.Context, n Node, _ *Fan) bool {
+	g.Run(context.Background(), RunOptions{Workers: 1, Run: func(_ context.Context, n Node, _ *Fan) bool {
 		name := g.Label(n)
 		log = append(log, name)
 		for _, f := range fail {
@@ -73,8 +73,8 @@ func trace(g *named, fail ...string) string {
 	return strings.Join(log, " ")
 }
 
-// lease is the draft's picture: an ephemeral E opened through provider V configures provider P,
-// which X uses; X also needs the slow S; Y comes after X.
+// lease has the graph of a lease: an ephemeral E, opened through provider V, configures provider P, which X uses. X
+// also needs the slow S. Y comes after X.
 const lease = `
 	+S
 	+V~
@@ -145,7 +145,7 @@ func TestStuck(t *testing.T) {
 	g := parse("a: b c\nb: a\nc\nd: b\n(g): d")
 	var skipped []string
 	r := g.Run(context.Background(), RunOptions{Workers: 2,
-		Visit:   func(context.Context, Node, *Fan) bool { return true },
+		Run:     func(context.Context, Node, *Fan) bool { return true },
 		Skipped: func(n Node) { skipped = append(skipped, g.Label(n)) }})
 	if diff := cmp.Diff([]string{"a", "b", "d"}, skipped); diff != "" {
 		t.Error(diff)

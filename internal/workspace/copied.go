@@ -6,32 +6,33 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/state/journal"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// copied hands a journal to the store. One goroutine sends, one request at a time, each with all that has come
-// meanwhile: so the store has the journal up to some point, in order, and a run makes no more requests than there is time for.
+// copied sends a journal to the store. One goroutine sends, one request at a time, each with all records that have
+// arrived meanwhile. So the store has the journal up to some point, in order, and a run makes no more requests than
+// there is time for.
 //
-// A call that changes something waits until its intent is there; what came of a call does not, since the next intent
-// comes after it. Where the store cannot be reached nothing waits: what could not be sent goes along later.
+// A call that changes something waits until its intent is stored. The result of a call does not wait, because the next
+// intent follows it. If the store cannot be reached, nothing waits: the rest is sent later.
 type copied struct {
-	st   store.Journaler
-	name string
-	work chan struct{} // has an element when there is something to send
-	stop chan struct{} // closed when the journal ends
-	over chan struct{} // closed when nothing is sent any more; nil before the journal begins
+	st        store.Journaler
+	presigner store.JournalPresigner // nil: the store has none
+	name      string
+	work      chan struct{} // has an element when there is something to send
+	stop      chan struct{} // closed when the journal ends
+	ended     chan struct{} // closed when nothing is sent any more; nil before the journal begins
 
 	mu      sync.Mutex
 	at      int64         // as far as the store has it
-	pending []byte        // what comes after that
-	waiting chan struct{} // closed once that is there, or cannot be; nil: nothing waits
+	pending []byte        // the records after that
+	waiting chan struct{} // closed once those are stored, or cannot be; nil: nothing waits
 	problem error         // why the store did not take it the last time
-	left    bool          // the journal stays: what is pending is to be sent yet
+	stays   bool          // the journal stays: pending must still be sent
 }
 
-// again is how long the store is not asked after it could not be reached, and how long it is waited for.
-const again = 10 * time.Second
+// retryPause is the pause after an attempt that did not reach the store, and the time limit of an attempt.
+const retryPause = 10 * time.Second
 
 // longestLull is the longest that results wait for an intent to go along with.
 const longestLull = 100 * time.Millisecond
@@ -44,8 +45,8 @@ func newCopied(st store.Journaler, name string) *copied {
 // be reached.
 func (c *copied) add(b []byte, wait bool) {
 	c.mu.Lock()
-	if c.over == nil {
-		c.stop, c.over = make(chan struct{}), make(chan struct{})
+	if c.ended == nil {
+		c.stop, c.ended = make(chan struct{}), make(chan struct{})
 		go c.live(c.stop)
 		go c.send()
 	}
@@ -65,15 +66,15 @@ func (c *copied) add(b []byte, wait bool) {
 	}
 }
 
-// send sends what comes until the journal ends.
+// send sends records until the journal ends.
 func (c *copied) send() {
-	defer close(c.over)
+	defer close(c.ended)
 	var began time.Time
 	took := longestLull // the header waits for the first intent
 	for going := true; going; {
 		var retry <-chan time.Time
-		if c.down() {
-			retry = time.After(time.Until(began.Add(again)))
+		if c.unreachable() {
+			retry = time.After(time.Until(began.Add(retryPause)))
 		}
 		select {
 		case <-c.stop:
@@ -91,7 +92,7 @@ func (c *copied) send() {
 	}
 }
 
-func (c *copied) down() bool {
+func (c *copied) unreachable() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.problem != nil
@@ -117,15 +118,15 @@ func (c *copied) lull(longest time.Duration) {
 	}
 }
 
-// flush sends what is pending; at the end only if the journal stays, and the store could be reached.
+// flush sends pending; at the end only if the journal stays and the store could be reached.
 func (c *copied) flush(last bool) {
 	c.mu.Lock()
 	b, at, waiting := slices.Clone(c.pending), c.at, c.waiting
 	c.waiting = nil
-	skip := len(b) == 0 || last && (!c.left || c.problem != nil)
+	skip := len(b) == 0 || last && (!c.stays || c.problem != nil)
 	c.mu.Unlock()
 	if !skip {
-		ctx, cancel := context.WithTimeout(context.Background(), again)
+		ctx, cancel := context.WithTimeout(context.Background(), retryPause)
 		err := c.st.Note(ctx, c.name, at, b)
 		cancel()
 		c.mu.Lock()
@@ -140,7 +141,7 @@ func (c *copied) flush(last bool) {
 	}
 }
 
-// live shows that the run goes on until it ends.
+// live sends signs of life until the run ends.
 func (c *copied) live(stop chan struct{}) {
 	tick := time.NewTicker(store.LifeSign)
 	defer tick.Stop()
@@ -149,35 +150,29 @@ func (c *copied) live(stop chan struct{}) {
 		case <-stop:
 			return
 		case <-tick.C:
-			ctx, cancel := context.WithTimeout(context.Background(), again)
+			ctx, cancel := context.WithTimeout(context.Background(), retryPause)
 			_ = c.st.Note(ctx, c.name, 0, nil)
 			cancel()
 		}
 	}
 }
 
-// end says that no more comes, and whether the journal stays. The error says why the store has not all of it.
+// end ends the sending. stays is true if the journal stays. The error is the reason why the store does not have all of
+// the journal.
 func (c *copied) end(stays bool) error {
 	c.mu.Lock()
-	over := c.over
-	c.left = stays
+	ended := c.ended
+	c.stays = stays
 	c.mu.Unlock()
-	if over == nil {
+	if ended == nil {
 		return nil
 	}
 	close(c.stop)
-	<-over
+	<-ended
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.over, c.at, c.pending = nil, 0, nil
+	c.ended, c.at, c.pending = nil, 0, nil
 	err := c.problem
 	c.problem = nil
 	return err
-}
-
-// runs are those whose journals were taken in from files.
-type runs []journal.Header
-
-func (r runs) same(h journal.Header) bool {
-	return slices.ContainsFunc(r, func(x journal.Header) bool { return x.Run == h.Run && x.Time.Equal(h.Time) })
 }

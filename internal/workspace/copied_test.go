@@ -7,19 +7,19 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// noted is a store that takes notes when it is let.
-type noted struct {
-	let  chan error // an element for each note: what becomes of it
+// slowJournals is a store of notes. Note sends its data to came, and then blocks until the test sends a result to let.
+type slowJournals struct {
+	let  chan error // the result of each call of Note
 	came chan string
 	mu   sync.Mutex
 	has  string
 	n    int
 }
 
-func (n *noted) Note(_ context.Context, _ string, at int64, data []byte) error {
+func (n *slowJournals) Note(_ context.Context, _ string, at int64, data []byte) error {
 	if data == nil {
 		return nil
 	}
@@ -37,13 +37,15 @@ func (n *noted) Note(_ context.Context, _ string, at int64, data []byte) error {
 	return err
 }
 
-func (*noted) Lost(context.Context, string) ([]store.LostJournal, error) { return nil, nil }
-func (*noted) Drop(context.Context, string, string) error                { return nil }
+func (*slowJournals) Orphaned(context.Context, string) ([]store.OrphanedJournal, error) {
+	return nil, nil
+}
+func (*slowJournals) Drop(context.Context, string, string) error { return nil }
 
-// TestCopied: what has to wait waits until the store has it, all that came meanwhile goes along at once, and nothing waits
-// for what does not have to.
+// TestCopied checks three rules: an add with wait returns only when the store has the record; all records that arrive
+// during a request are sent in the next one; an add without wait does not block.
 func TestCopied(t *testing.T) {
-	n := &noted{let: make(chan error), came: make(chan string)}
+	n := &slowJournals{let: make(chan error), came: make(chan string)}
 	c := newCopied(n, "w")
 	sent := make(chan bool)
 	add := func(text string) {
@@ -64,7 +66,7 @@ func TestCopied(t *testing.T) {
 		c.add([]byte("r"), false) // while the store is busy
 	}
 	n.let <- nil
-	if !strings.Contains(first, "intent") { // the header went alone
+	if !strings.Contains(first, "intent") { // the first request had only the header
 		if second := <-n.came; !strings.Contains(second, "intent") {
 			t.Errorf("there came %q, then %q", first, second)
 		}
@@ -88,9 +90,9 @@ func TestCopied(t *testing.T) {
 	}
 }
 
-// TestCopiedOutOfReach: a store that cannot be reached is waited for once.
+// TestCopiedOutOfReach checks that add waits only once for a store that cannot be reached.
 func TestCopiedOutOfReach(t *testing.T) {
-	n := &noted{let: make(chan error, 1), came: make(chan string, 1)}
+	n := &slowJournals{let: make(chan error, 1), came: make(chan string, 1)}
 	c := newCopied(n, "w")
 	n.let <- errors.New("out of reach")
 	c.add([]byte("intent "), true)

@@ -1,32 +1,42 @@
-// Package workspace is the state of one workspace as a command works with it: locked, with what an
-// earlier run left in its journal taken in, written back once, and never lost between.
+// Package workspace opens, locks, recovers and saves the state of one workspace.
 //
-// A command that changes things goes through these steps; one that plans leaves out the middle two:
+// If an earlier run was killed, Lock replays its journal first. A command that changes objects takes these steps; a
+// command that only plans omits Record and Save:
 //
-//	Lock     takes the lock, reads the state, takes in the journal of a run that was killed
-//	Record   begins a journal of its own, before the first change
-//	Save     writes the state if it differs; what the journal has is then in the state
-//	Unlock   ends the journal and gives the lock back
+//	Lock     takes the lock, reads the state, replays the journal of a killed run
+//	Record   begins a journal, before the first change
+//	Save     writes the state if it differs; the state then has everything that the journal has
+//	Unlock   ends the journal and releases the lock
 //
-// Where the store is divisible (store.Divisible), a request may say that the command Shares the state: then Lock joins
-// others that work on it, and between planning and Record comes
+// If the store is a store.ConcurrentStore, the operation may share the state (operation.Policy): then Lock joins
+// other runs on the state, and between planning and Record come
 //
-//	Claim    takes the parts that the plan works on, and sees that they are as it was made from
+//	Claim    claims the parts that the plan uses, and checks that they have not changed
+//	Reload    reads the state for another plan, if they have
 //
-// Save then puts what the command changed into the state as it is by then (merge.go). In one working directory such
-// commands go one after the other all the same: the journal there is of one.
+// Save then writes the command's changes into the state of that moment (merge.go). In one working directory such
+// commands still run one after the other, because the journal there belongs to one command.
 //
-// A command that shares the state may ask for a part of it (Request.Part): then all states are such parts, and what is
-// written is the part. Where a journal is to be taken in, the command has all of the state.
+// A command that shares the state may ask for a part of it (Request.Part): then all states are such parts, and only the
+// part is written. If a journal must be replayed, the command has the whole state.
 //
-// A journal that has what no state has (changes that could not be written, calls without an answer,
-// leases that are open) stays, and the next Lock takes it in. What it then has of leases and of creations without an
-// outcome goes on in the journals of later commands (journal.Notes) until it is settled. Read is for commands that only show
-// something: it takes no lock and writes nothing, and what journals have belongs to what it gives.
+// A journal stays if it has something that no state has: changes that could not be written, calls without an answer, or
+// open leases. The next Lock replays it. Its notes about leases and about creations without an
+// outcome are carried in the journals of later commands (journal.Notes) until they are settled. Read is for commands
+// that only show something: it takes no lock and writes nothing, and its result includes the content of journals.
 //
-// What keeps states is a store.Store (package state/store has its contract): five methods, of
-// which the versions of Put keep two writers apart even without a lock. The journal stands beside the
-// state where that is a file of this machine (store.Filer), and otherwise in the data directory.
+// State has the methods that commands call. Its parts:
+//
+//	lock      the lock of the workspace, and the parts that the command has claimed
+//	document  the state as last read or written
+//	recorder  the journal of the command
+//	recovery  replays the journals of interrupted runs
+//	interims  writes the state while an apply is in progress
+//	merge     combines the changes of the command with the changes of others
+//
+// A store.Store keeps the states (package store has its contract). The versions of its Put keep two writers apart even
+// without a lock. The journal is beside the state if the state is a file of this machine (store.Files), and otherwise
+// in the data directory.
 package workspace
 
 import (
@@ -39,28 +49,29 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state/journal"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Env is what the states of a working directory touch besides their store, and where they report.
+// Env has the directories and the functions that states of a working directory need besides their store.
 type Env struct {
 	FS      disk.FS
 	Now     func() time.Time
 	Getenv  func(string) string
 	Dir     string // the working directory, absolute
-	Data    string // what belongs to the working directory and to no configuration: .terraform
-	Version string // of the program; stands in locks, journals and states
+	Data    string // the files of the working directory that belong to no configuration: .terraform
+	Version string // of the program; in locks, journals and states
 	Bag     *diag.Bag
 
-	// Log takes what is done with states, their locks and their journals, as a sentence without a value of a state; nil:
-	// it is not wanted.
+	// Log receives a sentence about each operation on states, locks and journals, without values of a state; may be
+	// nil.
 	Log func(text string)
 }
 
-// log notes what was done, from when on, and whether it failed.
-func (e *Env) log(begun time.Time, err error, format string, a ...any) {
+// log logs an operation with its duration since started, and its error.
+func (e *Env) log(started time.Time, err error, format string, a ...any) {
 	if e.Log == nil {
 		return
 	}
@@ -68,31 +79,26 @@ func (e *Env) log(begun time.Time, err error, format string, a ...any) {
 	if err != nil {
 		outcome = "failed "
 	}
-	e.Log(fmt.Sprintf(format, a...) + ": " + outcome + "after " + e.Now().Sub(begun).Round(time.Microsecond).String())
+	e.Log(fmt.Sprintf(format, a...) + ": " + outcome + "after " + e.Now().Sub(started).Round(time.Microsecond).String())
 }
 
-// Request names the state that a command needs, and what for.
+// Request names the state and the operation of a command.
 type Request struct {
 	Store     store.Store
-	Name      string        // of the workspace
-	Operation string        // as the lock says it
+	Name      string // of the workspace
+	Operation operation.Operation
 	Lock      bool          // false: no lock is taken, as with -lock=false
 	Timeout   time.Duration // how long to wait for a lock that another has
 	Waiting   func()        // called when taking the lock takes long, or another has it, from any goroutine; may be nil
 	Releasing func()        // called when releasing the lock takes long, from any goroutine; may be nil
-	Shares    bool          // others may work on other parts of the state meanwhile: see State.Claim
-	Looks     bool          // nothing is changed: what journals have is taken in, and not written down
-	Refreshes bool          // what became of updates and destructions without an outcome, the command finds out itself
-	Replaces  bool          // the state will be overwritten: where a file is empty, there is none
-	Unread    bool          // it will be even if it cannot be read; what there is of it is put aside
-	Settles   addr.Instance // what became of calls about it, the command says: they are not reported
-	Keeper    Keeper        // goes on with the journal should this process be lost; nil: none does
-	Part      Selecting     // of a state that the command shares, what it needs; nil: all of it
+	Resolves  addr.Instance // the command knows the outcome of calls about it: they are not reported
+	Keeper    Keeper        // continues the journal if this process is lost; nil: no process does
+	Part      Selecting     // the part of a shared state that the command needs; nil: all of it
 	Interim   *Interim      // when the state is written while an apply is in progress; nil: never
 	Written   func()        // called after the state was written for the first time; may be nil
 }
 
-// Interim says how often the state is written to its store while an apply is in progress.
+// Interim sets how often the state is written to its store while an apply is in progress.
 type Interim struct {
 	Every time.Duration   // from the beginning to the first write, and from the end of one write to the next
 	At    <-chan struct{} // closed when a user ends the run: the state is written at once then, and after each change; may be nil
@@ -101,19 +107,19 @@ type Interim struct {
 // DefaultInterim is the pause between two interim states.
 const DefaultInterim = 20 * time.Second
 
-// Selecting says which resources of a state a command needs, by their addresses without keys, and of which version the
-// state was; nil for all of it.
-type Selecting func(context.Context, store.Parted) ([]string, store.Version, error)
+// Selecting returns the resources of a state that a command needs, by their addresses without keys, and the version of
+// the state; nil for all resources.
+type Selecting func(context.Context, store.PartStore) ([]string, store.Version, error)
 
-// Keeper is another process that goes on with the journal of a run should that be lost.
+// Keeper is another process that continues the journal of a run if the run is lost.
 type Keeper interface {
-	// Begun says that the run has a journal from now on, the key that its records are encrypted under, and how all of it
-	// gets into the store of the state, nil if it does not; a path of "" that it has ended it. earlier says that calls of an
-	// earlier run are in it, too.
-	Begun(path string, key []byte, hand *store.Handed, earlier bool)
-	// Recorded says that the journal has the result of a call.
+	// JournalOpened tells the keeper where the run's journal is, and which key encrypts its records; an empty path
+	// means that the run has closed it. hand describes how the keeper can copy the journal to the store of the state;
+	// nil means that it does not. earlier is true if the journal also has calls of an earlier run.
+	JournalOpened(path string, key []byte, hand *store.PresignedRequest, earlier bool)
+	// Recorded tells the keeper that the journal has the result of a call.
 	Recorded(journal.Op)
-	// ID is its process, 0 if there is none.
+	// ID returns the keeper's process ID, 0 if no keeper runs.
 	ID() int
 }
 
@@ -127,7 +133,7 @@ func (e *Env) Selected() string {
 	return name
 }
 
-// selected also says by what the workspace is selected, "" for the one that is selected by nothing.
+// selected returns the selected workspace and the source of the selection, "" for the default.
 func (e *Env) selected() (name, by string) {
 	if w := e.Getenv(Variable); w != "" {
 		return w, "the environment variable " + Variable
@@ -139,7 +145,7 @@ func (e *Env) selected() (name, by string) {
 	return store.Default, ""
 }
 
-// Select makes a workspace the one that later commands work with.
+// Select selects the workspace for later commands.
 func (e *Env) Select(name string) error {
 	if err := e.MakeData(); err != nil {
 		return err
@@ -167,7 +173,7 @@ func (e *Env) CheckName(name string) bool {
 
 // journalFile is where the progress of a run on a workspace is written.
 func journalFile(env *Env, st store.Store, name string) string {
-	if f, ok := store.As[store.Filer](st); ok {
+	if f := st.Capabilities().Files; f != nil {
 		return journal.Path(f.File(name))
 	}
 	return journal.Path(filepath.Join(env.Data, name))

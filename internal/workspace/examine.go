@@ -13,20 +13,20 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/journal"
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/crypt"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/crypt"
 )
 
-// Examination is what there is of a state: in its store, in the journal beside it, and in copies.
+// Examination lists everything that exists of a state: in its store, in the journal beside it, and in copies.
 type Examination struct {
 	State   Copy
-	Journal *Found   // nil: there is none
-	Stored  []*Found // journals in the store, of runs whose directory is another or gone
-	Copies  []Copy   // backups and former states, those first that were written last
-	Older   int      // how many former states there are besides, which were not looked at
+	Journal *JournalReport   // nil: no journal
+	Stored  []*JournalReport // journals in the store, of runs whose directory is another or gone
+	Copies  []Copy           // backups and former states, those first that were written last
+	Older   int              // number of further former states, which were not read
 	Files   []string
 	Twice   [][]addr.Object // objects of one type and provider with the same ID: it may be one real object
 }
@@ -34,41 +34,38 @@ type Examination struct {
 // Copy is one text of a state.
 type Copy struct {
 	Where    string // a file, or which former state it is
-	Missing  bool   // there is none
+	Missing  bool   // it does not exist
 	Problem  string // why it cannot be read, as sentences; "": it is whole
-	Locked   bool   // it may be whole, and what is missing is the key for it
+	Locked   bool   // it may be whole, and its key is missing
 	Time     time.Time
 	Snapshot *state.Snapshot // nil unless it is whole
 
-	data    []byte        // as it is stored
+	data    []byte        // in its stored form
 	version store.Version // of the state alone
 }
 
-// Found is a journal as far as it can be read.
-type Found struct {
-	Path    string            // where it is
-	Run     string            // whose it is; "" where that is not known
-	Running bool              // a process has it in use: the run goes on
-	Has     *journal.Recovery // nil: it has no part in the state, see Problem
-	Problem string            // why it does not belong to the state, or cannot be read; "" otherwise
-	Leases  []journal.Lease
+// JournalReport is a journal as far as it can be read.
+type JournalReport struct {
+	Path     string            // the file or the place in the store
+	Run      string            // the run that wrote it; "" if unknown
+	Running  bool              // a process uses it: the run is in progress
+	Recovery *journal.Recovery // nil: it has no part in the state, see Problem
+	Problem  string            // why it does not belong to the state, or cannot be read; "" otherwise
+	Leases   []journal.Lease
 
-	base state.Digest // of the state that it is about, where that is another one
+	base state.Digest // of the state that it continues, if that is another state
 	err  error        // why it cannot be read
 }
 
-// backer is a store that says where it copies a state to.
-type backer interface{ BackupFile(workspace string) string }
-
-// Examine looks at all there is of a state, and changes nothing. What is wrong with it is no error of Examine: false
-// says that the store could not be asked, which was reported.
+// Examine reads everything that exists of a state, and changes nothing. Damage is part of the result. It returns false
+// if the store could not be asked; that was reported.
 func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Examination, bool) {
 	x := &Examination{State: Copy{Where: place(env, st, name)}}
 	data, version, err := st.Get(ctx, name)
 	var damaged *store.DamagedError
-	if w, ok := st.(store.Wrapper); ok && err != nil && !errors.As(err, &damaged) { // what cannot be decrypted is there all the same
+	if sealer := st.Capabilities().Sealer; sealer != nil && err != nil && !errors.As(err, &damaged) {
 		x.State.Problem, x.State.Locked = err.Error(), true
-		data, version, err = w.Unwrap().Get(ctx, name)
+		data, version, err = sealer.Stored(ctx, name)
 	}
 	if errors.As(err, &damaged) {
 		x.State.Problem, data, version, err = sentence(damaged.Err), damaged.Data, damaged.Version, nil
@@ -95,13 +92,13 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 
 // place is where a state is, as people read it.
 func place(env *Env, st store.Store, name string) string {
-	if f, ok := store.As[store.Filer](st); ok {
+	if f := st.Capabilities().Files; f != nil {
 		return relative(env, f.File(name))
 	}
 	return "workspace " + name
 }
 
-// read finds out what a text holds.
+// read reads a copy of a state, and records its serial, or its damage.
 func (c *Copy) read(data []byte) {
 	var bag diag.Bag
 	c.data = data
@@ -122,17 +119,17 @@ func opened(ctx context.Context, st store.Store, data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// Of former states, which a database has for each writing of a month, no more are looked at than these, or than have so
-// many bytes together, once one is whole.
+// A database has a former state for each write of a month. Once a whole one is found, no more than this number of
+// former states, or this number of bytes, are read.
 const (
 	mostCopies     = 20
 	mostCopiedSize = 256 << 20
 )
 
-// copies are the backup and the former states that there are, each text once, and how many older ones were not looked
-// at. now is the present one; nil: it cannot be read.
+// copies returns the backup and the former states, each text once, and the number of older ones that were not read. now is
+// the present state; nil: it cannot be read.
 func copies(ctx context.Context, env *Env, st store.Store, name string, now *state.Snapshot) (out []Copy, older int) {
-	size := 0 // of those that are whole
+	size := 0 // of the whole ones
 	add := func(c Copy, data []byte, err error) {
 		if err == nil {
 			data, err = opened(ctx, st, data)
@@ -147,15 +144,15 @@ func copies(ctx context.Context, env *Env, st store.Store, name string, now *sta
 		}
 		out = append(out, c)
 	}
-	if b, ok := store.As[backer](st); ok && b.BackupFile(name) != "" {
+	if b := st.Capabilities().Files; b != nil && b.BackupFile(name) != "" {
 		path := b.BackupFile(name)
 		if info, err := env.FS.Stat(path); err == nil {
 			data, err := disk.Read(env.FS, path)
 			add(Copy{Where: relative(env, path), Time: info.ModTime().UTC()}, data, err)
 		}
 	}
-	if h, ok := store.As[store.Historian](st); ok {
-		past, _ := h.History(ctx, name) // what cannot be listed helps no one
+	if h := st.Capabilities().History; h != nil {
+		past, _ := h.History(ctx, name) // a list that cannot be read does not help
 		for n, p := range past {
 			if n == 0 && now != nil && p.Serial == now.Serial {
 				continue // it is no copy of itself
@@ -182,13 +179,13 @@ func copies(ctx context.Context, env *Env, st store.Store, name string, now *sta
 	}), older
 }
 
-// examineJournal looks at the journal of a state, nil if that cannot be read.
-func examineJournal(ctx context.Context, env *Env, st store.Store, name string, s *state.Snapshot) *Found {
+// examineJournal reads the journal of a state; nil if it cannot be read.
+func examineJournal(ctx context.Context, env *Env, st store.Store, name string, s *state.Snapshot) *JournalReport {
 	path := journalFile(env, st, name)
 	if _, err := env.FS.Lstat(path); err != nil {
 		return nil
 	}
-	f := &Found{Path: relative(env, path), Running: journal.Held(env.FS, path)}
+	f := &JournalReport{Path: relative(env, path), Running: journal.Held(env.FS, path)}
 	if s == nil {
 		s = &state.Snapshot{}
 	}
@@ -200,8 +197,8 @@ func examineJournal(ctx context.Context, env *Env, st store.Store, name string, 
 	return f
 }
 
-// fill notes what reading the journal gave.
-func (f *Found) fill(r *journal.Recovery, err error) {
+// fill records the result of reading a journal.
+func (f *JournalReport) fill(r *journal.Recovery, err error) {
 	var mismatch *journal.MismatchError
 	switch {
 	case errors.As(err, &mismatch):
@@ -209,27 +206,27 @@ func (f *Found) fill(r *journal.Recovery, err error) {
 	case err != nil:
 		f.Problem, f.err = err.Error(), err
 	default:
-		f.Run, f.Has, f.Leases = r.Header.Run, r, r.Leases
+		f.Run, f.Recovery, f.Leases = r.Header.Run, r, r.Leases
 	}
 }
 
-func (f *Found) run() string {
+func (f *JournalReport) run() string {
 	if f == nil {
 		return ""
 	}
 	return f.Run
 }
 
-// storedJournals are those in the store of runs that are no more, as far as that can be told without a lock, but for the
-// one whose journal is in a file here.
-func storedJournals(ctx context.Context, st store.Store, name string, s *state.Snapshot, here string) ([]*Found, error) {
-	all, err := store.LostJournals(ctx, st, name)
+// storedJournals returns the journals in the store of runs that have ended, as far as that is known without a lock,
+// except the run whose journal is in a local file.
+func storedJournals(ctx context.Context, st store.Store, name string, s *state.Snapshot, here string) ([]*JournalReport, error) {
+	all, err := store.OrphanedJournals(ctx, st, name)
 	if s == nil {
 		s = &state.Snapshot{}
 	}
-	var out []*Found
+	var out []*JournalReport
 	for _, j := range all {
-		f := &Found{Path: "in the backend"}
+		f := &JournalReport{Path: "in the backend"}
 		if f.Running = j.Held; j.Held {
 			f.Path = "in the backend, of the run that has the lock"
 		}
@@ -244,22 +241,22 @@ func storedJournals(ctx context.Context, st store.Store, name string, s *state.S
 	return out, err
 }
 
-// Left is what is known of lost runs beside a state.
-type Left struct {
+// RunNotes has the notes about lost runs beside a state.
+type RunNotes struct {
 	journal.Notes
-	Running string // a run that goes on, and has its own in there, too; "" if there is none
+	Running string // a run in progress, whose notes are included; "" if no run is in progress
 }
 
-// ReadNotes reads what is known of lost runs without a lock: beside the state, and in a store that keeps journals.
-func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (Left, bool) {
+// ReadNotes reads the notes about lost runs without a lock: beside the state, and in a store that keeps journals.
+func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (RunNotes, bool) {
 	s, _, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
 	if !ok {
-		return Left{}, false
+		return RunNotes{}, false
 	}
 	here := examineJournal(ctx, env, st, name, s)
 	stored, err := storedJournals(ctx, st, name, s, here.run())
-	var left Left
-	for _, f := range append([]*Found{here}, stored...) {
+	var left RunNotes
+	for _, f := range append([]*JournalReport{here}, stored...) {
 		if f == nil {
 			continue
 		}
@@ -268,19 +265,19 @@ func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (Left
 		if f.Running {
 			left.Running = f.Run
 		}
-		if f.Has != nil {
-			left.Unknown = append(left.Unknown, f.Has.Unknown...)
+		if f.Recovery != nil {
+			left.Unknown = append(left.Unknown, f.Recovery.Unknown...)
 		}
 	}
 	if err != nil {
 		env.Bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
-		return Left{}, false
+		return RunNotes{}, false
 	}
 	return left, true
 }
 
-// others are files that may have what the state has not: journals that were put aside, and states that could not be
-// stored.
+// others returns files that may have changes that the state lacks: journals that were put aside, and states that could
+// not be stored.
 func others(env *Env, st store.Store, name string) []string {
 	var out []string
 	find := func(dir, prefix string) {
@@ -327,13 +324,13 @@ func twice(s *state.Snapshot) [][]addr.Object {
 
 // Whole reports whether nothing is wrong that a repair could mend, or a user has to look at.
 func (x *Examination) Whole() bool {
-	whole := func(f *Found) bool { return f.Problem == "" && f.Has.Damaged+f.Has.Missing == 0 }
-	return x.State.Problem == "" && (x.Journal == nil || whole(x.Journal)) && !slices.ContainsFunc(x.Stored, func(f *Found) bool { return !whole(f) })
+	whole := func(f *JournalReport) bool { return f.Problem == "" && f.Recovery.Damaged+f.Recovery.Missing == 0 }
+	return x.State.Problem == "" && (x.Journal == nil || whole(x.Journal)) && !slices.ContainsFunc(x.Stored, func(f *JournalReport) bool { return !whole(f) })
 }
 
-// Fitting is the copy that a state which cannot be read is to be replaced by: the one that its journal is about or, where
-// there is none, that with the highest serial. A state that is missing is put back for the sake of a journal alone. nil:
-// there is no need, or no copy.
+// Fitting returns the copy that should replace an unreadable state: the copy that its journal continues or, without a
+// journal, the copy with the highest serial. A missing state is restored only if a journal needs it. nil: nothing has
+// to be replaced, or no copy fits.
 func (x *Examination) Fitting() *Copy {
 	if x.State.Snapshot != nil || x.State.Locked {
 		return nil

@@ -9,16 +9,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
 // retryInterim is the pause after a write that failed.
 const retryInterim = 5 * time.Second
 
-// interims writes interim states: the state that the run began with, with all changes that the journal has so far. A run
-// on a machine that is lost with its disk so loses the changes of the last seconds only.
+// interims writes interim states: the state at the beginning of the run with all changes of the journal so far. If a
+// machine is lost with its disk, a run on it loses only the changes of the last seconds.
 //
-// It has a snapshot of its own, which one goroutine makes from the changes that the walk hands to the journal. The walk
+// One goroutine updates its own snapshot with the changes that the walk sends to the journal. The walk
 // never waits for it. ADR 43 has the reasons.
 type interims struct {
 	*journal.Writer
@@ -30,9 +30,9 @@ type interims struct {
 	mu      sync.Mutex
 	changed []journal.Change // since the last snapshot
 
-	work chan struct{} // has an element when something has changed
-	end  chan struct{} // closed when no more is to be written
-	over chan struct{} // closed when the goroutine has ended
+	work  chan struct{} // has an element when something has changed
+	end   chan struct{} // closed when no more is to be written
+	ended chan struct{} // closed when the goroutine has ended
 
 	// The goroutine's own, and the caller's after stop.
 	latest  *state.Snapshot // with all changes
@@ -42,7 +42,7 @@ type interims struct {
 	gaveUp  bool            // another run has changed the state
 	warned  bool
 	failing bool     // the last write failed
-	doubt   *attempt // the last write failed: the store may have the state all the same
+	doubt   *attempt // the last write failed: the store may have the state anyway
 }
 
 // attempt is a state whose writing failed.
@@ -53,9 +53,9 @@ type attempt struct {
 }
 
 // Later implements journal.Journal.
-func (i *interims) Later(over func(error), op journal.Op, changed ...journal.Change) {
+func (i *interims) Later(done func(error), op journal.Op, changed ...journal.Change) {
 	i.mu.Lock()
-	i.Writer.Later(over, op, changed...)
+	i.Writer.Later(done, op, changed...)
 	i.changed = append(i.changed, changed...)
 	i.mu.Unlock()
 	select {
@@ -66,21 +66,21 @@ func (i *interims) Later(over func(error), op journal.Op, changed ...journal.Cha
 
 // run writes until it is stopped.
 func (i *interims) run() {
-	defer close(i.over)
+	defer close(i.ended)
 	timer := time.NewTimer(i.Every)
 	defer timer.Stop()
-	at, due, ending := i.At, false, false
+	at, due, last := i.At, false, false
 	for {
 		select {
 		case <-i.end:
 			return
 		case <-at:
-			at, ending = nil, true
+			at, last = nil, true
 		case <-timer.C:
 			due = true
 		case <-i.work:
 		}
-		if !due && !ending || !i.write() {
+		if !due && !last || !i.write() {
 			continue // with the next change
 		}
 		due = false
@@ -114,9 +114,9 @@ func (i *interims) write() bool {
 	}
 	a := attempt{next, state.DigestOf(data), before}
 	_ = i.Writer.Interim(a.digest, before) // a journal that takes no more, which is reported, is no reason not to write
-	begun := i.env.Now()
+	started := i.env.Now()
 	version, err := i.st.Put(context.Background(), i.name, data, i.version)
-	i.env.log(begun, err, "write of an interim state of workspace %q, serial %d, %d bytes", i.name, next.Serial, len(data))
+	i.env.log(started, err, "write of an interim state of workspace %q, serial %d, %d bytes", i.name, next.Serial, len(data))
 	if err != nil {
 		i.failed(err, a)
 		return true
@@ -132,7 +132,7 @@ func (i *interims) confirmed(a attempt, v store.Version) {
 	i.InterimWritten(a.digest, a.before, a.snapshot.Get)
 }
 
-// failed reports that an interim state could not be written. The run goes on: the state is written at the end.
+// failed reports that an interim state could not be written. The run continues: the state is written at the end.
 func (i *interims) failed(err error, a attempt) {
 	i.failing = true
 	var stale *store.StaleError
@@ -141,11 +141,11 @@ func (i *interims) failed(err error, a attempt) {
 	}
 	if !i.warned {
 		i.warned = true
-		i.env.Bag.Add(diag.Warningf("Interim state not written", "While the run was in progress, the state with what had been done so far could not be written: %s. Until the state is written at the end, what was done is only in the journal on this machine.", store.Sentence(err)))
+		i.env.Bag.Add(diag.Warningf("Interim state not written", "The state could not be written during the run: %s. Until it is written at the end, the completed changes are only in the journal on this machine.", store.Sentence(err)))
 	}
 }
 
-// resolve finds out whether a state whose writing failed is there all the same: its request may have been carried out.
+// resolve checks whether a state whose write failed is stored anyway: its request may have been carried out.
 func (i *interims) resolve() {
 	a := i.doubt
 	if a == nil {

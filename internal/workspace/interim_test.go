@@ -9,10 +9,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// puts is a store that tells of each write, and lets some of them fail.
+// puts is a store in memory that sends each written state to all. If fail is set, it decides whether a write fails, and
+// whether the failed write is stored.
 type puts struct {
 	store.Memory
 	all  chan *state.Snapshot
@@ -43,7 +44,7 @@ func (p *puts) Put(ctx context.Context, name string, data []byte, prev store.Ver
 	return v, err
 }
 
-// next waits for a write, and checks what the state has.
+// next waits for the next write, and checks the serial and the objects of the written state.
 func (p *puts) next(t *testing.T, serial uint64, objects ...string) *state.Snapshot {
 	t.Helper()
 	s := <-p.all
@@ -67,7 +68,7 @@ func (p *puts) none(t *testing.T) {
 	}
 }
 
-// change records that an object was made, in a journal that goes on.
+// change records the creation of an object in an open journal.
 func (b *bench) change(j journal.Journal, a string) {
 	b.Helper()
 	op, err := j.Intent(journal.Intent{Object: object(b.T, a), Action: "create", Provider: provider})
@@ -92,8 +93,8 @@ func (b *bench) record(s *State) journal.Journal {
 
 var never = Interim{Every: time.Hour}
 
-// TestInterimAtInterrupt: at the first interrupt the state is written, and after each change from then on; at the end it
-// is not written again if nothing differs.
+// TestInterimAtInterrupt checks that the first interrupt causes a write of the state, and so does each later change. If
+// nothing has changed since, the end of the run does not write it again.
 func TestInterimAtInterrupt(t *testing.T) {
 	b, p, at := newBench(t), newPuts(), make(chan struct{})
 	b.store = p
@@ -113,13 +114,13 @@ func TestInterimAtInterrupt(t *testing.T) {
 	}
 	s.Unlock()
 	p.none(t)
-	b.said()
+	b.reported()
 	s = b.lock(Request{})
 	s.Unlock()
-	b.said()
+	b.reported()
 }
 
-// TestShortApplyWritesOnce: an apply that ends before an interim state is due writes the state once.
+// TestShortApplyWritesOnce checks that an apply that ends before an interim state is due writes the state once.
 func TestShortApplyWritesOnce(t *testing.T) {
 	b, p := newBench(t), newPuts()
 	b.store = p
@@ -134,7 +135,8 @@ func TestShortApplyWritesOnce(t *testing.T) {
 	p.none(t)
 }
 
-// TestNoInterimBesideJournal: a state in a file of this machine has its journal beside it, and is written once.
+// TestNoInterimBesideJournal checks that no interim states are written if the state is a local file, because the
+// journal is beside it.
 func TestNoInterimBesideJournal(t *testing.T) {
 	b := newBench(t)
 	s := b.lock(Request{Interim: &Interim{}})
@@ -145,7 +147,8 @@ func TestNoInterimBesideJournal(t *testing.T) {
 	}
 }
 
-// killedAfterInterim is a run that wrote an interim state with a, made b, and was killed.
+// killedAfterInterim returns the directory and the store of a run that was killed. The run wrote an interim state with
+// x_t.a, and then created x_t.b.
 func killedAfterInterim(t *testing.T) (*bench, *puts) {
 	b, p := newBench(t), newPuts()
 	b.store = p
@@ -158,11 +161,11 @@ func killedAfterInterim(t *testing.T) (*bench, *puts) {
 	<-p.all
 	die(t, s)
 	p.fail = nil
-	b.said("Interim state not written")
+	b.reported("Interim state not written")
 	return b, p
 }
 
-// TestJournalGoesOnFromInterim: of a journal beside an interim state, what comes after that state is taken in.
+// TestJournalGoesOnFromInterim checks that only the records after the interim state are replayed from its journal.
 func TestJournalGoesOnFromInterim(t *testing.T) {
 	b, p := killedAfterInterim(t)
 	s := b.lock(Request{})
@@ -171,15 +174,16 @@ func TestJournalGoesOnFromInterim(t *testing.T) {
 		t.Errorf("restored %v", got)
 	}
 	s.Unlock()
-	b.said("Recovered an interrupted run")
+	b.reported("Recovered an interrupted run")
 	s = b.lock(Request{})
 	s.Unlock()
-	b.said()
+	b.reported()
 	p.none(t)
 }
 
-// TestJournalAfterOthersWentOn: where another run went on from an interim state, what the lost run made after that comes in
-// if the other has not made it, and is named otherwise. What the interim state had is not looked at.
+// TestJournalAfterOthersWentOn checks recovery if another run has changed the interim state since. An object that the
+// killed run created later is added, unless the other run has created it, too: then it is reported. Records older than
+// the interim state are ignored.
 func TestJournalAfterOthersWentOn(t *testing.T) {
 	for _, other := range []string{"x_t.c", "x_t.b"} {
 		b, p := killedAfterInterim(t)
@@ -200,17 +204,17 @@ func TestJournalAfterOthersWentOn(t *testing.T) {
 			t.Errorf("after %s: the object of the interim state was changed", other)
 		}
 		if other == "x_t.c" {
-			b.said("Recovered an interrupted run")
+			b.reported("Recovered an interrupted run")
 			p.next(t, 8, "x_t.a", "x_t.b", "x_t.c")
 		} else {
-			b.said("Changes not recovered")
+			b.reported("Changes not recovered")
 			p.none(t)
 		}
 	}
 }
 
-// TestInterimFails: that an interim state cannot be written is a warning; one whose request failed and which is there all
-// the same is the one that the end goes on from.
+// TestInterimFails checks that a failed write of an interim state is only a warning. If the store has the interim state
+// in spite of the error, the final write replaces it.
 func TestInterimFails(t *testing.T) {
 	for _, stored := range []bool{false, true} {
 		b, p := newBench(t), newPuts()
@@ -228,13 +232,13 @@ func TestInterimFails(t *testing.T) {
 			t.Error(b.Bag.List())
 		}
 		s.Unlock()
-		b.said("Interim state not written")
+		b.reported("Interim state not written")
 		s = b.lock(Request{})
 		if s.Snapshot().Len() != 2 {
 			t.Errorf("the state has %d objects", s.Snapshot().Len())
 		}
 		s.Unlock()
-		b.said()
+		b.reported()
 	}
 }
 
@@ -244,8 +248,8 @@ func closed() chan struct{} {
 	return c
 }
 
-// TestOneLineage: a state that could not be written has the lineage of the journal of its run, so it can be put in place of
-// what a later command recovers from that.
+// TestOneLineage checks that a state that could not be written has the same lineage as its journal. So it can replace
+// the state that a later command recovers from the journal.
 func TestOneLineage(t *testing.T) {
 	b, p := newBench(t), newPuts()
 	b.store = p
@@ -259,7 +263,7 @@ func TestOneLineage(t *testing.T) {
 	}
 	failed := <-p.all
 	s.Unlock()
-	b.said("Failed to save state")
+	b.reported("Failed to save state")
 	p.fail = nil
 	s = b.lock(Request{})
 	defer s.Unlock()

@@ -3,185 +3,191 @@ package workspace
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
-	"github.com/lethe-iac/lethe/internal/state/journal"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/parts"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Lock locks a workspace and reads its state. What is wrong is reported; then nothing is locked.
-func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
-	s := &State{env: env, req: req}
-	if req.Lock && !s.take(ctx) {
-		return nil, false
-	}
-	ok := s.choose(ctx)
-	if ok {
-		s.snapshot, s.version, ok = s.read(ctx)
-	}
-	if ok {
-		s.record = recorder{env: env, seal: sealing(req.Store), path: journalFile(env, req.Store, req.Name), name: req.Name, lineage: state.NewLineage(), keeper: req.Keeper, silent: req.Looks && !req.Lock, refreshes: req.Refreshes}
-		s.record.copied, s.record.shared = s.copying(), s.shared != nil
-		ok = s.recover(ctx) && s.recoverLost(ctx)
-	}
-	if !ok {
-		s.Unlock()
-		return nil, false
-	}
-	return s, true
+// lock is the lock of a command on a workspace. The command has the state alone, or shares it with others and claims
+// the parts that it uses. Its methods are for one goroutine.
+type lock struct {
+	env     *Env
+	req     *Request
+	release func(context.Context) error // nil: not locked
+	share   *share                      // nil: the state is this command's alone, or not locked
 }
 
-// choose finds out which part of the state the command needs. Where others write between that and the reading it is
-// found out again.
-func (s *State) choose(ctx context.Context) bool {
-	p, ok := s.parted()
-	if s.req.Part == nil || !ok || s.shared == nil {
-		return true
-	}
-	if left, err := disk.Read(s.env.FS, journalFile(s.env, s.req.Store, s.req.Name)); err != nil || left != nil {
-		return true
-	}
-	if lost, err := s.lost(ctx); err != nil || len(lost) > 0 {
-		return true
-	}
-	for range 5 {
-		part, of, err := s.req.Part(ctx, p)
-		switch {
-		case errors.Is(err, store.ErrWhole):
-			return true
-		case err != nil:
-			s.env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
-			return false
-		case part == nil:
-			return true
-		}
-		s.part = part
-		if v, ok := store.As[store.Versioner](s.req.Store); ok {
-			if now, err := v.Version(ctx, s.req.Name); err == nil && now == of {
-				return true
-			}
-		}
-	}
-	s.part = nil
-	return true
+// share is the part that a command has in a shared state.
+type share struct {
+	participant store.Participant
+	claimed     store.Parts
 }
 
-// lockNotice is how long taking or releasing a lock may last before users are told, as by Terraform and OpenTofu.
+// held reports whether the command has the lock.
+func (l *lock) held() bool { return l.release != nil }
+
+// shared reports whether others may work on other parts of the state.
+func (l *lock) shared() bool { return l.share != nil }
+
+// claimed returns the parts that the command has claimed; nil if the state is not shared.
+func (l *lock) claimed() store.Parts {
+	if l.share == nil {
+		return nil
+	}
+	return l.share.claimed
+}
+
+// lockNotice is the time after which users are told that taking or releasing a lock takes long, as in Terraform and
+// OpenTofu.
 const lockNotice = 400 * time.Millisecond
 
-// take locks the state, waiting as long as it may.
-func (s *State) take(ctx context.Context) bool {
+// acquire takes the lock, and waits for it up to the timeout. It reports errors.
+func (l *lock) acquire(ctx context.Context) bool {
 	waiting := func(*store.LockError) {}
-	if s.req.Waiting != nil {
-		once := sync.OnceFunc(s.req.Waiting)
+	if l.req.Waiting != nil {
+		once := sync.OnceFunc(l.req.Waiting)
 		waiting = func(*store.LockError) { once() }
 		defer time.AfterFunc(lockNotice, once).Stop()
 	}
-	who, begun := store.NewLockInfo(s.req.Operation, s.env.Version), s.env.Now()
-	err := store.ErrWhole
-	if d, ok := store.As[store.Divisible](s.req.Store); ok && s.req.Shares {
-		err = s.join(ctx, d, who, waiting)
+	who, started := store.NewLockInfo(l.req.Operation.Policy().Lock, l.env.Version), l.env.Now()
+	err := store.ErrNotPartial
+	if d := l.req.Store.Capabilities().Concurrent; d != nil && l.req.Operation.Policy().Concurrent {
+		err = l.join(ctx, d, who, waiting)
 	}
-	if errors.Is(err, store.ErrWhole) {
-		s.release, err = store.Acquire(ctx, s.req.Store, s.req.Name, who, s.req.Timeout, waiting)
+	if errors.Is(err, store.ErrNotPartial) {
+		l.release, err = store.Acquire(ctx, l.req.Store, l.req.Name, who, l.req.Timeout, waiting)
 	}
-	s.env.log(begun, err, "lock of workspace %q", s.req.Name)
+	l.env.log(started, err, "lock of workspace %q", l.req.Name)
 	if err != nil {
-		s.release = nil
-		s.env.Bag.Add(s.lockProblem(err))
+		l.release = nil
+		l.env.Bag.Add(l.problem(err))
 	}
 	return err == nil
 }
 
-// Unlock ends the journal, if there is one, and gives the lock back. It may be called more than once.
-func (s *State) Unlock() {
-	s.End()
-	if s.release == nil {
+// unlock releases the lock, if the command has it. It reports errors, and may be called more than once.
+func (l *lock) unlock() {
+	if l.release == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	if s.req.Releasing != nil {
-		defer time.AfterFunc(lockNotice, s.req.Releasing).Stop()
+	if l.req.Releasing != nil {
+		defer time.AfterFunc(lockNotice, l.req.Releasing).Stop()
 	}
-	begun := s.env.Now()
-	err := s.release(ctx)
-	s.env.log(begun, err, "unlock of workspace %q", s.req.Name)
+	started := l.env.Now()
+	err := l.release(ctx)
+	l.env.log(started, err, "unlock of workspace %q", l.req.Name)
 	if err != nil {
-		s.env.Bag.Add(diag.Errorf("Error releasing the state lock", "Error message: %s\n\nLethe acquires a lock when accessing your state to prevent others\nrunning Lethe to potentially modify the state at the same time. An\nerror occurred while releasing this lock. This could mean that the lock\ndid or did not release properly; you may have to release it with the\n\"force-unlock\" command.", err))
+		l.env.Bag.Add(diag.Errorf("Error releasing the state lock", "Error message: %s\n\nLethe acquires a lock when accessing your state to prevent others\nrunning Lethe to potentially modify the state at the same time. An\nerror occurred while releasing this lock. This could mean that the lock\ndid or did not release properly; you may have to release it with the\n\"force-unlock\" command.", err))
 	}
-	s.release = nil
+	l.release = nil
 }
 
-// SaveApplied writes what an apply made: if it differs from what was read, and if there was no state
-// at all, so that there is one from then on. nil is as much as nothing.
-func (s *State) SaveApplied(next *state.Snapshot) bool {
-	s.stopInterims()
-	if s.version == "" && (next == nil || next.Lineage == "") {
-		e := (&state.Snapshot{}).Edit()
-		if next != nil {
-			e = next.Edit()
+// join takes the lock as one member of several.
+func (l *lock) join(ctx context.Context, d store.ConcurrentStore, who store.LockInfo, waiting func(*store.LockError)) error {
+	// In one directory there is one journal.
+	own := store.NewLocal(store.LocalOptions{FS: l.env.FS, Dir: l.env.Data, Path: filepath.Join(l.env.Data, l.req.Name+".run")})
+	began := time.Now()
+	alone, err := store.Acquire(ctx, own, store.Default, who, l.req.Timeout, waiting)
+	if err != nil {
+		var held *store.LockError
+		if errors.As(err, &held) {
+			held.Err = errors.New("another command is in progress in this directory")
 		}
-		e.Head().Lineage = s.record.lineage
-		next = e.Done()
+		if held != nil || !l.req.Operation.Policy().ReadOnly {
+			return err
+		}
+		alone = func(context.Context) error { return nil } // the directory cannot be written to: no journal will be, either
 	}
-	return s.Save(next)
+	var m store.Participant
+	err = store.Wait(ctx, max(0, l.req.Timeout-time.Since(began)), waiting, func() (err error) {
+		m, err = d.Join(ctx, l.req.Name, who)
+		return err
+	})
+	if err != nil {
+		return errors.Join(err, alone(context.WithoutCancel(ctx)))
+	}
+	l.share = &share{participant: m, claimed: store.Parts{}}
+	l.release = func(ctx context.Context) error { return errors.Join(m.Leave(ctx), alone(ctx)) }
+	return nil
 }
 
-// Save writes a snapshot, with the next serial, if it differs from what was read, or would be encrypted otherwise. Of a
-// state that others work on, too, it writes what the command changed.
-func (s *State) Save(next *state.Snapshot) bool {
-	s.stopInterims()
-	if next != nil && next.Lineage == "" && s.snapshot.Lineage == "" && !state.Equal(s.snapshot, next) { // the journal has the same
-		e := next.Edit()
-		e.Head().Lineage = s.record.lineage
-		next = e.Done()
+// claim claims parts of a shared state, and waits for them up to a timeout.
+func (l *lock) claim(ctx context.Context, p store.Parts, timeout time.Duration) error {
+	waiting := func(*store.LockError) {
+		if l.req.Waiting != nil {
+			l.req.Waiting()
+		}
 	}
-	if s.shared == nil {
-		return s.save(next)
+	if err := store.Wait(ctx, timeout, waiting, func() error { return l.share.participant.Claim(ctx, p) }); err != nil {
+		return err
 	}
-	done, ok := s.merged(&next)
-	defer done()
-	return ok && s.save(next)
+	for name, use := range p {
+		l.share.claimed[name] |= use
+	}
+	return nil
 }
 
-func (s *State) save(next *state.Snapshot) bool {
-	next, changed := state.Next(s.snapshot, next, s.env.Version)
-	if sealer, ok := store.As[store.Sealer](s.req.Store); !changed && ok && sealer.Outdated(s.req.Name) && s.version != "" {
-		next, changed = state.Again(s.snapshot, s.env.Version), true
+// claimAvailable claims each of some parts of a state if it is available at once, and returns the parts that are not.
+func (l *lock) claimAvailable(all []store.Parts) (refused store.Parts) {
+	refused = store.Parts{}
+	for range 20 { // more than that is not worth asking for
+		want := store.Parts{}
+		for _, p := range all {
+			if !intersects(p, refused) {
+				for name, use := range p {
+					want[name] |= use
+				}
+			}
+		}
+		var part *store.PartError
+		err := l.share.participant.Claim(context.Background(), want)
+		switch {
+		case err == nil:
+			return refused
+		case errors.As(err, &part):
+			refused[part.Part] = store.Changes
+		default:
+			parts.WholeState(refused)
+			return refused
+		}
 	}
-	if !changed {
-		s.record.keep = false
-		s.stamp()
-	}
-	return !changed || s.Put(next)
+	parts.WholeState(refused)
+	return refused
 }
 
-// Begun reports whether a workspace has a state, or the journal of one. One that cannot be read
-// counts: the command that reads it reports why.
-func Begun(ctx context.Context, env *Env, st store.Store, name string) bool {
-	data, _, err := st.Get(ctx, name)
-	if err != nil || len(data) > 0 {
-		return true
+// turn waits until no other command that works on the state is about to write it.
+func (l *lock) turn() (done func(), err error) {
+	end, err := l.share.participant.Turn(context.Background())
+	if err != nil {
+		return func() {}, err
 	}
-	return recorded(env, st, name)
+	return func() {
+		if err := end(context.Background()); err != nil {
+			l.env.Bag.Add(diag.Warningf("Error releasing the state lock", "Error message: %s", err))
+		}
+	}, nil
 }
 
-// recorded reports whether there is a file here with the journal of a workspace.
-func recorded(env *Env, st store.Store, name string) bool {
-	r, err := journal.Recover(env.FS, journalFile(env, st, name), &state.Snapshot{}, sealing(st))
-	return err != nil || r != nil
+// problem returns the diagnostic for an error of the lock. The command that breaks a lock is about the selected
+// workspace.
+func (l *lock) problem(err error) diag.Diagnostic {
+	problem := store.LockDiagnostic(err, "Lethe")
+	var held *store.LockError
+	if errors.As(err, &held) && held.Held != nil && l.req.Name != l.env.Selected() {
+		problem.Detail += fmt.Sprintf("\n\nThe lock belongs to the workspace %q, which is not selected. If no process uses that workspace any more, set the environment variable %s to its name and run: lethe force-unlock %s", l.req.Name, Variable, held.Held.ID)
+	}
+	return problem
 }
 
-// Unfinished reports whether a run left something that the state of a workspace does not have yet, here or in the store.
-func Unfinished(ctx context.Context, env *Env, st store.Store, name string) (bool, error) {
-	if recorded(env, st, name) {
-		return true, nil
-	}
-	left, err := store.LostJournals(ctx, st, name)
-	return len(left) > 0, err
+// intersects reports whether two uses of a state exclude each other.
+func intersects(p, q store.Parts) bool {
+	_, meet := p.Intersects(q)
+	return meet
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/parts"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// A command that works on a state with others writes what it changed on top of what is there: objects, outputs and
-// results of conditions that are otherwise in its own state than in the one that it began with.
+// A command that shares a state writes its changes on top of the present state: the objects, outputs and
+// results of conditions that differ between its own state and the state that it began with.
 //
-// What it has claimed is as it was when it did, since no other could change it; if it is not, nothing is written. The rest is
-// what it learned by the way, of refreshing and of data sources: that is written where no other run works on it and it
-// is as it was, and otherwise left out, since the next plan finds it again.
+// The claimed parts are unchanged since the claim, because no other run may change them; otherwise nothing is written.
+// Other changes come from refreshing and from data sources. They are written if no other run works on these objects and
+// the objects have not changed; otherwise they are omitted, because the next plan finds them again.
 
-// merged waits for its turn, reads the state as it is, and makes of next what is to be in its place. Until done no
-// other command writes.
+// merged waits for its turn, reads the present state, and changes next into the state that replaces it. No other
+// command writes until done is called.
 func (s *State) merged(next **state.Snapshot) (done func(), ok bool) {
 	mine := *next
 	if mine == nil {
@@ -31,80 +31,47 @@ func (s *State) merged(next **state.Snapshot) (done func(), ok bool) {
 		data, _ := mine.Bytes()
 		return s.unsaved(err, mine, data, recorded)
 	}
-	done, err := s.turn()
+	done, err := s.lock.turn()
 	if err != nil {
 		return done, fail(err)
 	}
-	now, version, ok := s.present(context.Background())
+	now, version, ok := s.doc.present(context.Background())
 	if !ok {
-		return done, fail(errors.New("the state as others left it cannot be read"))
+		return done, fail(errors.New("the state that other runs wrote cannot be read"))
 	}
-	m := merge{base: s.shared.base, found: s.shared.found, now: now, mine: mine, claimed: s.shared.claimed}
+	m := merge{base: s.basis.base, atClaim: s.basis.atClaim, now: now, mine: mine, claimed: s.lock.claimed()}
 	if m.base == nil {
-		return done, fail(errors.New("this command has not said which parts of the state it works on"))
+		return done, fail(errors.New("this command did not declare the parts of the state that it changes"))
 	}
 	if err = m.collect(); err != nil {
 		return done, fail(err)
 	}
-	if len(m.late) > 0 {
-		m.leave(s.late(m.late))
+	if len(m.unclaimed) > 0 {
+		m.leave(s.lock.claimAvailable(m.unclaimed))
 	}
-	s.stamps = m.stamps(s.stamps)
+	s.doc.stamps = m.stamps(s.doc.stamps)
 	*next = m.result()
-	s.snapshot, s.version = now, version
+	s.doc.snapshot, s.doc.version = now, version
 	return done, true
 }
 
-// late claims each of some parts of a state, if it can be had at once, and gives those that cannot.
-func (s *State) late(all []store.Parts) (refused store.Parts) {
-	refused = store.Parts{}
-	for range 20 { // more than that is not worth asking for
-		want := store.Parts{}
-		for _, p := range all {
-			if !meets(p, refused) {
-				for name, use := range p {
-					want[name] |= use
-				}
-			}
-		}
-		var part *store.PartError
-		err := s.shared.member.Claim(context.Background(), want)
-		switch {
-		case err == nil:
-			return refused
-		case errors.As(err, &part):
-			refused[part.Part] = store.Changes
-		default:
-			parts.Whole(refused)
-			return refused
-		}
-	}
-	parts.Whole(refused)
-	return refused
-}
-
-func meets(p, q store.Parts) bool {
-	_, meet := p.Meets(q)
-	return meet
-}
-
-// merge is one making of a state that has what a command changed, and what others did.
+// merge combines the changes of a command with the changes of others.
 type merge struct {
-	base, found, now, mine *state.Snapshot
-	claimed                store.Parts
+	base, atClaim, now, mine *state.Snapshot
+	claimed                  store.Parts
 
-	objects []state.Difference // that are written, those that are claimed first
-	outputs []string
-	checks  []state.Check
-	gone    []state.Check
-	sure    [2]int        // how many objects and outputs are claimed
-	late    []store.Parts // of the others, of checks and of gone, in this order
+	objects       []state.Difference // the differences to write, claimed ones first
+	outputs       []string
+	checks        []state.Check
+	removedChecks []state.Check
+	sure          [2]int        // how many objects and outputs are claimed
+	unclaimed     []store.Parts // of the others, of checks and of removedChecks, in this order
 }
 
-// collect finds what is to be written.
+// collect finds the differences to write.
 func (m *merge) collect() error {
 	if m.base.Lineage != "" && m.base.Lineage != m.now.Lineage {
-		return fmt.Errorf("the state was replaced by one with the lineage %q", m.now.Lineage)
+		return fmt.Errorf("the state was replaced by a state with the lineage %q", m.now.Lineage)
 	}
 	objects := func(a, b *state.Snapshot) map[addr.Object]bool {
 		out := map[addr.Object]bool{}
@@ -113,12 +80,12 @@ func (m *merge) collect() error {
 		}
 		return out
 	}
-	moved, lost := objects(m.base, m.now), objects(m.found, m.now)
+	moved, changedSinceClaim := objects(m.base, m.now), objects(m.atClaim, m.now)
 	var rest []state.Difference
 	for _, d := range state.Differences(m.base, m.mine) {
 		own := parts.Changes(m.claimed, d.Object.Instance)
 		switch {
-		case own && lost[d.Object]:
+		case own && changedSinceClaim[d.Object]:
 			return fmt.Errorf("%s was changed by another run, although this command had claimed it", d.Object)
 		case own:
 			m.objects = append(m.objects, d)
@@ -130,7 +97,7 @@ func (m *merge) collect() error {
 	for _, d := range rest {
 		p := store.Parts{}
 		parts.Change(p, d.Object.Instance)
-		m.objects, m.late = append(m.objects, d), append(m.late, p)
+		m.objects, m.unclaimed = append(m.objects, d), append(m.unclaimed, p)
 	}
 	if err := m.collectOutputs(); err != nil {
 		return err
@@ -159,7 +126,7 @@ func (m *merge) collectOutputs() error {
 	for _, name := range rest {
 		p := store.Parts{}
 		parts.Output(p, name)
-		m.outputs, m.late = append(m.outputs, name), append(m.late, p)
+		m.outputs, m.unclaimed = append(m.outputs, name), append(m.unclaimed, p)
 	}
 	return nil
 }
@@ -167,37 +134,37 @@ func (m *merge) collectOutputs() error {
 func (m *merge) collectChecks() {
 	type name struct{ kind, addr string }
 	moved := map[name]bool{}
-	changed, gone := state.CheckDifferences(m.base, m.now)
-	for _, c := range append(changed, gone...) {
+	changed, removed := state.CheckDifferences(m.base, m.now)
+	for _, c := range append(changed, removed...) {
 		moved[name{c.Kind, c.Addr}] = true
 	}
-	changed, gone = state.CheckDifferences(m.base, m.mine)
-	take := func(from []state.Check, to *[]state.Check) {
+	changed, removed = state.CheckDifferences(m.base, m.mine)
+	move := func(from []state.Check, to *[]state.Check) {
 		for _, c := range from {
 			if moved[name{c.Kind, c.Addr}] {
 				continue
 			}
 			p := store.Parts{}
 			parts.Check(p, c.Kind, c.Addr)
-			*to, m.late = append(*to, c), append(m.late, p)
+			*to, m.unclaimed = append(*to, c), append(m.unclaimed, p)
 		}
 	}
-	take(changed, &m.checks)
-	take(gone, &m.gone)
+	move(changed, &m.checks)
+	move(removed, &m.removedChecks)
 }
 
-// leave leaves out what could not be had.
+// leave omits the parts that could not be claimed.
 func (m *merge) leave(refused store.Parts) {
-	late := m.late
+	missing := m.unclaimed
 	keep := func() bool {
-		p := late[0]
-		late = late[1:]
-		return !meets(p, refused)
+		p := missing[0]
+		missing = missing[1:]
+		return !intersects(p, refused)
 	}
 	m.objects = kept(m.objects, m.sure[0], keep)
 	m.outputs = kept(m.outputs, m.sure[1], keep)
 	m.checks = kept(m.checks, 0, keep)
-	m.gone = kept(m.gone, 0, keep)
+	m.removedChecks = kept(m.removedChecks, 0, keep)
 }
 
 // kept are the first n of a list, and those after them that are to be kept.
@@ -211,7 +178,8 @@ func kept[T any](list []T, n int, keep func() bool) []T {
 	return out
 }
 
-// stamps leaves out those of resources that others changed since the plan was made, and of what is made from them.
+// stamps omits the stamps of resources that others changed since the plan was made, and of resources that depend on
+// them.
 func (m *merge) stamps(all map[string]store.Stamp) map[string]store.Stamp {
 	moved := map[string]bool{}
 	for _, d := range state.Differences(m.base, m.now) {
@@ -248,7 +216,7 @@ func (m *merge) result() *state.Snapshot {
 	for _, c := range m.checks {
 		e.PutCheck(c)
 	}
-	for _, c := range m.gone {
+	for _, c := range m.removedChecks {
 		e.DropCheck(c)
 	}
 	return e.Done()

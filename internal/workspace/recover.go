@@ -5,26 +5,43 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/state/parts"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// recover takes in what a run that was killed had done, and names the calls whose outcome is not
-// known. Only commands that change things write it down.
-func (s *State) recover(ctx context.Context) bool {
-	fsys, path, bag := s.env.FS, s.record.path, s.env.Bag
-	s.await(ctx)
-	rest := already(ctx, s.req.Store, s.req.Name)
-	r, err := journal.RecoverRest(fsys, path, s.snapshot, s.record.seal, rest)
-	if err == nil && r != nil && len(r.Objects) > 0 && s.shared != nil && !s.req.Looks {
-		done, ok := s.claimRecovered(ctx, r)
+// recovery replays the journals of runs that ended before they wrote the state: the journal in the working directory
+// (local), and the copies of journals in the store (stored, orphans.go). Its methods are for one goroutine.
+type recovery struct {
+	env    *Env
+	req    *Request
+	doc    *document
+	lock   *lock
+	record *recorder
+	put    func(*state.Snapshot) bool // writes the state, and reports errors
+
+	replayed runs          // the runs whose journals were replayed
+	restored []addr.Object // the objects that those runs changed, and that were written
+}
+
+// local replays the journal in the working directory, and reports the calls with an unknown outcome. Only operations
+// that change things write the result.
+func (rc *recovery) local(ctx context.Context) bool {
+	fsys, path, bag := rc.env.FS, rc.record.path, rc.env.Bag
+	rc.await(ctx)
+	rest := already(ctx, rc.req.Store, rc.req.Name)
+	r, err := journal.RecoverRest(fsys, path, rc.doc.snapshot, rc.record.seal, rest)
+	if err == nil && r != nil && len(r.Objects) > 0 && rc.lock.shared() && !rc.req.Operation.Policy().ReadOnly {
+		done, ok := rc.claim(ctx, r)
 		defer done()
 		if !ok {
 			return false
 		}
-		r, err = journal.RecoverRest(fsys, path, s.snapshot, s.record.seal, rest)
+		r, err = journal.RecoverRest(fsys, path, rc.doc.snapshot, rc.record.seal, rest)
 	}
 	var mismatch *journal.MismatchError
 	switch {
@@ -33,53 +50,54 @@ func (s *State) recover(ctx context.Context) bool {
 		if err != nil {
 			aside = path
 		}
-		s.taken = append(s.taken, mismatch.Header)
-		bag.Add(diag.Warningf("Journal of another state", "Beside the state is the journal of an earlier run, which does not belong to it: %s. It was not used, and is kept as %s.", mismatch.Reason, aside))
+		rc.replayed = append(rc.replayed, mismatch.Header)
+		bag.Add(diag.Warningf("Journal of another state", "The journal of an earlier run does not belong to the state: %s. It was not used. It is kept as %s.", mismatch.Reason, aside))
 		reportLeases(mismatch.Leases, bag)
-		s.record.notes.Leases = mismatch.Leases
+		rc.record.notes.Leases = mismatch.Leases
 		return true
 	case err != nil:
 		bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
 		return false
 	case r == nil:
-		if s.release != nil && !s.req.Looks {
+		if rc.lock.held() && !rc.req.Operation.Policy().ReadOnly {
 			_ = journal.Remove(fsys, path) // of a run that was lost before it did anything
 		}
 		return true
 	}
-	if s.busy(ctx) {
-		if s.release != nil && r.Header.Keeper != 0 {
-			bag.Add(diag.Errorf("Another run is in progress", "The run %s was killed or crashed. The process %d, which keeps its providers running, still waits for their answers, to record what they changed. Wait until that process has ended. If a provider never answers, end the process: it then closes the ephemeral resources that are open, and reports the calls that got no answer.", r.Header.Run, r.Header.Keeper))
+	if rc.busy(ctx) {
+		if rc.lock.held() && r.Header.Keeper != 0 {
+			bag.Add(diag.Errorf("Another run is in progress", "The run %s was killed or crashed. The process %d still waits for answers of its providers, to record their changes. Wait until that process has ended. If a provider never answers, end the process: it then closes open ephemeral resources and reports calls without an answer.", r.Header.Run, r.Header.Keeper))
 			return false
 		}
-		if !s.req.Looks {
-			bag.Add(diag.Errorf("Another run is in progress", "The run %s is changing this state right now, and records its progress in a journal beside it. Two runs cannot change one state at the same time, not even with -lock=false. Wait until it has ended.", r.Header.Run))
+		if !rc.req.Operation.Policy().ReadOnly {
+			bag.Add(diag.Errorf("Another run is in progress", "The run %s is changing this state. Two runs cannot change one state at the same time, not even with -lock=false. Wait until the run has ended.", r.Header.Run))
 			return false
 		}
-		bag.Add(diag.Warningf("Another run is in progress", "The run %s is changing this state right now, and -lock=false says not to wait for it. What that run has done so far is included here; what it does from now on is not.", r.Header.Run))
-		s.snapshot = r.Snapshot
+		bag.Add(diag.Warningf("Another run is in progress", "The run %s is changing this state, and -lock=false turns off waiting for it. This command includes the changes of that run up to now, but not later ones.", r.Header.Run))
+		rc.doc.snapshot = r.Snapshot
 		return true
 	}
-	s.report(r)
-	if s.req.Looks {
-		s.snapshot, _ = s.withJournal(r)
-		s.record.left = r
-		s.taken = append(s.taken, r.Header)
+	rc.report(r)
+	if rc.req.Operation.Policy().ReadOnly {
+		rc.doc.snapshot, _ = rc.withJournal(r)
+		rc.record.earlier = r
+		rc.record.unresolved = append(rc.record.unresolved, r.Unknown...)
+		rc.replayed = append(rc.replayed, r.Header)
 		return true
 	}
-	return s.takeIn(ctx, r)
+	return rc.replay(ctx, r)
 }
 
-// leastWait is how long a command waits at least for what a lost run had under way.
+// leastWait is the minimum time that a command waits for the calls in progress of a lost run.
 const leastWait = 30 * time.Second
 
-// await waits while a process has the journal in use: the keeper of a lost run, which records what that had under way
-// and closes what it had opened.
-func (s *State) await(ctx context.Context) {
-	end := time.Now().Add(max(leastWait, s.req.Timeout))
-	for n := 0; s.release != nil && ctx.Err() == nil && time.Now().Before(end) && journal.Held(s.env.FS, s.record.path); n++ {
-		if n == 50 && s.req.Waiting != nil {
-			s.req.Waiting()
+// await waits while a process uses the journal: the keeper of a lost run, which records the calls in progress and
+// closes the leases.
+func (rc *recovery) await(ctx context.Context) {
+	end := time.Now().Add(max(leastWait, rc.req.Timeout))
+	for n := 0; rc.lock.held() && ctx.Err() == nil && time.Now().Before(end) && journal.Held(rc.env.FS, rc.record.path); n++ {
+		if n == 50 && rc.req.Waiting != nil {
+			rc.req.Waiting()
 		}
 		select {
 		case <-ctx.Done():
@@ -88,13 +106,13 @@ func (s *State) await(ctx context.Context) {
 	}
 }
 
-// busy reports whether another run goes on: it, or the keeper of one that was lost, has the journal in use or, where the
-// lock is not ours, holds that. That its journal has no end then means nothing.
-func (s *State) busy(ctx context.Context) bool {
-	if held := journal.Held(s.env.FS, s.record.path); held || s.release != nil {
+// busy reports whether another run is in progress: the run, or the keeper of a lost run, uses the journal or, if this
+// command does not hold the lock, holds the lock. Then a journal without an end does not mean that its run was killed.
+func (rc *recovery) busy(ctx context.Context) bool {
+	if held := journal.Held(rc.env.FS, rc.record.path); held || rc.lock.held() {
 		return held
 	}
-	release, err := s.req.Store.Lock(ctx, s.req.Name, store.NewLockInfo("OperationTypePlan", s.env.Version))
+	release, err := rc.req.Store.Lock(ctx, rc.req.Name, store.NewLockInfo(operation.Plan.Policy().Lock, rc.env.Version))
 	if err == nil {
 		err = release(ctx)
 	}
@@ -102,80 +120,78 @@ func (s *State) busy(ctx context.Context) bool {
 	return errors.As(err, &held)
 }
 
-// withJournal is the state with what a journal has, and whether that is to be written. A command that only looks goes on
-// from it as it will be written: a plan that is saved then fits the state that an apply of it makes first.
-func (s *State) withJournal(r *journal.Recovery) (next *state.Snapshot, changed bool) {
+// withJournal returns the state with the changes of a journal, and whether it must be written. A read-only command
+// continues with the state as it will be written, so that a saved plan fits the state that its apply makes first.
+func (rc *recovery) withJournal(r *journal.Recovery) (next *state.Snapshot, changed bool) {
 	if r.Written {
-		return s.snapshot, false
+		return rc.doc.snapshot, false
 	}
-	return state.Next(s.snapshot, r.Snapshot, s.env.Version)
+	return state.Next(rc.doc.snapshot, r.Snapshot, rc.env.Version)
 }
 
-// takeIn writes the recovered state, drops the journal, and reads the state again: the next journal
-// says by its digest which state it is about.
-func (s *State) takeIn(ctx context.Context, r *journal.Recovery) bool {
-	fsys, path := s.env.FS, s.record.path
-	next, changed := s.withJournal(r)
-	begun := s.env.Now()
+// replay writes the recovered state, deletes the journal, and reads the state again: the next journal identifies its
+// state by the digest.
+func (rc *recovery) replay(ctx context.Context, r *journal.Recovery) bool {
+	fsys, path := rc.env.FS, rc.record.path
+	next, changed := rc.withJournal(r)
+	started := rc.env.Now()
 	var err error
 	if changed {
 		var data []byte
 		if data, err = next.Bytes(); err == nil {
 			err = r.Conclude(fsys, path, state.DigestOf(data))
 		}
-		if err == nil && !s.Put(next) {
+		if err == nil && !rc.put(next) {
 			return false
 		}
 	}
-	s.env.log(begun, err, "recovery from the journal of run %s", r.Header.Run)
-	s.record.notes = r.Notes
-	s.taken = append(s.taken, r.Header)
+	rc.env.log(started, err, "recovery from the journal of run %s", r.Header.Run)
+	rc.record.notes = r.Notes
+	rc.replayed = append(rc.replayed, r.Header)
 	switch {
 	case err != nil:
 	case len(r.Refused) > 0:
 		_, err = journal.Aside(fsys, path)
-	case r.Notes.Unsettled(r.Snapshot, s.record.refreshes).Empty():
+	case r.Notes.Unsettled(r.Snapshot, rc.record.refresh).Empty():
 		err = journal.Remove(fsys, path)
 	default:
-		s.record.stands = true
+		rc.record.onDisk = true
 	}
 	if err != nil {
-		s.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
+		rc.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
 		return false
 	}
 	if !changed {
 		return true
 	}
-	s.restored = append(s.restored, r.Objects...)
-	var ok bool
-	s.snapshot, s.version, ok = s.read(ctx)
-	return ok
+	rc.restored = append(rc.restored, r.Objects...)
+	return rc.doc.load(ctx)
 }
 
-// report says what a journal has.
-func (s *State) report(r *journal.Recovery) {
-	bag := s.env.Bag
+// report reports the content of a journal to the user.
+func (rc *recovery) report(r *journal.Recovery) {
+	bag := rc.env.Bag
 	if r.Changes > 0 && !r.Written {
-		bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. From its journal, %s recovered.", r.Header.Run, diag.Counted(r.Changes, "change was", "changes were")))
+		bag.Add(diag.Warningf("Recovered an interrupted run", "The run %s ended before it wrote the state. %s recovered from its journal.", r.Header.Run, diag.Counted(r.Changes, "change was", "changes were")))
 	}
 	if len(r.Refused) > 0 && !r.Written {
 		text := ""
 		for _, o := range r.Refused {
 			text += "  " + o.String() + "\n"
 		}
-		bag.Add(diag.Warningf("Changes not recovered", "The run %s changed these objects and ended before it wrote the state, and others have changed them in the state since:\n%s\nThe state stays as it is. Compare it with what really exists; the journal of the run is kept beside it.", r.Header.Run, text))
+		bag.Add(diag.Warningf("Changes not recovered", "The run %s changed these objects and ended before it wrote the state. Other runs have changed them in the state since:\n%s\nThe state is unchanged. Compare it with the real objects. The journal of the run is kept beside the state.", r.Header.Run, text))
 	}
 	if r.Missing > 0 {
-		bag.Add(diag.Warningf("Journal damaged", "In the journal of run %s, %s unreadable. Compare the state with what really exists.", r.Header.Run, diag.Counted(r.Missing, "record is", "records are")))
+		bag.Add(diag.Warningf("Journal damaged", "In the journal of run %s, %s unreadable. Compare the state with the real objects.", r.Header.Run, diag.Counted(r.Missing, "record is", "records are")))
 	}
 	text := ""
 	for _, u := range r.Unknown {
-		if u.Object.Instance != s.req.Settles {
+		if u.Object.Instance != rc.req.Resolves {
 			text += "  " + u.String() + "\n"
 		}
 	}
 	if text != "" {
-		bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended before its providers answered these calls, so that nobody knows whether they were carried out:\n%s\nCheck whether the objects exist, and record what you found with: lethe state resolve", text))
+		bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended before its providers answered these calls, so their outcome is unknown:\n%s\nCheck whether the objects exist, and record the result with: lethe state resolve", text))
 	}
 	reportLeases(r.Leases, bag)
 }
@@ -191,5 +207,38 @@ func reportLeases(leases []journal.Lease, bag *diag.Bag) {
 	if text == "" {
 		return
 	}
-	bag.Add(diag.Warningf("Leases left open", "As far as is known, an earlier run ended without closing these ephemeral resources:\n%s\nLethe cannot close them any more: they stay valid until they expire, or until you revoke them where they were issued. To list them, and to take them off the list, run: lethe leases", text))
+	bag.Add(diag.Warningf("Leases left open", "An earlier run probably ended without closing these ephemeral resources:\n%s\nLethe cannot close them any more. They stay valid until they expire, or until you revoke them in the system that issued them. To list them, run: lethe leases list. To remove them from the list, run: lethe leases close", text))
+}
+
+// recovered are the parts that a run changed.
+func recovered(r *journal.Recovery) store.Parts {
+	p := store.Parts{}
+	for _, o := range r.Objects {
+		parts.Change(p, o.Instance)
+	}
+	return p
+}
+
+// claim claims the parts that a killed run changed, and reads the state again. The state does not change until
+// done is called.
+func (rc *recovery) claim(ctx context.Context, r *journal.Recovery) (done func(), ok bool) {
+	if err := rc.lock.claim(ctx, recovered(r), rc.req.Timeout); err != nil {
+		rc.env.Bag.Add(rc.lock.problem(err))
+		return func() {}, false
+	}
+	done, err := rc.lock.turn()
+	if err != nil {
+		rc.env.Bag.Add(rc.lock.problem(err))
+		return done, false
+	}
+	rc.doc.snapshot, rc.doc.version, ok = rc.doc.present(ctx)
+	return done, ok
+}
+
+// orphans returns the journals in the store whose runs have ended; none if the command does not hold the lock.
+func (rc *recovery) orphans(ctx context.Context) ([]store.OrphanedJournal, error) {
+	if !rc.lock.held() {
+		return nil, nil
+	}
+	return store.OrphanedJournals(ctx, rc.req.Store, rc.req.Name)
 }

@@ -5,45 +5,44 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/store"
 )
 
-// Repair is what can be done about what an Examination found.
+// Repair lists the possible repairs of the damage that an Examination found.
 type Repair struct {
 	PutBack *Copy  // takes the place of a state that cannot be read; nil: none does
-	Aside   string // the file that then has what could not be read; "": there is nothing
-	TakeIn  bool   // what the journal has goes into the state, and what cannot be read of it is given up
+	Aside   string // the file for unreadable parts; "": everything can be read
+	Replay  bool   // replay the journal into the state, and give up its unreadable parts
 }
 
 // Nothing reports whether there is nothing to do.
-func (r Repair) Nothing() bool { return r.PutBack == nil && !r.TakeIn }
+func (r Repair) Nothing() bool { return r.PutBack == nil && !r.Replay }
 
 // Repairing is a state that was locked to be repaired.
 type Repairing struct {
 	*Examination
 	Repair
 
-	lock *State
+	locked *State
 }
 
-// BeginRepair locks a workspace and finds out what can be done. What is wrong with locking is reported; then nothing is
+// BeginRepair locks a workspace and finds the possible repairs. Errors of the lock are reported; then nothing is
 // locked.
 func BeginRepair(ctx context.Context, env *Env, req Request) (*Repairing, bool) {
-	r := &Repairing{lock: &State{env: env, req: req}}
-	r.lock.record = recorder{env: env, path: journalFile(env, req.Store, req.Name), silent: true}
-	if req.Lock && !r.lock.take(ctx) {
+	r := &Repairing{locked: newState(env, req)}
+	r.locked.record = recorder{env: env, path: journalFile(env, req.Store, req.Name), silent: true}
+	if req.Lock && !r.locked.lock.acquire(ctx) {
 		return nil, false
 	}
-	r.lock.await(ctx)
+	r.locked.recovery.await(ctx)
 	var ok bool
 	if r.Examination, ok = Examine(ctx, env, req.Store, req.Name); !ok {
-		r.lock.Unlock()
+		r.locked.Unlock()
 		return nil, false
 	}
 	j := r.Journal
 	if j != nil && j.Running {
-		env.Bag.Add(diag.Errorf("Another run is in progress", "Another process is using the journal %s: a run, or the process that finishes the work of one that was killed. Wait until it has ended.", j.Path))
-		r.lock.Unlock()
+		env.Bag.Add(diag.Errorf("Another run is in progress", "Another process uses the journal %s: a run, or the keeper of a killed run. Wait until it has ended.", j.Path))
+		r.locked.Unlock()
 		return nil, false
 	}
 	if r.State.Locked {
@@ -52,20 +51,20 @@ func BeginRepair(ctx context.Context, env *Env, req Request) (*Repairing, bool) 
 	if r.PutBack = r.Fitting(); r.PutBack != nil && len(r.State.data) > 0 {
 		r.Aside = unreadable(env, req)
 	}
-	r.TakeIn = j != nil && (j.Has != nil && (j.Has.Changes > 0 || j.Has.Damaged+j.Has.Missing > 0) || r.PutBack != nil && r.PutBack.Snapshot.Digest() == j.base)
+	r.Replay = j != nil && (j.Recovery != nil && (j.Recovery.Changes > 0 || j.Recovery.Damaged+j.Recovery.Missing > 0) || r.PutBack != nil && r.PutBack.Snapshot.Digest() == j.base)
 	return r, true
 }
 
-// Unlock gives the lock back. It may be called more than once.
-func (r *Repairing) Unlock() { r.lock.Unlock() }
+// Unlock releases the lock. It may be called more than once.
+func (r *Repairing) Unlock() { r.locked.Unlock() }
 
-// Do does what there is to do. What cannot be done is reported.
+// Do performs the repairs. Failures are reported.
 func (r *Repairing) Do(ctx context.Context) bool {
-	s := r.lock
+	s := r.locked
 	bag := s.env.Bag
 	if r.Aside != "" {
 		if err := keep(ctx, s.env, s.req, r.Aside, r.State.data); err != nil {
-			bag.Add(diag.Errorf("Failed to repair the state", "The present files could not be put aside first: %s. Nothing was changed.", err))
+			bag.Add(diag.Errorf("Failed to repair the state", "The current files could not be saved first: %s. Nothing was changed.", err))
 			return false
 		}
 	}
@@ -75,15 +74,12 @@ func (r *Repairing) Do(ctx context.Context) bool {
 			return false
 		}
 	}
-	if !r.TakeIn {
+	if !r.Replay {
 		return true
 	}
-	var ok bool
-	if s.snapshot, s.version, ok = read(ctx, s.env, s.req, nil); !ok {
+	if !s.doc.load(ctx) {
 		return false
 	}
 	s.record = recorder{env: s.env, seal: sealing(s.req.Store), path: journalFile(s.env, s.req.Store, s.req.Name), name: s.req.Name, lineage: state.NewLineage()}
-	return s.recover(ctx)
+	return s.recovery.local(ctx)
 }
-
-var _ backer = (*store.Local)(nil)

@@ -13,15 +13,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/parts"
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// team are working directories with one state that can be divided.
+// team is a store whose state is divided into parts. Several working directories use it.
 type team struct {
 	*testing.T
 	store *storetest.Divided
@@ -46,7 +47,7 @@ func newTeam(t *testing.T, objects ...string) *team {
 	return &team{t, d}
 }
 
-// run is a command in a directory of its own.
+// run is a command that runs in its own directory.
 type run struct {
 	*bench
 	s    *State
@@ -61,14 +62,14 @@ func (m *team) bench() *bench {
 
 func (m *team) run(b *bench) *run {
 	m.Helper()
-	s := b.lock(Request{Shares: true, Operation: "OperationTypeApply"})
+	s := b.lock(Request{Operation: operation.Apply})
 	if !s.Shared() {
 		m.Fatal("the state is not shared")
 	}
 	return &run{b, s, s.Snapshot()}
 }
 
-// claim claims objects, with what they need after "<".
+// claim claims objects. An object may be followed by "<" and an object that it needs.
 func (r *run) claim(objects ...string) bool {
 	p := store.Parts{}
 	for _, a := range objects {
@@ -79,7 +80,16 @@ func (r *run) claim(objects ...string) bool {
 			parts.Need(p, i.Module, i.Resource())
 		}
 	}
-	return r.s.Claim(ctx, Claim{Base: r.base, Parts: p, Of: of})
+	return r.claims(Claim{Base: r.base, Parts: p, Of: of})
+}
+
+// claims calls Claim and reports a stale plan as an error, like a command that does not plan again.
+func (r *run) claims(c Claim) bool {
+	stale, ok := r.s.Claim(ctx, c)
+	if stale != nil {
+		r.Bag.Add(*stale)
+	}
+	return ok
 }
 
 func of(o addr.Object, e *state.Entry) store.Parts {
@@ -91,7 +101,7 @@ func of(o addr.Object, e *state.Entry) store.Parts {
 	return p
 }
 
-// made is the run's own state with objects changed; an id of "" removes one.
+// made returns the state at the start of the run with objects changed. An empty id removes an object.
 func (r *run) made(changes ...string) *state.Snapshot {
 	e := r.base.Edit()
 	for _, c := range changes {
@@ -113,7 +123,7 @@ func (r *run) save(changes ...string) {
 	r.s.Unlock()
 }
 
-// has checks what is stored.
+// has compares the serial, objects, outputs and checks of the stored state with the wanted ones.
 func (m *team) has(serial uint64, want string) {
 	m.Helper()
 	data, _, err := m.store.Get(ctx, store.Default)
@@ -139,7 +149,7 @@ func (m *team) has(serial uint64, want string) {
 	}
 }
 
-// TestSharedDisjoint: what two made is in the state.
+// TestSharedDisjoint checks that the state contains the changes of two concurrent runs that change different objects.
 func TestSharedDisjoint(t *testing.T) {
 	m := newTeam(t, "x_a.a", "x_b.b", "x_c.c")
 	a, b := m.run(m.bench()), m.run(m.bench())
@@ -148,12 +158,13 @@ func TestSharedDisjoint(t *testing.T) {
 	}
 	a.save("x_a.a=1", "x_n.n=1")
 	b.save("x_b.b=")
-	a.said()
-	b.said()
+	a.reported()
+	b.reported()
 	m.has(3, "x_a.a=1 x_c.c=0 x_n.n=1")
 }
 
-// TestSharedMeet: of two that meet one is refused when it claims, and when it comes with the same plan after the other.
+// TestSharedMeet checks two runs whose claims conflict. The second claim fails while the first run holds its parts.
+// After that run has written them, the claim fails because the plan is out of date.
 func TestSharedMeet(t *testing.T) {
 	for name, c := range map[string][2]string{
 		"the same": {"x_a.a", "x_a.a"}, "what one needs": {"x_b.b<x_a.a", "x_a.a"}, "what the other needs": {"x_a.a", "x_b.b<x_a.a"},
@@ -165,7 +176,7 @@ func TestSharedMeet(t *testing.T) {
 			if !a.claim(c[0]) || b.claim(c[1]) {
 				t.Fatal("they have it both")
 			}
-			b.said("Error acquiring the state lock")
+			b.reported("Error acquiring the state lock")
 			first, need, _ := strings.Cut(c[0], "<")
 			left := entry("1")
 			if need != "" {
@@ -180,7 +191,7 @@ func TestSharedMeet(t *testing.T) {
 			if b.claim(c[1]) {
 				t.Error("a plan of what is no more is carried out")
 			}
-			b.said("Plan is out of date")
+			b.reported("Plan is out of date")
 			b.s.Unlock()
 			again := m.run(m.bench())
 			if !again.claim(c[1]) {
@@ -191,8 +202,8 @@ func TestSharedMeet(t *testing.T) {
 	}
 }
 
-// TestSharedDependents: an object that came meanwhile and depends on what a plan changes makes that out of date, and one
-// that does not, does not.
+// TestSharedDependents checks that a plan is out of date if another run has created an object that depends on an object
+// that the plan changes. A plan for other objects stays valid.
 func TestSharedDependents(t *testing.T) {
 	m := newTeam(t, "x_a.a", "x_b.b")
 	a, b, c := m.run(m.bench()), m.run(m.bench()), m.run(m.bench())
@@ -208,7 +219,7 @@ func TestSharedDependents(t *testing.T) {
 	if b.claim("x_a.a") {
 		t.Error("it destroys what another needs by now")
 	}
-	b.said("Plan is out of date")
+	b.reported("Plan is out of date")
 	b.s.Unlock()
 	if !c.claim("x_b.b") {
 		t.Error(c.Bag.List())
@@ -217,7 +228,8 @@ func TestSharedDependents(t *testing.T) {
 	m.has(3, "x_a.a=0 x_b.b=1 x_n.n=1")
 }
 
-// TestSharedLate: what a run learned by the way is written where no other works on it.
+// TestSharedLate checks which incidental changes a run writes: drift of objects that no other run has claimed or
+// changed, outputs and checks.
 func TestSharedLate(t *testing.T) {
 	m := newTeam(t, "x_a.a", "x_b.b", "x_c.c", "x_d.d", "x_e.e")
 	a, b, c := m.run(m.bench()), m.run(m.bench()), m.run(m.bench())
@@ -235,10 +247,10 @@ func TestSharedLate(t *testing.T) {
 	m.has(3, "x_a.a=1 x_b.b=0 x_c.c=2 x_d.d=drift x_e.e=0 output.o check.c=pass")
 	b.save("x_b.b=1")
 	m.has(4, "x_a.a=1 x_b.b=1 x_c.c=2 x_d.d=drift x_e.e=0 output.o check.c=pass")
-	b.said()
+	b.reported()
 }
 
-// TestSharedFresh: what another wrote that the plan had found, too, makes it not out of date.
+// TestSharedFresh checks that a plan stays valid if another run wrote the drift that the plan found, too.
 func TestSharedFresh(t *testing.T) {
 	m := newTeam(t, "x_a.a", "x_b.b", "x_c.c")
 	a, b, c := m.run(m.bench()), m.run(m.bench()), m.run(m.bench())
@@ -249,50 +261,52 @@ func TestSharedFresh(t *testing.T) {
 	p := store.Parts{}
 	parts.Change(p, object(t, "x_b.b").Instance)
 	parts.Change(p, object(t, "x_c.c").Instance)
-	if b.s.Claim(ctx, Claim{Base: b.base, Fresh: b.made("x_c.c=more"), Parts: p, Of: of}) {
+	if b.claims(Claim{Base: b.base, Refreshed: b.made("x_c.c=more"), Parts: p, Of: of}) {
 		t.Error("what was refreshed is something else by now")
 	}
-	b.said("Plan is out of date")
+	b.reported("Plan is out of date")
 	b.s.Unlock()
-	if !c.s.Claim(ctx, Claim{Base: c.base, Fresh: c.made("x_c.c=drift"), Parts: p, Of: of}) {
+	if !c.claims(Claim{Base: c.base, Refreshed: c.made("x_c.c=drift"), Parts: p, Of: of}) {
 		t.Fatal(c.Bag.List())
 	}
 	c.save("x_b.b=1", "x_c.c=2")
 	m.has(3, "x_a.a=1 x_b.b=1 x_c.c=2")
 }
 
-// TestSharedAlone: a command that does not share waits for those that do, and they for it.
+// TestSharedAlone checks that a command that needs the whole state is refused while others share it, and that it locks
+// them out.
 func TestSharedAlone(t *testing.T) {
 	m := newTeam(t, "x_a.a")
 	a, b := m.run(m.bench()), m.bench()
 	if _, ok := Lock(ctx, b.Env, Request{Store: m.store, Name: store.Default, Lock: true}); ok {
 		t.Error("it is locked although another shares it")
 	}
-	b.said("Error acquiring the state lock")
+	b.reported("Error acquiring the state lock")
 	a.s.Unlock()
 	s := b.lock(Request{})
 	c := m.bench()
-	if _, ok := Lock(ctx, c.Env, Request{Store: m.store, Name: store.Default, Lock: true, Shares: true}); ok {
+	if _, ok := Lock(ctx, c.Env, Request{Store: m.store, Name: store.Default, Lock: true, Operation: operation.Apply}); ok {
 		t.Error("it is shared although another has locked it")
 	}
-	c.said("Error acquiring the state lock")
+	c.reported("Error acquiring the state lock")
 	s.Unlock()
 }
 
-// TestSharedDirectory: in one directory there is one at a time, for there is one journal.
+// TestSharedDirectory checks that only one run at a time may share the state in one directory, because a directory has
+// one journal.
 func TestSharedDirectory(t *testing.T) {
 	m := newTeam(t, "x_a.a")
 	b := m.bench()
 	a := m.run(b)
-	if _, ok := Lock(ctx, b.Env, Request{Store: m.store, Name: store.Default, Lock: true, Shares: true}); ok {
+	if _, ok := Lock(ctx, b.Env, Request{Store: m.store, Name: store.Default, Lock: true, Operation: operation.Apply}); ok {
 		t.Error("two share it in one directory")
 	}
-	b.said("Error acquiring the state lock")
+	b.reported("Error acquiring the state lock")
 	a.s.Unlock()
 	m.run(b).s.Unlock()
 }
 
-// TestSharedUnclaimed: nothing is written of a plan that has not claimed.
+// TestSharedUnclaimed checks that Save fails and writes nothing if the plan has not claimed its parts.
 func TestSharedUnclaimed(t *testing.T) {
 	m := newTeam(t, "x_a.a")
 	a := m.run(m.bench())
@@ -303,7 +317,8 @@ func TestSharedUnclaimed(t *testing.T) {
 	m.has(1, "x_a.a=0")
 }
 
-// TestSharedKilled: what a killed run had done comes into the state as others have left it, by object.
+// TestSharedKilled checks that the changes of a killed run are merged, object by object, into the state that others
+// have written since.
 func TestSharedKilled(t *testing.T) {
 	m := newTeam(t, "x_a.a", "x_b.b", "x_c.c")
 	here := m.bench()
@@ -320,9 +335,9 @@ func TestSharedKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		over := make(chan error, 1)
-		j.Later(func(err error) { over <- err }, op, c)
-		if err := <-over; err != nil {
+		done := make(chan error, 1)
+		j.Later(func(err error) { done <- err }, op, c)
+		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -331,28 +346,29 @@ func TestSharedKilled(t *testing.T) {
 	if !others.claim("x_b.b", "x_c.c") {
 		t.Fatal(others.Bag.List())
 	}
-	// One that has what the killed run changed is waited for.
-	if _, ok := Lock(ctx, here.Env, Request{Store: m.store, Name: store.Default, Lock: true, Shares: true}); ok {
+	// The lock is refused while another run has claimed an object that the killed run changed.
+	if _, ok := Lock(ctx, here.Env, Request{Store: m.store, Name: store.Default, Lock: true, Operation: operation.Apply}); ok {
 		t.Error("what another works on is taken in")
 	}
-	here.said("Error acquiring the state lock")
+	here.reported("Error acquiring the state lock")
 	others.save("x_b.b=other", "x_c.c=other")
 	again := m.run(here)
-	here.said("Recovered an interrupted run", "Changes not recovered")
+	here.reported("Recovered an interrupted run", "Changes not recovered")
 	again.s.Unlock()
 	m.has(3, "x_a.a=1 x_b.b=other x_c.c=other x_n.n=3")
 	if aside, _ := filepath.Glob(filepath.Join(here.Data, "*aside*")); len(aside) != 1 {
 		t.Errorf("kept are %q", aside)
 	}
 	m.run(here).s.Unlock()
-	here.said()
+	here.reported()
 	left, err := os.ReadDir(here.Data)
 	if err != nil || len(left) != 1 {
 		t.Errorf("%v is left, %v", left, err)
 	}
 }
 
-// TestSharedWritten: a run that is killed after it wrote, and before its journal is gone, has nothing to be taken in.
+// TestSharedWritten checks that nothing is recovered from a run that was killed after it wrote the state and before it
+// removed its journal.
 func TestSharedWritten(t *testing.T) {
 	m := newTeam(t, "x_a.a", "x_b.b")
 	here := m.bench()
@@ -373,15 +389,16 @@ func TestSharedWritten(t *testing.T) {
 	}
 	b.save("x_b.b=1")
 	m.run(here).s.Unlock()
-	here.said()
+	here.reported()
 	m.has(3, "x_a.a=x_a.a x_b.b=1")
 }
 
-// TestSharedSerial: two runs, of random plans and in a random order of their steps, leave what one leaves, or both one
-// after the other, in one of the two orders. An object is made from its plan and the objects that it needs.
+// TestSharedSerial checks that two concurrent runs are serializable. Their plans and the order of their steps are
+// random. The final state must be equal to the result of the runs that succeeded, one after the other, in one of the
+// two orders. The id of a changed object is computed from the run and the ids of the objects that it needs.
 func TestSharedSerial(t *testing.T) {
 	names := []string{"x_a.a", "x_b.b", "x_c.c", "x_d.d[0]", "x_d.d[1]"}
-	type plan struct{ changes map[string][]string } // what is changed, and what that needs
+	type plan struct{ changes map[string][]string } // the changed objects, and the objects that each needs
 	values := func(s *state.Snapshot) map[string]string {
 		out := map[string]string{}
 		for o, e := range s.Objects() {
@@ -389,7 +406,7 @@ func TestSharedSerial(t *testing.T) {
 		}
 		return out
 	}
-	// carried is what a plan makes of a state, by which it is made from another one.
+	// carried returns the state onto with the changes of a plan. The plan was made from the state from.
 	carried := func(run string, p plan, from, onto map[string]string) map[string]string {
 		out := maps.Clone(onto)
 		for name, needs := range p.changes {
@@ -454,8 +471,8 @@ func TestSharedSerial(t *testing.T) {
 				base := values(r.base)
 				after := carried(who, p, base, base)
 				for name, needs := range p.changes {
-					id, there := after[name]
-					if !there {
+					id, exists := after[name]
+					if !exists {
 						e.Put(object(t, name), nil)
 						continue
 					}
@@ -498,8 +515,8 @@ func TestSharedSerial(t *testing.T) {
 	}
 }
 
-// TestSharedOrders: of many runs on few objects at once each is refused, or its change is there: what the state has in the
-// end some order of those that were not refused makes.
+// TestSharedOrders checks many concurrent runs on few objects. Each successful run adds 1 to the id of its object, so
+// the sum of the ids must be the number of successful runs.
 func TestSharedOrders(t *testing.T) {
 	const objects, runs = 4, 60
 	var names []string
@@ -513,7 +530,7 @@ func TestSharedOrders(t *testing.T) {
 		go func() {
 			n, a := 0, names[i%objects]
 			for range 200 {
-				s, ok := Lock(ctx, b.Env, Request{Store: m.store, Name: store.Default, Lock: true, Shares: true})
+				s, ok := Lock(ctx, b.Env, Request{Store: m.store, Name: store.Default, Lock: true, Operation: operation.Apply})
 				if !ok {
 					continue
 				}
@@ -521,7 +538,7 @@ func TestSharedOrders(t *testing.T) {
 				was := r.base.Get(object(t, a)).ID()
 				p := store.Parts{}
 				parts.Change(p, object(t, a).Instance)
-				if s.Claim(ctx, Claim{Base: r.base, Parts: p, Of: of}) { // it counts: one that is lost would show
+				if _, ok := s.Claim(ctx, Claim{Base: r.base, Parts: p, Of: of}); ok { // the id is a counter, so a lost change shows
 					var count int
 					fmt.Sscan(was, &count)
 					if s.SaveApplied(r.made(fmt.Sprintf("%s=%d", a, count+1))) {
@@ -552,4 +569,48 @@ func TestSharedOrders(t *testing.T) {
 		t.Errorf("%d changes were made, and %d are there, in serial %d", total, sum, s.Serial)
 	}
 	t.Logf("%d changes", total)
+}
+
+// TestSharedAgain checks two runs whose plans are out of date, and each of which holds a part that the other's next
+// plan needs. The first one to claim releases its parts instead of waiting, and both runs finish.
+func TestSharedAgain(t *testing.T) {
+	m := newTeam(t, "x_a.a", "x_b.b", "x_c.c")
+	a, b, c := m.run(m.bench()), m.run(m.bench()), m.run(m.bench())
+	if !c.claim("x_a.a", "x_b.b") {
+		t.Fatal("the state is free")
+	}
+	c.save("x_a.a=1", "x_b.b=1")
+	claim := func(r *run, objects ...string) (stale, ok bool) {
+		p := store.Parts{}
+		for _, o := range objects {
+			parts.Change(p, object(t, o).Instance)
+		}
+		d, ok := r.s.Claim(ctx, Claim{Base: r.base, Parts: p, Of: of})
+		return d != nil, ok
+	}
+	for r, own := range map[*run]string{a: "x_a.a", b: "x_b.b"} {
+		if stale, ok := claim(r, own); !stale || ok {
+			t.Fatalf("the plan is not out of date: %v", r.Bag.List())
+		}
+		if !r.s.Reload(ctx) {
+			t.Fatal(r.Bag.List())
+		}
+		r.base = r.s.Snapshot()
+	}
+	if stale, ok := claim(a, "x_a.a", "x_b.b"); !stale || ok {
+		t.Error("two have one part")
+	}
+	if stale, ok := claim(b, "x_a.a", "x_b.b"); stale || !ok {
+		t.Fatalf("the first has not given its parts back: %v", b.Bag.List())
+	}
+	b.save("x_a.a=2", "x_b.b=2")
+	if !a.s.Reload(ctx) {
+		t.Fatal(a.Bag.List())
+	}
+	a.base = a.s.Snapshot()
+	if stale, ok := claim(a, "x_a.a", "x_b.b"); stale || !ok {
+		t.Fatal(a.Bag.List())
+	}
+	a.save("x_a.a=3", "x_b.b=3")
+	m.has(4, "x_a.a=3 x_b.b=3 x_c.c=0")
 }

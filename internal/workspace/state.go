@@ -6,112 +6,67 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/crypt"
+	"github.com/lethe-iac/lethe/internal/state/parts"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
 // State is the state of a workspace, locked for a command. It is a journal.Leases.
 type State struct {
 	env      *Env
 	req      Request
-	snapshot *state.Snapshot // never nil
-	version  store.Version
-	release  func(context.Context) error
+	doc      document
+	lock     lock
 	record   recorder
-	shared   *shared                // nil: the state is this command's alone, or not locked
-	taken    runs                   // whose journals were taken in
-	restored []addr.Object          // what those had changed, and was written
-	part     []string               // the resources that are known of the state; nil: all
-	stamps   map[string]store.Stamp // to be written with the state
-	interims *interims              // writes the state while an apply is in progress; nil: nothing does
+	basis    basis
+	recovery recovery
+	interims *interims // writes the state while an apply is in progress; nil: nothing does
 }
 
-// shared is what a command has of a state that others work on, too.
-type shared struct {
-	member  store.Member
-	claimed store.Parts
-	base    *state.Snapshot // what the command makes its changes of; nil until it has claimed
-	found   *state.Snapshot // what was there when it claimed
+// basis is the comparison of a plan with a shared state.
+type basis struct {
+	base       *state.Snapshot // the state that the command changes; nil until it has claimed
+	atClaim    *state.Snapshot // the state at the time of the claim
+	keptClaims bool            // a plan was out of date, and the command kept its claims
 }
 
-// recorder keeps the journal of a run.
-type recorder struct {
-	env       *Env
-	seal      journal.Sealing // what encrypts it; nil: nothing does
-	path      string          // of the journal
-	name      string          // of the workspace
-	lineage   string          // of the state, or what it gets if it has none
-	keeper    Keeper          // nil: there is none
-	copied    *copied         // where all of it goes as well; nil: nowhere
-	shared    bool            // others work on the state, too
-	silent    bool            // another run may have its journal there: nothing is written to it
-	refreshes bool            // see Request
+// Snapshot returns the state that was read, journals included, or written last. It is never nil.
+func (s *State) Snapshot() *state.Snapshot { return s.doc.snapshot }
 
-	starting sync.Mutex        // held while the journal is begun
-	journal  *journal.Writer   // from the first lease on, or the first change
-	left     *journal.Recovery // an earlier journal that stays: this run only looks
-	notes    journal.Notes     // of lost runs
-	stands   bool              // the journal that has them is still there
-	parts    atomic.Bool       // it says that it is about a part of the state
-	keep     bool              // the journal has what the state has not
-}
+// Restored returns the objects that lost runs had changed, and whose journals were replayed.
+func (s *State) Restored() []addr.Object { return s.recovery.restored }
 
-// Problem is what users read of an error of a store: what it says of itself, or else otherwise.
-func Problem(err error, otherwise diag.Diagnostic) diag.Diagnostic {
-	if d, ok := crypt.Diagnostic(err); ok {
-		return d
-	}
-	return otherwise
-}
-
-// sealing is what a store encrypts journals with; nil if it encrypts nothing.
-func sealing(st store.Store) journal.Sealing {
-	if s, ok := store.As[store.Sealer](st); ok {
-		return s
-	}
-	return nil
-}
-
-// Snapshot is the state as it was read, journals included, or as it was written last. It is never nil.
-func (s *State) Snapshot() *state.Snapshot { return s.snapshot }
-
-// Restored are the objects that lost runs had changed, whose journals were taken in.
-func (s *State) Restored() []addr.Object { return s.restored }
-
-// Share takes a snapshot in the place of the one that was read if their texts are the same, byte for byte: then there is
-// one such text in memory.
+// Share replaces the snapshot that was read by a snapshot with the same text, byte for byte, so that only one such text
+// is in memory.
 func (s *State) Share(same *state.Snapshot) {
-	if s.snapshot.SameText(same) {
-		s.snapshot = same
+	if s.doc.snapshot.SameText(same) {
+		s.doc.snapshot = same
 	}
 }
 
 // Missing reports whether there is no state, and no journal of one.
-func (s *State) Missing() bool { return s.version == "" && s.snapshot.Len() == 0 }
+func (s *State) Missing() bool { return s.doc.version == "" && s.doc.snapshot.Len() == 0 }
 
 // Stored reports whether the store has a state, if only an empty one.
-func (s *State) Stored() bool { return s.version != "" }
+func (s *State) Stored() bool { return s.doc.version != "" }
 
-// Put writes a snapshot as it is. If the store refuses, the state goes to a file that only the
-// user can read, never to the screen.
+// Put writes a snapshot unchanged. If the store refuses, the state is written to a file that only the user can read,
+// never to the screen.
 func (s *State) Put(next *state.Snapshot) bool {
 	data, err := next.Bytes()
 	recorded := s.record.complete()
 	if err == nil {
 		s.record.about(state.DigestOf(data))
-		begun := s.env.Now()
-		s.version, err = s.put(data)
-		s.env.log(begun, err, "write of the state of workspace %q, serial %d, %d bytes", s.req.Name, next.Serial, len(data))
+		started := s.env.Now()
+		s.doc.version, err = s.doc.put(data)
+		s.env.log(started, err, "write of the state of workspace %q, serial %d, %d bytes", s.req.Name, next.Serial, len(data))
 	}
 	if err == nil {
-		s.snapshot, s.record.keep = next, false
+		s.doc.snapshot, s.record.keep = next, false
 		s.writtenOnce()
 		return true
 	}
@@ -126,54 +81,27 @@ func (s *State) writtenOnce() {
 	}
 }
 
-// put hands bytes to the store, with the stamps.
-func (s *State) put(data []byte) (store.Version, error) {
-	p, ok := s.parted()
-	if !ok || s.part == nil && len(s.stamps) == 0 {
-		return s.req.Store.Put(context.Background(), s.req.Name, data, s.version)
-	}
-	return p.PutPart(context.Background(), s.req.Name, store.Part{Whole: s.part == nil, Resources: s.part, Data: data, Stamps: s.stamps}, s.version)
-}
-
-// parted is what can be done with parts of the state. What is encrypted has none.
-func (s *State) parted() (store.Parted, bool) {
-	if sealing(s.req.Store) != nil {
-		return nil, false
-	}
-	return store.PartsOf(s.req.Store)
-}
-
 // Stamped reports whether the store keeps stamps.
 func (s *State) Stamped() bool {
-	_, ok := s.parted()
-	return ok
+	return s.req.Store.Capabilities().Parts != nil
 }
 
-// Stamp says for what nothing is left to do once the state is written that the command made.
-func (s *State) Stamp(stamps map[string]store.Stamp) { s.stamps = stamps }
+// Stamp sets the stamps of the resources for which no work remains once the command's state is written.
+func (s *State) Stamp(stamps map[string]store.Stamp) { s.doc.stamps = stamps }
 
 // Part are the resources that are known of the state; nil: all.
-func (s *State) Part() []string { return s.part }
+func (s *State) Part() []string { return s.doc.part }
 
-// stamp writes stamps alone, of a state that does not change. Without them the next plan looks at more.
-func (s *State) stamp() {
-	if p, ok := s.parted(); ok && len(s.stamps) > 0 && s.version != "" {
-		if v, err := p.PutPart(context.Background(), s.req.Name, store.Part{Whole: true, Stamps: s.stamps}, s.version); err == nil {
-			s.version = v
-		}
-	}
-}
-
-// unsaved reports that a state could not be written. data are its bytes; recorded says that the journal has all of it.
+// unsaved reports that a state could not be written. data are its bytes; recorded is true if the journal has all of it.
 func (s *State) unsaved(err error, next *state.Snapshot, data []byte, recorded bool) bool {
 	s.env.Bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, s.elsewhere(err, next, data, recorded)))
 	return false
 }
 
-// Unread gives the environment variable that has taken in what lost runs recorded in the store, where there is something of
-// the workspace, and it was not: see store.Unread.
-func (s *State) Unread(ctx context.Context) (variable string, err error) {
-	left, variable, err := store.LeftUnread(ctx, s.req.Store)
+// DisabledJournals returns the environment variable that enables the journals in the store, if the workspace has some
+// that were not read: see store.DisabledJournals.
+func (s *State) DisabledJournals(ctx context.Context) (variable string, err error) {
+	left, variable, err := store.DisabledJournalsOf(ctx, s.req.Store)
 	if !slices.Contains(left, s.req.Name) {
 		variable = ""
 	}
@@ -189,18 +117,24 @@ func (s *State) Delete(ctx context.Context) error {
 	return err
 }
 
-// Notes are what is known of lost runs beside the state.
+// Notes returns the notes about lost runs beside the state.
 func (s *State) Notes() journal.Notes { return s.record.notes }
 
-// Note replaces what is known of lost runs. It is written when the command unlocks the state.
+// Unanswered returns the calls of lost runs that no provider answered, also if this command leaves their notes as they
+// are.
+func (s *State) Unanswered() []journal.Unknown {
+	return slices.Concat(s.record.notes.Unknown, s.record.unresolved)
+}
+
+// Note replaces the notes about lost runs. They are written when the command unlocks the state.
 func (s *State) Note(n journal.Notes) { s.record.notes = n }
 
-const journalHas = "Everything that was done is in the journal beside the state, and the next command recovers it from there."
+const journalHas = "All changes are in the journal beside the state, and the next command recovers them."
 
-// elsewhere says where a state is that could not be written: in another file, or in the journal of a
-// run that recorded everything, or nowhere but on the screen.
+// elsewhere returns where a state is that could not be written: in another file, in the journal of a run that recorded
+// everything, or only on the screen.
 func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded bool) string {
-	if s.shared != nil && recorded { // a whole state has what others changed as it was
+	if s.lock.shared() && recorded { // a whole state would undo the changes of others
 		return journalHas
 	}
 	var err error
@@ -214,23 +148,23 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 	switch {
 	case err == nil:
 		if stale := (*store.StaleError)(nil); errors.As(why, &stale) {
-			s.record.keep = false // the state that the journal goes on from is no more
-			return fmt.Sprintf("The updated state was written to %s. The state that is there now has changes that this one lacks, which would be lost with it: compare the two first (lethe state pull). To put the updated state in its place, run: lethe state push -force %s", path, path)
+			s.record.keep = false // the state that the journal continues no longer exists
+			return fmt.Sprintf("The updated state was written to %s. It lacks newer changes in the stored state. Compare them first (lethe state pull). To replace the stored state, which discards its newer changes, run: lethe state push -force %s", path, path)
 		}
-		return fmt.Sprintf("The updated state was written to %s. To put it in place, run: lethe state push %s", path, path)
+		return fmt.Sprintf("The updated state was written to %s. To store it, run: lethe state push %s", path, path)
 	case recorded:
 		return journalHas
 	case !s.record.keep:
 		return "The stored state is unchanged."
 	}
 	var b strings.Builder
-	b.WriteString("The updated state could not be written to another file either, and the journal does not have all of it. These objects differ from the stored state: note them down, and import those that are missing:")
+	b.WriteString("The updated state could not be written to another file either, and the journal is incomplete. Write down these objects, which differ from the stored state, and import the missing objects:")
 	for o, e := range next.Objects() {
-		if s.snapshot.Get(o) != e {
+		if s.doc.snapshot.Get(o) != e {
 			fmt.Fprintf(&b, "\n  %s [id=%s]", o, e.ID())
 		}
 	}
-	for o := range s.snapshot.Objects() {
+	for o := range s.doc.snapshot.Objects() {
 		if next.Get(o) == nil {
 			fmt.Fprintf(&b, "\n  %s (is gone)", o)
 		}
@@ -238,14 +172,102 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 	return b.String()
 }
 
-// about notes that a state of that digest is about to be written, for a command that comes after a
-// kill between that and the removal of the journal. A journal that takes no more, which was
-// reported, is no reason not to write.
-func (r *recorder) about(next state.Digest) {
-	if r.journal != nil {
-		_ = r.journal.End(next)
+// Record begins the journal of an apply: from now on it has changes that the state lacks.
+func (s *State) Record() (journal.Journal, bool) {
+	err := s.record.begin(s.doc.snapshot)
+	if err == nil && s.lock.shared() {
+		err = s.record.journal.Found(s.mine())
+	} else if err == nil && s.record.copied != nil && s.doc.snapshot.Len() == 0 {
+		err = s.record.journal.Found(nil) // another command may replay the copy before this file exists
+	}
+	if err != nil {
+		s.env.Bag.Add(Problem(err, diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err)))
+		return nil, false
+	}
+	s.record.keep = true
+	if s.startInterims(); s.interims != nil {
+		return s.interims, true
+	}
+	return s.record.journal, true
+}
+
+// mine returns the objects that the command may change, in their present form.
+func (s *State) mine() []journal.Change {
+	var out []journal.Change
+	for o, e := range s.doc.snapshot.Objects() {
+		if parts.Changes(s.lock.claimed(), o.Instance) {
+			out = append(out, journal.Change{Object: o, Entry: e})
+		}
+	}
+	return out
+}
+
+// Opening implements journal.Leases.
+func (s *State) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
+	if s.record.silent {
+		return 0, nil
+	}
+	if err := s.record.begin(s.doc.snapshot); err != nil {
+		return 0, err
+	}
+	if s.doc.part != nil && !s.record.parts.Swap(true) { // the journal is about a part, named by objects, of which none exist yet
+		if err := s.record.journal.Found(nil); err != nil {
+			return 0, err
+		}
+	}
+	return s.record.journal.Opening(o, p)
+}
+
+// Closed implements journal.Leases.
+func (s *State) Closed(op journal.Op) {
+	s.record.starting.Lock()
+	defer s.record.starting.Unlock()
+	if s.record.journal != nil {
+		s.record.journal.Closed(op)
 	}
 }
 
-// complete reports whether the journal has everything that was done.
-func (r *recorder) complete() bool { return r.keep && r.journal.Err() == nil }
+// End closes the journal. It deletes the journal, unless it has something that the state lacks: changes, calls without
+// an answer, open leases, or the rest of an earlier run. The next command reports these. Otherwise the notes about lost
+// runs are written to a separate journal.
+func (s *State) End() {
+	s.stopInterims()
+	s.record.close(s.doc.snapshot, s.req.Store)
+}
+
+// startInterims begins to write interim states, if the state needs them: a journal that lies with the state, in a file
+// beside it or in the store, makes them superfluous.
+func (s *State) startInterims() {
+	if s.req.Interim == nil || s.req.Store.Capabilities().Files != nil || s.lock.shared() || s.record.copied != nil {
+		return
+	}
+	base := s.doc.snapshot
+	if base.Lineage == "" {
+		e := base.Edit()
+		e.Head().Lineage = s.record.lineage
+		base = e.Done()
+	}
+	i := &interims{
+		Writer: s.record.journal, Interim: *s.req.Interim, env: s.env, name: s.req.Name, st: s.req.Store,
+		latest: base, written: s.doc.snapshot, version: s.doc.version,
+		work: make(chan struct{}, 1), end: make(chan struct{}), ended: make(chan struct{}),
+	}
+	s.interims = i
+	go i.run()
+}
+
+// stopInterims ends the writing of interim states. The state is then the last of them.
+func (s *State) stopInterims() {
+	i := s.interims
+	if i == nil {
+		return
+	}
+	s.interims = nil
+	close(i.end)
+	<-i.ended
+	i.resolve()
+	if i.wrote {
+		s.doc.snapshot, s.doc.version = i.written, i.version
+		s.writtenOnce()
+	}
+}

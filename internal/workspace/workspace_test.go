@@ -14,18 +14,19 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/disk/disktest"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
-	"github.com/lethe-iac/lethe/internal/state/disk/disktest"
 	"github.com/lethe-iac/lethe/internal/state/journal"
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/crypt"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/crypt"
 	"github.com/zclconf/go-cty/cty"
 )
 
 var ctx = context.Background()
 
-// bench is a working directory with a store in it.
+// bench is a working directory for tests, with a store in it.
 type bench struct {
 	*testing.T
 	*Env
@@ -51,8 +52,8 @@ func (b *bench) lock(req Request) *State {
 	return s
 }
 
-// said checks what was reported since the last time.
-func (b *bench) said(titles ...string) {
+// reported compares the titles of the diagnostics since the last call with titles.
+func (b *bench) reported(titles ...string) {
 	b.Helper()
 	var got []string
 	for _, d := range b.Bag.List() {
@@ -83,7 +84,7 @@ func entry(id string) *state.Entry {
 	return &state.Entry{Attrs: []byte(`{"id":"` + id + `"}`), Provider: provider}
 }
 
-// with is a snapshot with one object more.
+// with returns the snapshot with one more object. It sets a lineage if the snapshot has none.
 func with(t *testing.T, s *state.Snapshot, a string) *state.Snapshot {
 	e := s.Edit()
 	e.Put(object(t, a), entry(a))
@@ -93,7 +94,7 @@ func with(t *testing.T, s *state.Snapshot, a string) *state.Snapshot {
 	return e.Done()
 }
 
-// change records in the journal of an apply that an object was made.
+// change records the creation of an object in the journal of the run, and returns the journal.
 func change(t *testing.T, s *State, a string) journal.Journal {
 	j, ok := s.Record()
 	if !ok {
@@ -111,28 +112,29 @@ func change(t *testing.T, s *State, a string) journal.Journal {
 	return j
 }
 
-// die leaves a journal and a lock as a killed process does: the system drops its lock.
+// die leaves the journal and the lock as a killed process leaves them: the system releases the lock.
 func die(t *testing.T, s *State) {
 	if i := s.interims; i != nil {
 		close(i.end)
-		<-i.over
+		<-i.ended
 		s.interims = nil
 	}
 	if err := s.record.journal.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s.record.journal = nil
-	if err := s.release(ctx); err != nil {
+	if err := s.lock.release(ctx); err != nil {
 		t.Fatal(err)
 	}
-	s.release = nil
+	s.lock.release = nil
 }
 
-// TestLockedElsewhere: of a lock in a workspace that is not the selected one it is said how to break it.
+// TestLockedElsewhere checks the advice for a lock in a workspace that is not selected: the message names the workspace
+// and the command that breaks the lock.
 func TestLockedElsewhere(t *testing.T) {
 	b := newBench(t)
 	b.store = &store.Memory{}
-	for name, says := range map[string]bool{store.Default: false, "w1": true} {
+	for name, equal := range map[string]bool{store.Default: false, "w1": true} {
 		who := store.NewLockInfo("test", "1")
 		if _, err := b.store.Lock(ctx, name, who); err != nil {
 			t.Fatal(err)
@@ -141,7 +143,7 @@ func TestLockedElsewhere(t *testing.T) {
 			t.Error("there is no lock")
 		}
 		list := b.Bag.List()
-		if len(list) != 1 || strings.Contains(list[0].Detail, `the workspace "w1"`) != says || strings.Contains(list[0].Detail, "TF_WORKSPACE set to that name: lethe force-unlock "+who.ID) != says {
+		if len(list) != 1 || strings.Contains(list[0].Detail, `the workspace "w1"`) != equal || strings.Contains(list[0].Detail, "TF_WORKSPACE to its name and run: lethe force-unlock "+who.ID) != equal {
 			t.Errorf("%s: %v", name, list)
 		}
 		b.Bag.Clear()
@@ -158,7 +160,7 @@ func TestSave(t *testing.T) {
 	if _, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default, Lock: true}); ok {
 		t.Error("it is locked twice")
 	}
-	b.said("Error acquiring the state lock")
+	b.reported("Error acquiring the state lock")
 	change(t, s, "a.x")
 	if !b.journals() || !s.Save(with(t, s.Snapshot(), "a.x")) || !s.Save(with(t, s.Snapshot(), "a.y")) {
 		t.Fatal(b.Bag.List())
@@ -173,14 +175,14 @@ func TestSave(t *testing.T) {
 		t.Errorf("%v, %t", have, ok)
 	}
 	b.lock(Request{}).Unlock()
-	b.said()
+	b.reported()
 }
 
-// TestKilled takes in what a killed run recorded: for commands that look without writing, for those
-// that change things for good.
+// TestKilled checks the recovery of a killed run. A plan sees the recorded change and writes nothing. A command that
+// writes stores it.
 func TestKilled(t *testing.T) {
 	b := newBench(t)
-	if Begun(ctx, b.Env, b.store, store.Default) {
+	if HasState(ctx, b.Env, b.store, store.Default) {
 		t.Error("begun before anything was done")
 	}
 	s := b.lock(Request{})
@@ -192,36 +194,37 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	die(t, s)
-	if !Begun(ctx, b.Env, b.store, store.Default) {
+	if !HasState(ctx, b.Env, b.store, store.Default) {
 		t.Error("not begun, although there is a journal")
 	}
 	if have, ok := Read(ctx, b.Env, b.store, store.Default); !ok || have.Len() != 1 {
 		t.Errorf("read without a lock: %v, %t", have, ok)
 	}
-	b.said()
-	said := []string{"Recovered an interrupted run", "Outcome unknown", "Leases left open"}
-	looks := b.lock(Request{Looks: true})
-	if looks.Snapshot().Len() != 1 {
+	b.reported()
+	titles := []string{"Recovered an interrupted run", "Outcome unknown", "Leases left open"}
+	reader := b.lock(Request{Operation: operation.Plan})
+	if reader.Snapshot().Len() != 1 {
 		t.Error("the change is not seen")
 	}
-	looks.Unlock()
-	b.said(said...)
+	reader.Unlock()
+	b.reported(titles...)
 	if _, v, _ := b.store.Get(ctx, store.Default); v != "" || !b.journals() {
 		t.Error("a command that looks has changed something")
 	}
 	writes := b.lock(Request{})
-	b.said(said...)
+	b.reported(titles...)
 	if writes.Snapshot().Len() != 1 || !writes.Stored() {
 		t.Error("not taken in")
 	}
-	change(t, writes, "a.y") // its journal carries the calls without an answer
+	change(t, writes, "a.y") // the new journal contains the calls that were not answered
 	die(t, writes)
 	again := b.lock(Request{})
-	b.said("Recovered an interrupted run", "Outcome unknown")
+	b.reported("Recovered an interrupted run", "Outcome unknown")
 	again.Unlock()
 }
 
-// TestRunBesideAnotherState: a run that goes on is named where the state is another one by now, and so are its leases.
+// TestRunBesideAnotherState checks that ReadNotes reports a run in progress and its leases, even if the state has been
+// replaced by one of another lineage.
 func TestRunBesideAnotherState(t *testing.T) {
 	b := newBench(t)
 	s := b.lock(Request{})
@@ -241,7 +244,7 @@ func TestRunBesideAnotherState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.store.Put(ctx, store.Default, data, s.version); err != nil {
+	if _, err := b.store.Put(ctx, store.Default, data, s.doc.version); err != nil {
 		t.Fatal(err)
 	}
 	left, ok := ReadNotes(ctx, b.Env, b.store, store.Default)
@@ -250,7 +253,8 @@ func TestRunBesideAnotherState(t *testing.T) {
 	}
 }
 
-// TestNotes: what is known of lost runs, and in no state, stays known until it is settled.
+// TestNotes checks that the notes about crashed runs (calls without an answer, open leases) are kept until a command
+// settles them.
 func TestNotes(t *testing.T) {
 	b := newBench(t)
 	s := b.lock(Request{})
@@ -271,39 +275,39 @@ func TestNotes(t *testing.T) {
 	if !ok || len(left.Unknown) != 3 || len(left.Leases) != 1 || left.Running != "" {
 		t.Errorf("%+v", left)
 	}
-	for n, said := range [][]string{{"Recovered an interrupted run", "Outcome unknown", "Leases left open"}, {"Outcome unknown"}} {
-		s = b.lock(Request{Refreshes: n == 1}) // nothing is written
-		b.said(said...)
+	for n, titles := range [][]string{{"Recovered an interrupted run", "Outcome unknown", "Leases left open"}, {"Outcome unknown"}} {
+		s = b.lock(Request{Operation: []operation.Operation{operation.None, operation.Refresh}[n]}) // nothing is written
+		b.reported(titles...)
 		s.Unlock()
-		if left, _ := ReadNotes(ctx, b.Env, b.store, store.Default); len(left.Unknown) != 3-n || len(left.Leases) != 1 || !left.Leases[0].Named { // what became of the update, a command that refreshes finds out
+		if left, _ := ReadNotes(ctx, b.Env, b.store, store.Default); len(left.Unknown) != 3-n || len(left.Leases) != 1 || !left.Leases[0].Named { // a command that refreshes finds out the outcome of the update
 			t.Errorf("after command %d: %+v", n, left)
 		}
 	}
 
 	s = b.lock(Request{})
-	b.said("Outcome unknown")
-	if !s.Save(with(t, s.Snapshot(), "a.unknown")) { // without a journal, as import does it
+	b.reported("Outcome unknown")
+	if !s.Save(with(t, s.Snapshot(), "a.unknown")) { // without a journal, like import
 		t.Fatal(b.Bag.List())
 	}
 	s.Unlock()
-	s = b.lock(Request{}) // another object at the address does not show that the first one does not exist
+	s = b.lock(Request{}) // another object at the address does not prove that the first one does not exist
 	if d := b.Bag.List(); len(d) != 1 || !strings.Contains(d[0].Detail, "a.unknown") {
 		t.Error(d)
 	}
 	b.Bag.Clear()
-	left = Left{Notes: s.Notes()}
+	left = RunNotes{Notes: s.Notes()}
 	left.Unknown = slices.DeleteFunc(left.Unknown, func(u journal.Unknown) bool { return u.Object == object(t, "a.unknown") })
-	s.Note(left.Notes) // as a command does that settles it
+	s.Note(left.Notes) // like a command that settles the note
 	s.Unlock()
-	s = b.lock(Request{Settles: object(t, "a.x").Instance})
-	b.said("Outcome unknown")
+	s = b.lock(Request{Resolves: object(t, "a.x").Instance})
+	b.reported("Outcome unknown")
 	s.Unlock()
-	s = b.lock(Request{Settles: object(t, "a.other").Instance})
-	b.said() // which the command says itself
+	s = b.lock(Request{Resolves: object(t, "a.other").Instance})
+	b.reported() // the command itself reports it
 	change(t, s, "a.y")
 	die(t, s)
-	s = b.lock(Request{}) // a killed run carries them, too
-	b.said("Recovered an interrupted run", "Outcome unknown")
+	s = b.lock(Request{}) // a killed run has the notes in its journal, too
+	b.reported("Recovered an interrupted run", "Outcome unknown")
 	n := s.Notes()
 	if len(n.Unknown) != 1 || len(n.Leases) != 1 {
 		t.Errorf("%+v", n)
@@ -314,13 +318,13 @@ func TestNotes(t *testing.T) {
 		t.Error("the journal stays, with nothing in it")
 	}
 	b.lock(Request{}).Unlock()
-	b.said()
+	b.reported()
 }
 
-// TestLostInRecovery: a command that is lost while it takes in a journal, at any call to the disk, loses nothing of it, and
-// no note.
+// TestLostInRecovery kills a command during the recovery of a journal, once at each disk call, and checks that no
+// change and no note is lost.
 func TestLostInRecovery(t *testing.T) {
-	for at, over := 1, false; !over; at++ {
+	for at, done := 1, false; !done; at++ {
 		b := newBench(t)
 		s := b.lock(Request{})
 		if !s.Save(with(t, s.Snapshot(), "a.first")) {
@@ -338,12 +342,12 @@ func TestLostInRecovery(t *testing.T) {
 		die(t, s)
 
 		faults := &disktest.Faults{FS: disk.OS, At: at, Err: errors.New("off"), Dead: true, Half: true}
-		lost := *b.Env
-		lost.FS, lost.Bag = faults, &diag.Bag{}
-		if s, ok := Lock(ctx, &lost, Request{Store: store.NewLocal(store.LocalOptions{Dir: b.Dir, FS: faults}), Name: store.Default}); ok {
+		orphaned := *b.Env
+		orphaned.FS, orphaned.Bag = faults, &diag.Bag{}
+		if s, ok := Lock(ctx, &orphaned, Request{Store: store.NewLocal(store.LocalOptions{Dir: b.Dir, FS: faults}), Name: store.Default}); ok {
 			s.Unlock()
 		}
-		over = faults.Calls() < at
+		done = faults.Calls() < at
 
 		b.store = store.NewLocal(store.LocalOptions{Dir: b.Dir, FS: disk.OS})
 		s = b.lock(Request{})
@@ -354,14 +358,14 @@ func TestLostInRecovery(t *testing.T) {
 			t.Errorf("lost at call %d (%s): %+v", at, faults.Last(), n)
 		}
 		s.Unlock()
-		if over {
+		if done {
 			t.Logf("%d calls to the disk", at-1)
 		}
 	}
 }
 
-// TestNothingRecorded: a journal that holds nothing, of a run that was lost as it began, goes with the next command that
-// has the lock.
+// TestNothingRecorded checks that the next command that holds the lock deletes an empty journal. A run leaves such a
+// journal if it is killed at its start.
 func TestNothingRecorded(t *testing.T) {
 	b := newBench(t)
 	if err := os.WriteFile(filepath.Join(b.Dir, "terraform.tfstate.journal"), nil, 0o600); err != nil {
@@ -371,12 +375,13 @@ func TestNothingRecorded(t *testing.T) {
 		t.Error("removed without the lock")
 	}
 	b.lock(Request{}).Unlock()
-	if b.said(); b.journals() {
+	if b.reported(); b.journals() {
 		t.Error("it is still there")
 	}
 }
 
-// TestRepair: a state that cannot be read is replaced by the copy that the journal is about, and what that has is taken in.
+// TestRepair checks that an unreadable state is replaced by the backup copy on which the journal is based, and that the
+// journal is replayed.
 func TestRepair(t *testing.T) {
 	b := newBench(t)
 	file := filepath.Join(b.Dir, "terraform.tfstate")
@@ -405,7 +410,7 @@ func TestRepair(t *testing.T) {
 	if _, busy := BeginRepair(ctx, b.Env, request); busy {
 		t.Error("repaired while a run goes on")
 	}
-	b.said("Error acquiring the state lock")
+	b.reported("Error acquiring the state lock")
 	die(t, s)
 	whole, err := os.ReadFile(file)
 	if err != nil {
@@ -417,12 +422,12 @@ func TestRepair(t *testing.T) {
 	if x, ok = Examine(ctx, b.Env, b.store, store.Default); !ok || x.Whole() || x.Journal == nil || x.Journal.Problem == "" {
 		t.Errorf("%+v", x)
 	}
-	b.said()
-	if r, ok = BeginRepair(ctx, b.Env, request); !ok || r.PutBack == nil || r.PutBack.Snapshot.Len() != 3 || !r.TakeIn || !r.Do(ctx) {
+	b.reported()
+	if r, ok = BeginRepair(ctx, b.Env, request); !ok || r.PutBack == nil || r.PutBack.Snapshot.Len() != 3 || !r.Replay || !r.Do(ctx) {
 		t.Fatalf("%+v %v", r, b.Bag.List())
 	}
 	r.Unlock()
-	b.said("Recovered an interrupted run")
+	b.reported("Recovered an interrupted run")
 	if have, ok := Read(ctx, b.Env, b.store, store.Default); !ok || have.Len() != 4 {
 		t.Errorf("%v", have)
 	}
@@ -434,8 +439,8 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestManyCopies: of many former states the latest are looked at, and as many of those before them as it takes to find a
-// whole one.
+// TestManyCopies checks that Examine reads the latest 20 previous states, and more of them until it finds one that is
+// not damaged.
 func TestManyCopies(t *testing.T) {
 	for torn, want := range map[int][2]int{0: {20, 10}, 25: {26, 4}, 30: {30, 0}} {
 		b := newBench(t)
@@ -463,7 +468,7 @@ func TestManyCopies(t *testing.T) {
 	}
 }
 
-// TestWithoutLock: two runs on one state do not take each other's journals in.
+// TestWithoutLock checks that two runs on one state that use no lock do not replay each other's journals.
 func TestWithoutLock(t *testing.T) {
 	b := newBench(t)
 	s := b.lock(Request{})
@@ -471,23 +476,24 @@ func TestWithoutLock(t *testing.T) {
 	if _, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default}); ok {
 		t.Error("two runs change one state")
 	}
-	b.said("Another run is in progress")
-	looks, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default, Looks: true})
-	if !ok || looks.Snapshot().Len() != 1 {
+	b.reported("Another run is in progress")
+	reader, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default, Operation: operation.Plan})
+	if !ok || reader.Snapshot().Len() != 1 {
 		t.Fatal(b.Bag.List())
 	}
-	b.said("Another run is in progress")
-	if op, err := looks.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); op != 0 || err != nil {
+	b.reported("Another run is in progress")
+	if op, err := reader.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); op != 0 || err != nil {
 		t.Error("it writes into the journal of another")
 	}
-	looks.Unlock()
+	reader.Unlock()
 	if !b.journals() {
 		t.Error("the journal of the other is gone")
 	}
 	s.Unlock()
 }
 
-// TestWithoutLockKeeper: nor does one take in the journal of a run that was lost while the keeper of that goes on with it.
+// TestWithoutLockKeeper checks that no run replays the journal of a crashed run while the keeper of that run is still
+// using it.
 func TestWithoutLockKeeper(t *testing.T) {
 	b := newBench(t)
 	s := b.lock(Request{})
@@ -500,24 +506,27 @@ func TestWithoutLockKeeper(t *testing.T) {
 	if _, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default}); ok {
 		t.Error("the journal was taken in")
 	}
-	b.said("Another run is in progress")
+	b.reported("Another run is in progress")
 	if err := keeper.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if s, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default}); !ok || s.Snapshot().Len() != 1 {
 		t.Error(b.Bag.List())
 	}
-	b.said("Recovered an interrupted run")
+	b.reported("Recovered an interrupted run")
 }
 
-// broken is a store that takes nothing.
+// broken is a store whose Put fails. It has no capabilities.
 type broken struct{ store.Store }
+
+func (broken) Capabilities() store.Capabilities { return store.Capabilities{} }
 
 func (broken) Put(context.Context, string, []byte, store.Version) (store.Version, error) {
 	return "", errors.New("it takes nothing")
 }
 
-// TestStoreRefuses: what a store refuses is in a file that is named, or in the journal.
+// TestStoreRefuses checks that a state that the store does not accept is written to a file, which the message names,
+// and that the journal is kept.
 func TestStoreRefuses(t *testing.T) {
 	b := newBench(t)
 	b.store = broken{b.store}
@@ -528,9 +537,9 @@ func TestStoreRefuses(t *testing.T) {
 	}
 	s.Unlock()
 	detail := b.Bag.List()[0].Detail
-	b.said("Failed to save state")
+	b.reported("Failed to save state")
 	_, rest, _ := strings.Cut(detail, "The updated state was written to ")
-	name, _, ok := strings.Cut(rest, ". To put it in place, run")
+	name, _, ok := strings.Cut(rest, ". To store it, run")
 	data, err := os.ReadFile(name)
 	if !ok || err != nil {
 		t.Fatalf("%v: %s", err, detail)
@@ -543,7 +552,7 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestStoreRefusesEncrypted: what goes elsewhere is encrypted as the state would be, and so is the journal.
+// TestStoreRefusesEncrypted checks that this file and the journal are encrypted if the state would be.
 func TestStoreRefusesEncrypted(t *testing.T) {
 	b := newBench(t)
 	kind, _ := crypt.ProviderKinds.Find("pbkdf2")
@@ -571,8 +580,8 @@ func TestStoreRefusesEncrypted(t *testing.T) {
 	}
 	s.Unlock()
 	_, rest, _ := strings.Cut(b.Bag.List()[0].Detail, "The updated state was written to ")
-	b.said("Failed to save state")
-	name, _, _ := strings.Cut(rest, ". To put it in place, run")
+	b.reported("Failed to save state")
+	name, _, _ := strings.Cut(rest, ". To store it, run")
 	data, err := os.ReadFile(name)
 	if err != nil || !crypt.Sealed(data) {
 		t.Fatalf("%s, %v", data, err)
@@ -599,5 +608,5 @@ func TestSelected(t *testing.T) {
 	if got := b.Selected(); got != "of the environment" || b.CheckName(got) || !b.CheckName("w") {
 		t.Error(got)
 	}
-	b.said("Invalid workspace name")
+	b.reported("Invalid workspace name")
 }

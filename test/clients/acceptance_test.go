@@ -26,10 +26,10 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/sdkv2"
 )
 
-// Acceptance tests of the playground providers as provider authors write them: the providers run
-// in this process, Lethe is told where by TF_REATTACH_PROVIDERS.
+// This file contains acceptance tests of the playground providers in the form that provider authors use. The providers
+// run in this process, and TF_REATTACH_PROVIDERS tells Lethe their addresses.
 
-// acceptance sets what the test framework reads, and gives the providers a cloud.
+// acceptance sets the variables that the test framework reads, and creates a cloud for the providers.
 func acceptance(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func acceptance(t *testing.T) string {
 	return dir
 }
 
-// six serves the providers of protocol 6, five that of protocol 5.
+// six serves the providers of protocol 6, five the provider of protocol 5.
 func six() map[string]func() (tfprotov6.ProviderServer, error) {
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"playground": func() (tfprotov6.ProviderServer, error) {
@@ -63,7 +63,7 @@ func five() map[string]func() (tfprotov5.ProviderServer, error) {
 	}
 }
 
-// gone checks that nothing is left in the cloud.
+// gone checks that the cloud is empty.
 func gone(dir string) resource.TestCheckFunc {
 	return func(*terraform.State) error {
 		if left, _ := filepath.Glob(filepath.Join(dir, "*.json")); len(left) > 0 {
@@ -169,7 +169,7 @@ func mustGlob(t *testing.T, pattern string) []string {
 	return files
 }
 
-// TestAcceptDirectory takes configuration from files, with variables of a type that has parts.
+// TestAcceptDirectory uses configuration from files, with variables of a structured type.
 func TestAcceptDirectory(t *testing.T) {
 	dir := acceptance(t)
 	conf := workspace(t, map[string]string{
@@ -190,8 +190,8 @@ func TestAcceptDirectory(t *testing.T) {
 	})
 }
 
-// TestAcceptEphemeral: values of leases reach a provider's configuration, through the provider
-// that the framework has for this, and write-only arguments; nothing of them stays.
+// TestAcceptEphemeral checks that values of leases reach a provider configuration, through the provider that the
+// framework has for this, and write-only arguments. No file keeps them.
 func TestAcceptEphemeral(t *testing.T) {
 	dir := acceptance(t)
 	t.Setenv("PLAYGROUND_CANARY", "clients-canary-")
@@ -265,7 +265,7 @@ func TestAcceptFive(t *testing.T) {
 				),
 			},
 			{ResourceName: addr, ImportState: true, ImportStateVerify: true, ImportStateVerifyIgnore: []string{
-				"comment", "email", "enabled", "etag", "network", "rule", "settings", "shout", "value", "weight", // its Read does not look for them
+				"comment", "email", "enabled", "etag", "network", "rule", "settings", "shout", "value", "weight", // its Read does not set them
 			}},
 			{Config: thing("  generation = 2\n"), ConfigPlanChecks: action(addr, plancheck.ResourceActionUpdate)},
 			{Config: thing("  generation = 1\n"), ConfigPlanChecks: action(addr, plancheck.ResourceActionReplace)},
@@ -276,7 +276,7 @@ func TestAcceptFive(t *testing.T) {
 	})
 }
 
-// TestAcceptPair runs both providers in one configuration, one's thing made of the other's.
+// TestAcceptPair runs both providers in one configuration. A thing of one provider depends on a thing of the other.
 func TestAcceptPair(t *testing.T) {
 	dir := acceptance(t)
 	resource.Test(t, resource.TestCase{

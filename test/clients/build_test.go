@@ -1,4 +1,4 @@
-// Package clients drives Lethe with the libraries that other tools are made of.
+// Package clients runs Lethe with the libraries that other tools are built on.
 package clients
 
 import (
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// binary gives a built program or ends the test.
+// binary returns a built program, or ends the test.
 func binary(t *testing.T, f func() (string, error)) string {
 	t.Helper()
 	path, err := f()
@@ -52,7 +52,7 @@ func binary(t *testing.T, f func() (string, error)) string {
 	return path
 }
 
-// workspace is a directory with files.
+// workspace returns a directory with files.
 func workspace(t *testing.T, files map[string]string) string {
 	t.Helper()
 	d := t.TempDir()

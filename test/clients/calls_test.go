@@ -17,8 +17,8 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 )
 
-// one call of terraform-exec, and the test that makes it. TestEveryCallIsMade holds this list
-// against what the library has, so that a new version of it cannot bring a call that was not looked at.
+// madeIn maps each call of terraform-exec to the test that makes it. TestEveryCallIsMade compares this list with the
+// library, so that a new version of the library adds no untested call.
 var madeIn = map[string]string{
 	"Apply": "TestWalk", "ApplyJSON": "TestStream", "Destroy": "TestWalk", "DestroyJSON": "TestStream",
 	"FormatString": "TestFormat", "Format": "TestFormat", "FormatWrite": "TestFormat", "FormatCheck": "TestFormat",
@@ -35,7 +35,7 @@ var madeIn = map[string]string{
 	"SetLogProvider": "TestLogs", "SetStdout": "TestInterrupted", "SetWaitDelay": "TestInterrupted",
 }
 
-// notMade are the calls that Lethe has no command for, or that set nothing a program can see.
+// notMade lists the calls for which Lethe has no command, and options that a program cannot see.
 var notMade = map[string]string{
 	"QueryJSON": "asks for 1.14", "StateMigrateJSON": "asks for 1.18", "WorkspaceListJSON": "asks for 1.17",
 	"Upgrade012": "asks for 0.12", "Upgrade013": "asks for 0.13",
@@ -62,7 +62,7 @@ func TestVersion(t *testing.T) {
 	if v.String() != "1.12.0" || len(providers) != 0 {
 		t.Errorf("%s %v", v, providers)
 	}
-	// What needs a later version of the language is refused by the library itself.
+	// The library itself refuses calls that need a later version of the language.
 	if _, err := tf.WorkspaceListJSON(ctx); err == nil {
 		t.Error("workspace list -json is not gated")
 	}
@@ -94,7 +94,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// TestPlanOptions: every option of planning reaches the planner.
+// TestPlanOptions checks that every option of planning reaches the planner.
 func TestPlanOptions(t *testing.T) {
 	ctx := context.Background()
 	dir := workspace(t, map[string]string{
@@ -234,7 +234,7 @@ func TestRefresh(t *testing.T) {
 //lint:ignore SA1019 it must go on working
 func stateFile(path string) *tfexec.StateOption { return tfexec.State(path) }
 
-// TestStateFiles: what works on the state alone, with every option about files.
+// TestStateFiles checks the commands on the state, with every option about files.
 func TestStateFiles(t *testing.T) {
 	ctx := context.Background()
 	dir := workspace(t, map[string]string{"main.tf": "resource \"terraform_data\" \"a\" {\n  count = 3\n}\nmodule \"m\" {\n  source = \"./m\"\n}\n", "m/m.tf": "resource \"terraform_data\" \"b\" {}\n"})
@@ -290,7 +290,7 @@ func TestStateFiles(t *testing.T) {
 	}
 }
 
-// addresses lists what a module and its children hold, sorted.
+// addresses returns the addresses in a module and its children, sorted.
 func addresses(m *tfjson.StateModule) []string {
 	var out []string
 	for _, r := range m.Resources {
@@ -348,8 +348,8 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestInterrupted: the library sends one interrupt when its context ends; what was done by then is
-// in the state, the provider is asked to stop what it is at, nothing more is begun, and the lock is gone.
+// TestInterrupted checks that the library sends one interrupt when its context ends. Finished changes are in the state,
+// the provider is asked to stop its call, no further change is started, and the lock is released.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -391,7 +391,7 @@ resource "playground_thing" "never" {
 	must(t, "apply", tf.Apply(context.Background()))
 }
 
-// waitFor waits until the log of provider calls has the text of an applying call.
+// waitFor waits until the log of provider calls contains an apply call with the text.
 func waitFor(t *testing.T, log, text string) {
 	t.Helper()
 	for range 3000 {
@@ -407,7 +407,7 @@ func waitFor(t *testing.T, log, text string) {
 	t.Fatalf("never called: %s in\n%s", text, data)
 }
 
-// withPlayground makes the client use the playground provider as it was built.
+// withPlayground makes the client use the built playground provider.
 func withPlayground(t *testing.T, tf *tfexec.Terraform, dir string, env map[string]string) {
 	t.Helper()
 	rc := filepath.Join(dir, "rc")

@@ -15,7 +15,7 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 )
 
-// TestPlanDocuments decodes the golden plans of package view: every kind of change is in one.
+// TestPlanDocuments decodes the golden plans of package view, which contain every kind of change.
 func TestPlanDocuments(t *testing.T) {
 	files, err := filepath.Glob("../../internal/view/testdata/plans/*.json")
 	if err != nil || len(files) == 0 {
@@ -44,7 +44,7 @@ func TestPlanDocuments(t *testing.T) {
 	}
 }
 
-// checkActions holds a change's actions against what the library makes of them.
+// checkActions compares a change's actions with the library's interpretation.
 func checkActions(t *testing.T, file string, c *tfjson.ResourceChange) {
 	a := c.Change.Actions
 	known := a.NoOp() || a.Create() || a.Read() || a.Update() || a.Delete() || a.Replace() || a.Forget()
@@ -100,8 +100,8 @@ func checkStream(t *testing.T, stream []byte) map[string]int {
 	return types
 }
 
-// TestStreams decodes what is told line by line about everything that can happen to objects: drift,
-// failures, leases, imports, moves, checks, warnings.
+// TestStreams decodes the JSON lines about all events of objects: drift, failures, leases, imports, moves, checks,
+// warnings.
 func TestStreams(t *testing.T) {
 	dir := workspace(t, map[string]string{"main.tf": `terraform {
   required_providers { playground = { source = "registry.opentofu.org/lethe/playground" } }
@@ -189,7 +189,7 @@ output "d" {
 	}
 }
 
-// TestWorkspaceList decodes what the library only asks later versions for.
+// TestWorkspaceList decodes a document that the library requests only from later versions.
 func TestWorkspaceList(t *testing.T) {
 	cmd := exec.Command(binary(t, lethe), "workspace", "list", "-json")
 	cmd.Dir = workspace(t, map[string]string{"main.tf": ""})

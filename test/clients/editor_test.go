@@ -14,10 +14,10 @@ import (
 	"github.com/hashicorp/terraform-exec/tfexec"
 )
 
-// A language server drives the program through terraform-exec, and waits for it while a user types.
+// A language server runs the program through terraform-exec, and waits for it while a user types.
 
-// TestLanguageServer makes the calls of terraform-ls in its order: when a directory is opened, when a
-// file is saved, when it is formatted, and when its commands are called.
+// TestLanguageServer makes the calls of terraform-ls in its order: when a directory is opened, when a file is saved,
+// when it is formatted, and when its commands are called.
 func TestLanguageServer(t *testing.T) {
 	ctx := context.Background()
 	s := newShared(t, tofuHost)
@@ -53,7 +53,7 @@ func TestLanguageServer(t *testing.T) {
 	if valid.Valid || len(valid.Diagnostics) != 2 && len(valid.Diagnostics) != 1 {
 		t.Errorf("%+v", valid)
 	}
-	for _, d := range valid.Diagnostics { // what an editor underlines
+	for _, d := range valid.Diagnostics { // the ranges that an editor underlines
 		if d.Range == nil || d.Range.Filename != "main.tf" || d.Range.Start.Line == 0 || d.Range.End.Byte <= d.Range.Start.Byte {
 			t.Errorf("%+v", d)
 		}
@@ -67,14 +67,14 @@ func TestLanguageServer(t *testing.T) {
 		t.Error("what cannot be read is formatted")
 	}
 	must(t, "get", tf.Get(ctx))
-	if _, err := os.Stat(filepath.Join(s.dir, ".terraform.lock.hcl")); err != nil { // which is watched
+	if _, err := os.Stat(filepath.Join(s.dir, ".terraform.lock.hcl")); err != nil { // terraform-ls watches this file
 		t.Error(err)
 	}
 }
 
-// TestEditorSpeed: with kept schemas, what editors ask for of a module with 300 blocks costs little more
-// than to start the program. A provider that validates its own resources is started for that, at its own cost: here
-// it is one that has none.
+// TestEditorSpeed checks the commands that editors run in a module with 300 blocks. With stored schemas they cost
+// little more than the start of the program. A provider that validates its own resources would be started at its own
+// cost; the provider here does not validate.
 func TestEditorSpeed(t *testing.T) {
 	s := newShared(t, tofuHost)
 	var b strings.Builder
@@ -86,19 +86,19 @@ func TestEditorSpeed(t *testing.T) {
 	program := binary(t, lethe)
 	s.run(program, "init")
 	s.file("time.tf", "resource \"time_static\" \"t\" {}\n")
-	s.run(program, "validate") // which keeps what the provider says of itself
+	s.run(program, "validate") // stores the schemas of the provider
 	must(t, "removing", os.Remove(filepath.Join(s.dir, "time.tf")))
 	start := s.least(program, "version")
 	for _, args := range [][]string{{"validate", "-json"}, {"providers", "schema", "-json"}, {"metadata", "functions", "-json"}} {
 		took := s.least(program, args...)
 		t.Logf("%s: %s of CPU, %s to start", strings.Join(args, " "), took, start)
-		if took > 7*start+10*time.Millisecond { // the clock of processes is coarse
+		if took > 7*start+10*time.Millisecond { // the clock of CPU time is coarse
 			t.Errorf("%s takes %s, where to start takes %s", strings.Join(args, " "), took, start)
 		}
 	}
 }
 
-// least is the least CPU time that a command takes in some runs, after one that fills what is kept.
+// least returns the least CPU time of a command in several runs, after a run that fills the stores.
 func (s *shared) least(program string, args ...string) time.Duration {
 	s.Helper()
 	var all []time.Duration

@@ -56,7 +56,7 @@ func must(t *testing.T, what string, err error) {
 	}
 }
 
-// TestWalk goes through the calls of terraform-exec as a tool would.
+// TestWalk makes the calls of terraform-exec in the order of a tool.
 func TestWalk(t *testing.T) {
 	ctx := context.Background()
 	dir := workspace(t, map[string]string{"main.tf": builtinConfig, "m/main.tf": moduleConfig})
@@ -216,7 +216,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestInvalid: what is wrong is told as a document, although the command fails.
+// TestInvalid checks that mistakes are reported as a document although the command fails.
 func TestInvalid(t *testing.T) {
 	tf := client(t, workspace(t, map[string]string{"main.tf": "resource \"terraform_data\" \"a\" {\n  inputt = 1\n}\n"}))
 	must(t, "init", tf.Init(context.Background()))
@@ -227,7 +227,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestDescriptions decodes what describes providers and functions.
+// TestDescriptions decodes the descriptions of providers and functions.
 func TestDescriptions(t *testing.T) {
 	ctx := context.Background()
 	dir := workspace(t, map[string]string{"main.tf": `terraform {

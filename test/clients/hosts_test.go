@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// The registries of Terraform and OpenTofu name the same providers. Here a working directory goes
-// from one program to the other, with a provider that others wrote.
+// The registries of Terraform and OpenTofu name the same providers. These tests move a working directory with a
+// published provider from one program to the other.
 
 const (
 	terraformHost = "registry.terraform.io"
 	tofuHost      = "registry.opentofu.org"
 )
 
-// shared is a working directory that several programs work in, with a mirror of the time provider.
+// shared is a working directory of several programs, with a mirror of the time provider.
 type shared struct {
 	*testing.T
 	dir, rc string
 }
 
-// newShared offers the provider under the hosts.
+// newShared adds the provider to the mirror under the hosts.
 func newShared(t *testing.T, hosts ...string) *shared {
 	t.Helper()
 	s := &shared{T: t, dir: t.TempDir(), rc: filepath.Join(t.TempDir(), "rc")}
@@ -68,7 +68,7 @@ func (s *shared) run(program string, args ...string) string {
 	return string(out)
 }
 
-// stored lists the hosts of the providers in the state, by resource name.
+// stored returns the hosts of the providers in the state, by resource name.
 func (s *shared) stored() map[string]string {
 	out := map[string]string{}
 	for _, m := range regexp.MustCompile(`"name": "(\w+)",\s+"provider": "provider\[\\"([^/]+)/`).FindAllStringSubmatch(s.read("terraform.tfstate"), -1) {
@@ -85,7 +85,7 @@ func (s *shared) locked() []string {
 	return out
 }
 
-// TestFromTerraform goes on with what Terraform began, and goes back.
+// TestFromTerraform continues the work of Terraform, and returns to Terraform.
 func TestFromTerraform(t *testing.T) {
 	terraform, err := exec.LookPath("terraform")
 	if err != nil {
@@ -96,7 +96,7 @@ func TestFromTerraform(t *testing.T) {
 	s.file("main.tf", "resource \"time_static\" \"first\" {}\n")
 	s.run(terraform, "init")
 	s.run(terraform, "apply", "-auto-approve")
-	s.run(lethe, "plan", "-detailed-exitcode") // with what Terraform installed
+	s.run(lethe, "plan", "-detailed-exitcode") // with the files that Terraform installed
 	s.run(lethe, "init", "-lockfile=readonly")
 
 	s.file("more.tf", "resource \"time_static\" \"second\" {}\nresource \"time_offset\" \"third\" {\n  base_rfc3339 = time_static.first.rfc3339\n  offset_days  = 1\n}\n")
@@ -114,7 +114,7 @@ func TestFromTerraform(t *testing.T) {
 	s.run(terraform, "plan", "-detailed-exitcode")
 
 	s.file("more.tf", "resource \"time_offset\" \"third\" {\n  base_rfc3339 = time_static.first.rfc3339\n  offset_days  = 2\n}\n")
-	s.run(lethe, "apply", "-auto-approve") // updates, and destroys what is declared no longer
+	s.run(lethe, "apply", "-auto-approve") // updates, and destroys objects that are no longer declared
 	if got := s.stored(); len(got) != 2 || got["third"] != terraformHost {
 		t.Errorf("stored: %v", got)
 	}
@@ -122,8 +122,8 @@ func TestFromTerraform(t *testing.T) {
 	s.run(terraform, "destroy", "-auto-approve")
 }
 
-// TestToTerraform begins with Lethe: without a state its own host is the one, and Terraform, told
-// so, goes on. A host that the configuration names is taken at its word, for objects that are there, too.
+// TestToTerraform begins with Lethe. Without a state it uses its default host, and Terraform works with this host if
+// the configuration names it. If the configuration names a host, Lethe uses that host for existing objects, too.
 func TestToTerraform(t *testing.T) {
 	terraform, err := exec.LookPath("terraform")
 	if err != nil {
@@ -146,7 +146,7 @@ func TestToTerraform(t *testing.T) {
 	s.run(terraform, "apply", "-auto-approve")
 	s.run(lethe, "plan", "-detailed-exitcode")
 
-	// Without a name again, and with the other one.
+	// Without a named host again, and with the other host.
 	must(t, "removing", os.Remove(filepath.Join(s.dir, "host.tf")))
 	s.run(lethe, "init")
 	s.run(lethe, "plan", "-detailed-exitcode")
@@ -160,7 +160,7 @@ func TestToTerraform(t *testing.T) {
 	s.run(lethe, "destroy", "-auto-approve")
 }
 
-// TestMirrorOfOtherHost installs from a mirror that has the provider under the other host only.
+// TestMirrorOfOtherHost installs from a mirror that has the provider only under the other host.
 func TestMirrorOfOtherHost(t *testing.T) {
 	for _, host := range []string{terraformHost, tofuHost} {
 		s := newShared(t, host)

@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/source"
 )
 
-// timeProvider and randomProvider build providers that others wrote, once.
+// timeProvider and randomProvider build published providers, once.
 var (
 	timeProvider   = built(source.Module{Path: "github.com/hashicorp/terraform-provider-time", Version: "v0.14.2"})
 	randomProvider = built(source.Module{Path: "github.com/terraform-providers/terraform-provider-random", Version: "v1.3.2-0.20260513075824-f8d869dc98d9"})
@@ -28,7 +28,7 @@ func built(m source.Module) func() (string, error) {
 	})
 }
 
-// nullProvider builds what stands in for the null provider, once.
+// nullProvider builds the replacement of the null provider, once.
 var nullProvider = sync.OnceValues(func() (string, error) {
 	return build(".", "./cmd/terraform-provider-null", "terraform-provider-null")
 })

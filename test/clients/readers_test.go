@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-// What programs look for in our output, as they look for it: their own regular expressions, in the
-// versions that docs/clients.md names, over what is printed here.
+// These tests apply the regular expressions of other programs to the output of Lethe. The expressions come from the
+// versions that docs/clients.md names.
 
-// reader is a directory in which the program runs as others run it.
+// reader is a directory in which the program runs as other programs run it.
 type reader struct {
 	*testing.T
 	program, dir string
@@ -33,7 +33,7 @@ func newReader(t *testing.T, name string, files map[string]string) *reader {
 	return &reader{t, program, dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TF_CLI_CONFIG_FILE=" + os.DevNull, "TF_INPUT=0"}}
 }
 
-// playground lets the configuration use the playground provider, and gives the directory with what it makes.
+// playground makes the configuration use the playground provider, and returns the directory of its objects.
 func (r *reader) playground() string {
 	r.Helper()
 	rc, cloud := filepath.Join(r.dir, "rc"), filepath.Join(r.dir, "cloud")
@@ -44,7 +44,7 @@ func (r *reader) playground() string {
 	return cloud
 }
 
-// run gives what is printed to both streams, and the exit code.
+// run returns the output of both streams, and the exit code.
 func (r *reader) run(args ...string) (string, int) {
 	r.Helper()
 	cmd := exec.Command(r.program, args...)
@@ -104,7 +104,7 @@ resource "terraform_data" "gone" {}
 resource "playground_thing" "drifts" { name = "drifts" }
 `
 
-// TestReadPlan: tfcmt, Atlantis and infracost read plans as people see them.
+// TestReadPlan checks the text of plans that tfcmt, Atlantis and infracost read.
 func TestReadPlan(t *testing.T) {
 	for name, product := range map[string]string{"lethe": "Lethe", "terraform": "Terraform", "tofu-lethe": "OpenTofu"} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestReadPlan(t *testing.T) {
 	}
 }
 
-// lines runs a command that has to print a whole line.
+// lines runs a command that must print a whole line.
 func lines(t *testing.T, r *reader, args []string, line string) (string, int) {
 	t.Helper()
 	out, code := r.run(args...)
@@ -163,7 +163,7 @@ func lines(t *testing.T, r *reader, args []string, line string) (string, int) {
 	return out, code
 }
 
-// TestReadVersion: what is asked for first.
+// TestReadVersion checks the version, which programs read first.
 func TestReadVersion(t *testing.T) {
 	terragrunt := regexp.MustCompile(`^(\S+)\s(v?\d+\.\d+\.\d+)`)
 	for name, word := range map[string]string{"lethe": "Lethe", "terraform": "Terraform", "tofu": "OpenTofu", "tofu-lethe": "OpenTofu", "terraform-bin": "Terraform"} {
@@ -175,7 +175,7 @@ func TestReadVersion(t *testing.T) {
 			}
 			r.wants(out, `(?:Terraform|OpenTofu) v(.*?)(\s.*)?\n`, `v?(\d+\.\d+\.\d+)`, `(?:Terraform|OpenTofu|Lethe) v?(\d+(\.\d+)*(-[A-Za-z0-9.]+)?)`) // Atlantis, terramate, terraform-exec
 		}
-		out, _ := r.run("version", "-json") // both streams: hc-install reads them together
+		out, _ := r.run("version", "-json") // both streams, because hc-install reads them together
 		var doc map[string]any
 		if err := json.Unmarshal([]byte(out), &doc); err != nil || doc["terraform_version"] == nil || doc["platform"] == nil || doc["provider_selections"] == nil {
 			t.Errorf("%v: %s", err, out)
@@ -183,7 +183,7 @@ func TestReadVersion(t *testing.T) {
 	}
 }
 
-// TestReadPlanFile: how checkov, trivy, infracost and terramate know a plan, as JSON and as the file.
+// TestReadPlanFile checks how checkov, trivy, infracost and terramate recognize a plan, as JSON and as a file.
 func TestReadPlanFile(t *testing.T) {
 	r := newReader(t, "lethe", map[string]string{"main.tf": "module \"m\" {\n  source = \"./m\"\n}\nresource \"terraform_data\" \"a\" { input = 9007199254740993 }\n", "m/main.tf": "resource \"terraform_data\" \"b\" {}\n"})
 	r.run("init")
@@ -233,7 +233,7 @@ func TestReadPlanFile(t *testing.T) {
 	}
 }
 
-// TestReadErrors: titles that wrappers look for, in text and in JSON.
+// TestReadErrors checks titles that wrappers search for, in text and in JSON.
 func TestReadErrors(t *testing.T) {
 	r := newReader(t, "lethe", map[string]string{
 		"variable/main.tf": "variable \"v\" {}\n",

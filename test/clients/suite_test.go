@@ -20,21 +20,21 @@ import (
 
 var execModule = source.Module{Path: "github.com/hashicorp/terraform-exec", Version: "v0.26.0"}
 
-// leftOut are the tests of terraform-exec's own suite that fail here, each with its reason. One
-// that passes has to be taken off the list.
+// leftOut lists the tests of terraform-exec's own suite that fail with Lethe, each with its reason. A test that passes
+// must be removed from the list.
 var leftOut = map[string]string{
 	"TestShow_noInitLocalBackendNonDefaultState": "wants an error without init: no backend needs it here, where there was no other before",
 }
 
-// registryNamed are those that find Terraform's registry host in documents, which new providers
-// have only where the program is called by its name.
+// registryNamed lists tests that expect Terraform's registry host in documents. New providers have that host only if
+// the program is called by Terraform's name.
 var registryNamed = []string{
 	"TestProvidersSchema/0_basic", "TestShowBigInt", "TestShowFloat64", "TestShowStateFileBigInt",
 	"TestShowStateFileFloat64", "TestShowPlanFileBigInt", "TestShowPlanFileFloat64", "TestProvidersMirror",
 }
 
-// TestExecSuite runs the end-to-end tests of terraform-exec as its authors wrote them, under the
-// program's own name and under Terraform's.
+// TestExecSuite runs the end-to-end tests of terraform-exec unchanged, under the program's own name and under
+// Terraform's.
 func TestExecSuite(t *testing.T) {
 	base, err := dir()
 	must(t, "a directory", err)
@@ -68,8 +68,8 @@ func TestExecSuite(t *testing.T) {
 	}
 }
 
-// execHome has the providers that the suite asks for, in the versions that it asks for, where such
-// mirrors are looked for by default.
+// execHome returns a home directory with the providers of the suite, in the requested versions, in the default place
+// for mirrors.
 func execHome(t *testing.T) string {
 	home := t.TempDir()
 	for _, p := range []struct {
@@ -83,7 +83,7 @@ func execHome(t *testing.T) string {
 	return home
 }
 
-// execRegistry stands in for the registries of Terraform and OpenTofu, with the provider that the suite locks and mirrors.
+// execRegistry replaces the registries of Terraform and OpenTofu. It has the provider that the suite locks and mirrors.
 func execRegistry(t *testing.T, home string) *registrytest.Server {
 	s := registrytest.New(t)
 	program, err := os.ReadFile(binary(t, nullProvider))
@@ -102,7 +102,7 @@ var (
 	version = regexp.MustCompile(`/[\w.]*-\d+\.\d+\.\d+(#\d+)?$`)
 )
 
-// judge holds the failed tests against those that are expected to fail.
+// judge compares the failed tests with the expected failures.
 func judge(t *testing.T, out []byte, expected map[string]string) {
 	t.Helper()
 	failed, passed := map[string]bool{}, 0
@@ -131,7 +131,7 @@ func judge(t *testing.T, out []byte, expected map[string]string) {
 	t.Logf("%d passed, %d left out", passed, len(expected))
 }
 
-// said is what the output has of one test.
+// said returns the output of one test.
 func said(out []byte, name string) []byte {
 	top, _, _ := strings.Cut(name, "/")
 	_, rest, _ := bytes.Cut(out, []byte("=== RUN   "+top+"\n"))

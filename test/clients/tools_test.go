@@ -13,10 +13,10 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/source"
 )
 
-// Programs that are built from what their authors published, and run as users run them. To build them takes
-// minutes: LETHE_LONG=1 does it, or a variable names a program that is there already.
+// These tests build published programs and run them as users do. Building takes minutes: LETHE_LONG=1 builds them. A
+// variable can name an existing program instead.
 
-// tool gives a program, built from its module where nothing else is said.
+// tool returns a program. It builds the program from its module if the variable is not set.
 func tool(t *testing.T, variable string, m source.Module) string {
 	t.Helper()
 	if bin := os.Getenv(variable); bin != "" {
@@ -75,7 +75,8 @@ func toolsFiles() map[string]string {
 	return map[string]string{"main.tf": toolsConfig, "m/main.tf": "variable \"name\" {\n  type = string\n}\noutput \"name\" {\n  value = var.name\n}\n"}
 }
 
-// TestTflint: it reads the modules that init installed, and says the same after both programs' init.
+// TestTflint checks that tflint reads the modules that init installed, and reports the same after init by both
+// programs.
 func TestTflint(t *testing.T) {
 	bin := tool(t, "TFLINT_BIN", source.Module{Path: "github.com/terraform-linters/tflint", Version: "v0.64.0"})
 	said := map[string]string{}
@@ -112,7 +113,7 @@ func TestTflint(t *testing.T) {
 	}
 }
 
-// TestConftest: policies over a plan see what it does.
+// TestConftest checks that policies for a plan see its changes.
 func TestConftest(t *testing.T) {
 	bin := tool(t, "CONFTEST_BIN", source.Module{Path: "github.com/open-policy-agent/conftest", Version: "v0.71.1"})
 	files := toolsFiles()
@@ -163,7 +164,7 @@ warn contains msg if {
 	}
 }
 
-// TestTerraformDocs: it reads values of outputs from what output -json prints, and the lock file.
+// TestTerraformDocs checks that terraform-docs reads values of outputs from output -json, and the lock file.
 func TestTerraformDocs(t *testing.T) {
 	bin := tool(t, "TERRAFORM_DOCS_BIN", source.Module{Path: "github.com/terraform-docs/terraform-docs", Version: "v0.20.0"})
 	r := newReader(t, "lethe", toolsFiles())
@@ -187,8 +188,8 @@ func TestTerraformDocs(t *testing.T) {
 	}
 }
 
-// TestTerragrunt: a stack of two units, of which one uses the outputs of the other, with the server that
-// keeps providers for all.
+// TestTerragrunt applies a stack of two units, with the server that stores providers for all units. One unit uses the
+// outputs of the other.
 func TestTerragrunt(t *testing.T) {
 	bin := tool(t, "TERRAGRUNT_BIN", source.Module{Path: "github.com/gruntwork-io/terragrunt", Version: "v1.1.3"})
 	for _, name := range []string{"tofu-lethe", "lethe"} {
@@ -221,7 +222,8 @@ func TestTerragrunt(t *testing.T) {
 	}
 }
 
-// TestTerragruntCache: its server keeps providers, and answers 423 while it fetches them.
+// TestTerragruntCache checks the cache server of Terragrunt, which stores providers and answers 423 while it downloads
+// them.
 func TestTerragruntCache(t *testing.T) {
 	bin := tool(t, "TERRAGRUNT_BIN", source.Module{Path: "github.com/gruntwork-io/terragrunt", Version: "v1.1.3"})
 	for _, name := range []string{"tofu-lethe", "terraform", "lethe"} {
@@ -229,7 +231,7 @@ func TestTerragruntCache(t *testing.T) {
 	}
 }
 
-// terragruntCache applies two units that need the same provider, and looks into the cache then.
+// terragruntCache applies two units that need the same provider, and then checks the content of the cache.
 func terragruntCache(t *testing.T, bin, name string) {
 	r := newReader(t, name, map[string]string{
 		"a/terragrunt.hcl": "", "a/main.tf": "resource \"null_resource\" \"a\" {}\n",
@@ -258,9 +260,9 @@ new TerraformOutput(stack, "o", { value: resource.getStringAttribute("output") }
 app.synth();
 `
 
-// TestCdktn: it makes configuration in JSON and drives the program at a terminal of its own.
+// TestCdktn checks that cdktn generates configuration in JSON and runs the program in a separate terminal.
 func TestCdktn(t *testing.T) {
-	modules := os.Getenv("CDKTN_MODULES") // a directory node_modules that has the packages
+	modules := os.Getenv("CDKTN_MODULES") // a directory node_modules with the packages
 	npm, err := exec.LookPath("npm")
 	switch {
 	case modules != "":

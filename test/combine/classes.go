@@ -8,39 +8,39 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/box"
 )
 
-// A class is a way to differ from Terraform on purpose: a row of docs/differences.md, or a fault of
-// Terraform that Lethe does not share. Its rule looks at what happened, never at which scenario it is.
+// A class is an intended difference from Terraform: a row of docs/differences.md, or a fault of Terraform that Lethe
+// does not have. Its rule reads only the outcomes, never the identity of the scenario.
 type class struct {
 	reason string
 	is     func(c *comparison, d Difference) bool
 }
 
-// A comparison is all that a rule may look at.
+// A comparison holds the data that a rule may read.
 type comparison struct {
 	st   *Step
 	a, b *Outcome // of Lethe and of Terraform
 }
 
-// classes are the rules. The reason of each is the subject of its row. A difference of exit codes is
-// the last that is looked at in a step, so that a rule for one says nothing of anything else.
+// classes are the rules. The reason of each is the subject of its row. Differences of exit codes are explained last in
+// a step, so that a rule for exit codes affects no other difference.
 var classes = []class{
-	{"`replace_triggered_by` of a resource that has no instances", func(c *comparison, d Difference) bool {
+	{"name a resource without instances in `replace_triggered_by`", func(c *comparison, d Difference) bool {
 		const title = "no change found for"
 		return c.refused(d, title) || d.B == nil && c.b.only("", title)
 	}},
-	{"`action_reason` of a new object whose `replace_triggered_by` names what changes", func(c *comparison, d Difference) bool {
+	{"create an object whose `replace_triggered_by` names a changed object", func(c *comparison, d Difference) bool {
 		return d.Section == "resource_changes reason" && d.A == nil && d.B == "replace_by_triggers" && does(c.a, d.At, "create")
 	}},
 	{"everyday changes that end in `Error: Cycle`", func(c *comparison, d Difference) bool {
 		return c.refused(d, "Cycle") || c.refused(d, "Self reference: ")
 	}},
-	{"drift of objects whose provider the configuration does not name", func(c *comparison, d Difference) bool {
+	{"look at the drift of objects whose provider the configuration does not name", func(c *comparison, d Difference) bool {
 		return strings.HasPrefix(d.Section, "resource_drift") && d.B == nil && strings.Contains(c.b.said(), "No resource schema found")
 	}},
 	{"`destroy` with a `moved` block whose object is still declared at its old address", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && c.refused(d, "Moved object still exists")
 	}},
-	{"an output of an instance that is not there", func(c *comparison, d Difference) bool {
+	{"use outputs or data sources that refer to an instance that is not in the state", func(c *comparison, d Difference) bool {
 		theirs, _ := d.B.([]any)
 		keeps := compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At]) && (c.needs(d, c.left) || c.needs(d, c.absent))
 		return c.st.Do.Refresh == "only" && (c.refused(d, "Invalid index") || strings.HasPrefix(d.Section, "output_changes") ||
@@ -48,16 +48,16 @@ var classes = []class{
 			d.What == "state" && strings.Contains("."+d.At, ".data.") && (d.B == nil || c.a.unmoved(d.At) && c.needs(d, (*place).repeated)) ||
 			d.ofChecks() && (strings.Contains(compact(d.A), `"unknown"`) || d.B == nil) && c.needs(d, (*place).repeated))
 	}},
-	{"a `moved` block to or from a resource that gets or loses `count`", func(c *comparison, d Difference) bool {
+	{"add or remove `count` together with a `moved` block", func(c *comparison, d Difference) bool {
 		return (d.Section != "exits" || c.refuses(d, "Moved resource instances excluded by targeting")) && c.recounted()
 	}},
-	{"a `moved` block that takes a resource or a module to one that has other objects", func(c *comparison, d Difference) bool {
+	{"move a resource or module to an address with objects", func(c *comparison, d Difference) bool {
 		return d.Section != "exits" && slices.ContainsFunc(blocked.FindAllStringSubmatch(c.b.said(), -1), func(m []string) bool {
 			return !strings.Contains(c.a.said(), "adjust the address of "+m[1]+" to ")
 		})
 	}},
-	{"a `moved` block that takes a resource or a module to one that has other objects", func(c *comparison, d Difference) bool {
-		// What did not move is left without its provider, where the edit renamed that.
+	{"move a resource or module to an address with objects", func(c *comparison, d Difference) bool {
+		// An object that did not move has no provider if the edit renamed it.
 		left := unprovided.FindAllStringSubmatch(c.b.said(), -1)
 		return c.refused(d, "Provider configuration not present") && len(left) > 0 && !slices.ContainsFunc(left, func(m []string) bool {
 			return !c.has(func(_ *Module, b *Block) bool {
@@ -65,19 +65,19 @@ var classes = []class{
 			})
 		})
 	}},
-	{"`-target`, and conditions of variables that nothing selected uses", func(c *comparison, d Difference) bool {
+	{"leave out everything that uses a variable with a failing condition", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.refused(d, "Invalid value for variable", "Value not allowed in ephemeral output")
 	}},
-	{"`-target`, where a module that is left out exports a lease", func(c *comparison, d Difference) bool {
+	{"leave out a module that exports a lease", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.refused(d, "Ephemeral resource instance has expired")
 	}},
-	{"`-target` of one instance of a module, in which modules are repeated over its resources", func(c *comparison, d Difference) bool {
+	{"target one instance of a module that repeats modules over its resources", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.refused(d, "Invalid index") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 			return p.b.Kind == Call && p.up != nil && strings.Contains(c.b.said(), fmt.Sprintf("in module %q:", p.b.Name)) && p.needs(func(on *place) bool { return on.b.Kind == Resource }) &&
 				slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return keyless(t) != t && strings.HasPrefix(p.addr()+".", keyless(t)+".") })
 		})
 	}},
-	{"`-target` of what needs one instance of something", func(c *comparison, d Difference) bool {
+	{"target one instance of a module or resource that another resource needs", func(c *comparison, d Difference) bool {
 		waits := func(d Difference) bool {
 			return c.about(d, c.delayed(func(string) bool { return slices.ContainsFunc(addressesOf(c.b), c.unneeded) }))
 		}
@@ -91,130 +91,131 @@ var classes = []class{
 			return c.unneeded(at) || waits(Difference{At: at})
 		}) || c.onlyOutputs(d, more)
 	}},
-	{"an ignored argument that became sensitive, of what is replaced", func(c *comparison, d Difference) bool {
+	{"replace an object with an ignored argument that became sensitive", func(c *comparison, d Difference) bool {
 		return strings.HasSuffix(d.Section, "sensitive") && c.ignores(d.At) && len(compact(d.A)) > len(compact(d.B)) && c.replaced(d.At)
 	}},
-	{"an output made from what `-destroy -target` destroys", func(c *comparison, d Difference) bool {
+	{"destroy a target with outputs whose blocks were edited", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && d.Section == "outputs" &&
 			compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 	}},
-	{"`destroy` where there is nothing, with a value that a variable refuses", func(c *comparison, d Difference) bool {
+	{"`destroy` in an empty state with a wrong variable", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.a.Before.Resources) == 0 && (c.refuses(d, "Invalid value for variable") || c.refuses(d, "Invalid for_each ") || c.refuses(d, "Moved object still exists") || c.refuses(d, "Ambiguous move statements"))
 	}},
-	{"what moves to another type, and goes in the same plan", func(c *comparison, d Difference) bool {
+	{"move to another type, and destroy the object in the same plan", func(c *comparison, d Difference) bool {
 		return d.What == "calls" && d.Section == "move" && d.B == nil && (strings.Contains(c.a.said(), "which is not in configuration") || strings.Contains(c.a.said(), "will no longer be managed") || c.movesOn())
 	}},
-	{"dependencies through what has no instances", func(c *comparison, d Difference) bool {
+	{"look at dependencies in the state", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
 		return d.Section == "dependencies" && contains(strings.Fields(theirs), strings.Fields(ours)) && c.none() || c.further(d)
 	}},
-	{"what moved to another type, and did not change", func(c *comparison, d Difference) bool {
+	{"move to another type without other changes", func(c *comparison, d Difference) bool {
 		return strings.HasPrefix(d.Section, "resource_drift") && (d.A == nil || compact(d.A) == `["no-op"]`) && unchanged(c.b, d.At) || d.Section != "exits" && c.about(d, c.remarked())
 	}},
-	{"a provider whose settings are not known yet", func(_ *comparison, d Difference) bool {
+	{"refer to a provider whose settings are not known yet", func(_ *comparison, d Difference) bool {
 		return d.Section == "resource_changes reason" && d.A == "read_because_config_unknown" && d.B == "read_because_dependency_pending"
 	}},
-	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
+	{"refer to a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
 		return c.b.halfConfigured() && (d.What == "plan" && unknowns(c.a, d.At) > unknowns(c.b, d.At) || strings.Contains(compact(d.A), `"unknown"`) && c.needs(d, (*place).configured) ||
 			d.What == "state" && d.A == nil && c.a.Apply.Exit == 1 || strings.HasPrefix(d.Section, "resource_changes ") && c.needs(d, (*place).configured) || d.What != "plan" && (c.about(d, c.halfLooked()) || slices.ContainsFunc(c.halfLooked(), func(at string) bool { return c.dependsOn(at, c.subject(d)) })) ||
 			c.idle(d, func(ch any) bool { return c.about(Difference{At: fmt.Sprint(get(ch, "address"))}, c.halfLooked()) }))
 	}},
-	{"a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
+	{"refer to a provider whose settings are not known yet", func(c *comparison, d Difference) bool {
 		return c.b.halfConfigured() && (c.refused(d, "On demand", "condition failed") || c.refuses(d, " argument") || c.refuses(d, "On demand") && !slices.ContainsFunc(c.failures(), func(at string) bool {
 			return !strings.Contains("."+at, ".data.") || !c.needs(Difference{At: at}, (*place).configured)
 		}))
 	}},
-	{"`count` or `for_each` of an ephemeral block that is not known yet", func(c *comparison, d Difference) bool {
+	{"use unknown or ephemeral `count` or `for_each` in an ephemeral block", func(c *comparison, d Difference) bool {
 		return c.refused(d, " argument") && strings.Contains(c.b.said(), "in ephemeral \"")
 	}},
-	{"an import block for what is not declared, with `-refresh-only`", func(c *comparison, d Difference) bool {
+	{"keep an import block for a resource that is not declared", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.refused(d, "Configuration for import target does not exist", "Invalid import 'to' expression")
 	}},
-	{"a mistake in what `-target` leaves out", func(c *comparison, d Difference) bool {
+	{"leave out a block with a mistake that is visible without a plan", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && (c.refuses(d, "Moved object still exists") || c.refuses(d, "Invalid for_each argument") && strings.Contains(c.a.said(), "unsuitable"))
 	}},
-	{"a mistake in what the `import` command does not need", func(c *comparison, d Difference) bool {
+	{"import with the `import` command while an unrelated part has a mistake", func(c *comparison, d Difference) bool {
 		return d.What == "import" && slices.ContainsFunc([]string{"Unsupported attribute", "Ambiguous move statements", "Cyclic dependency in move statements", "Moved object still exists", "Invalid import 'to' expression"}, func(title string) bool { return c.refuses(d, title) })
 	}},
-	{"the `import` command, where something else cannot be worked out", func(c *comparison, d Difference) bool {
+	{"import with the `import` command while unrelated parts cannot be evaluated", func(c *comparison, d Difference) bool {
 		return d.What == "import" && c.refused(d, "Invalid count argument", "Invalid for_each argument", "Invalid index", "Invalid provider configuration", "Invalid value for variable", "Module output value precondition failed", "On demand", "Provider configuration not present", "Unsupported attribute", "Value not allowed in ephemeral output")
 	}},
-	{"outputs, data and results of checks in the state, after the `import` command", func(c *comparison, d Difference) bool {
+	{"look at outputs, data and dependencies after the `import` command", func(c *comparison, d Difference) bool {
 		as := compact(c.a.Before.Outputs[d.At])
 		imported := slices.ContainsFunc(c.st.Drifts, func(d Drift) bool { return d.Do == "import" })
 		return imported && (d.Section == "outputs" && as == compact(c.a.After.Outputs[d.At]) || d.What == "state" && d.A == nil && strings.Contains("."+d.At, ".data.") || d.What == "checks" && d.B == nil) ||
 			strings.HasPrefix(d.Section, "output_changes") && as != compact(c.b.Before.Outputs[d.At]) ||
-			// No other command changes data in the state but those that plan.
+			// Only commands that plan change data in the state.
 			strings.Contains("."+d.At, ".data.") && (d.What == "state" && (d.A == nil || c.a.unmoved(d.At)) && c.b.unmoved(d.At) ||
 				d.Section == "resource_changes previous" && d.B == nil && !c.a.Before.knows(d.At) && c.b.Before.knows(d.At))
 	}},
-	{"`-target` of what depends on something that is replaced create-first", func(c *comparison, d Difference) bool {
+	{"target an object that depends on a create-first replacement", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.leaves(d)
 	}},
-	{"`-target` of what is replaced", func(c *comparison, d Difference) bool {
+	{"target an object that is replaced while a create-first object", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && d.Section == "resource_changes actions" && compact(d.A) == `["create","delete"]` && compact(d.B) == `["delete","create"]` &&
 			c.firstFor(d.At, func(p *place) bool {
 				return !slices.ContainsFunc(addressesOf(c.b), func(a string) bool { return keyless(a) == p.addr() })
 			})
 	}},
-	{"an id is shown in plans and kept in the state, so it must not be sensitive", func(c *comparison, d Difference) bool {
+	{"use a sensitive value as an import id", func(c *comparison, d Difference) bool {
 		return c.refuses(d, "Invalid import id argument")
 	}},
-	{"the provider of an object, with `-refresh-only`", func(c *comparison, d Difference) bool {
+	{"change the provider of a resource", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && d.What == "state" && d.Section == "provider" && d.A != nil && d.B != nil
 	}},
-	{"what a destroy of a part leaves", func(c *comparison, d Difference) bool {
+	{"keep objects with a partial destroy", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && d.A != nil && (d.B != nil || c.b.missed(c.a.After.at(d.At).id())) && !slices.Contains(addressesOf(c.a), d.At)
 	}},
-	{"a refresh-only plan of nothing but moves", func(c *comparison, d Difference) bool {
+	{"refresh with only moves", func(c *comparison, d Difference) bool {
 		list, _ := c.b.PlanJSON["resource_drift"].([]any)
 		return c.st.Do.Refresh == "only" && d.Section == "exits" && d.A == 0 && d.B == 2 && verbs(c.a.PlanJSON) == "" && !slices.ContainsFunc(list, func(ch any) bool {
 			return compact(get(ch, "change", "before")) != compact(get(ch, "change", "after"))
 		})
 	}},
-	{"a destroy of a part, where what depends on it in the state alone was deleted outside", func(c *comparison, d Difference) bool {
+	{"destroy a target, while a dependent was deleted outside", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.A == nil && slices.ContainsFunc(c.st.Drifts, func(d Drift) bool { return d.Do == "delete" }) &&
 			(d.What == "calls" && d.Section == "delete" || strings.HasPrefix(d.Section, "resource_changes") && c.a.drifted(d.At) && does(c.b, d.At, "delete"))
 	}},
-	{"a destroy of data, and what depends on them in the state alone", func(c *comparison, d Difference) bool {
+	{"destroy a target on which other objects depend", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && (d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.fromData) || d.Section != "exits" && c.fromData(c.subject(d)))
 	}},
-	{"a destroy of a part that was deleted outside, and what depends on it", func(c *comparison, d Difference) bool {
+	{"destroy a target that was deleted outside", func(c *comparison, d Difference) bool {
 		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.bereft) ||
 			d.Section != "exits" && (d.B == nil || d.What == "state" && d.A == nil) && c.bereft(c.subject(d))
 	}},
-	{"a refresh-only plan, and what a provider is configured from is gone", func(c *comparison, d Difference) bool {
+	{"refresh objects whose provider configuration lost its source", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && d.Section != "exits" && c.elsewhere(c.subject(d))
 	}},
-	{"destroying through a provider whose source is replaced", func(c *comparison, d Difference) bool {
+	{"destroy an object whose provider gets its settings from objects", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.elsewhere) || d.Section != "exits" && (c.st.Do.Destroy && c.elsewhere(c.subject(d)) || c.asNow(c.subject(d))) || d.What == "calls" && c.throughOther(d.At) ||
-			// What was destroyed before its provider's source was to be updated is gone, where that fails.
+			// If the source of a provider must be updated and that fails, the objects that were destroyed before it no
+			// longer exist.
 			c.b.Apply != nil && c.b.Apply.Exit == 1 && (d.What == "state" && d.A == nil || d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, "delete ")) && c.needs(d, func(p *place) bool {
 				return p.b.Kind == Provider && p.needs(func(on *place) bool {
 					return slices.ContainsFunc(c.failures(), func(at string) bool { return keyless(at) == on.addr() })
 				})
 			})
 	}},
-	{"a destroy plan of nothing but data sources", func(c *comparison, d Difference) bool {
+	{"destroy with only data sources in the state", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0
 	}},
-	{"a refresh-only plan without changes", func(c *comparison, d Difference) bool {
+	{"refresh without changes", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.refused(d, "Cannot apply non-applyable plan")
 	}},
-	{"a refresh-only plan without changes", func(c *comparison, d Difference) bool {
+	{"refresh without changes", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && c.b.Plan != nil && strings.Contains(c.b.Plan.Out, "No changes.") &&
 			(d.What == "plan" && d.Section == "exits" && d.A == 0 && d.B == 2 || d.Section == "flag applyable")
 	}},
-	{"a deposed object that changed outside, with `-refresh-only`", func(c *comparison, d Difference) bool {
+	{"refresh a deposed object that changed outside", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && strings.HasPrefix(d.Section, "resource_drift") && strings.HasSuffix(d.At, " deposed") && d.B == nil
 	}},
-	{"`state mv`, and what depends on what moves", func(c *comparison, d Difference) bool {
+	{"`state mv` an object with dependents or check results", func(c *comparison, d Difference) bool {
 		at := []string{c.subject(d)}
 		if words := strings.Fields(d.At); d.What == "calls" && len(words) > 2 {
 			at = named(c.a, words[2])
 		}
-		lost := false // Terraform knows of something less that it depends on, or that depends on it
+		lost := false // Terraform records fewer dependencies or dependents of the object
 		c.a.Before.managed(func(r *StateResource, i *StateInstance) {
 			if other := c.b.Before.at(i.addr(r)); other != nil && len(other.Dependencies) < len(i.Dependencies) {
 				lost = lost || slices.ContainsFunc(at, func(a string) bool { return a == i.addr(r) || slices.Contains(i.Dependencies, keyless(a)) })
@@ -222,36 +223,36 @@ var classes = []class{
 		})
 		return lost && (d.Section == "dependencies" || d.Section == "create first" || d.What == "calls" && d.Section == "delete")
 	}},
-	{"`state mv`, and results of conditions of what moves", func(c *comparison, d Difference) bool {
+	{"`state mv` an object with dependents or check results", func(c *comparison, d Difference) bool {
 		return d.What == "checks" && c.a.unchecked() && c.b.unchecked() && slices.ContainsFunc(c.a.Operations, func(i *Invocation) bool {
 			return len(i.Args) > 3 && i.Args[1] == "mv" && slices.ContainsFunc(i.Args[2:], func(at string) bool { return keyless(at) == d.At })
 		})
 	}},
-	{"a deposed object that is gone", func(c *comparison, d Difference) bool {
+	{"list a deposed object that no longer exists", func(c *comparison, d Difference) bool {
 		return strings.HasPrefix(d.Section, "resource_changes") && d.A == nil && strings.HasSuffix(d.At, " deposed") && !slices.ContainsFunc(changes(c.b.PlanJSON), func(ch any) bool {
 			return get(ch, "deposed") != nil && get(ch, "address") == strings.TrimSuffix(d.At, " deposed")
 		})
 	}},
-	{"a refresh-only plan that does nothing but remove outputs", func(c *comparison, d Difference) bool {
+	{"refresh with only removed outputs", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && verbs(c.a.PlanJSON) == "output delete" && (d.What == "plan" && d.Section == "exits" && d.A == 2 && d.B == 0 || d.Section == "flag applyable")
 	}},
-	{"`-target` and what has moved", func(c *comparison, d Difference) bool {
+	{"target after a `moved` block", func(c *comparison, d Difference) bool {
 		return c.refused(d, "Moved resource instances excluded by targeting")
 	}},
-	{"conditions of what does not change, and something that was made from it could not be destroyed", func(c *comparison, d Difference) bool {
+	{"evaluate conditions of unchanged objects", func(c *comparison, d Difference) bool {
 		return d.What == "checks" && d.A == "unknown" && c.a.Apply != nil && c.a.Apply.Exit == 1 && c.a.unmoved(d.At) &&
 			slices.ContainsFunc(c.failures(), func(at string) bool { return c.dependsOn(at, d.At) })
 	}},
-	{"conditions of data sources that were read while planning", func(_ *comparison, d Difference) bool {
+	{"evaluate conditions of data sources that were read while planning", func(_ *comparison, d Difference) bool {
 		return d.What == "checks" && d.B == "unknown" && d.A != nil && strings.Contains("."+d.At, ".data.")
 	}},
-	{"what changed outside, when everything is destroyed", func(c *comparison, d Difference) bool {
+	{"destroy objects that changed outside", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && strings.HasPrefix(d.Section, "resource_drift") && d.B == nil
 	}},
-	{"what is destroyed, where it changed outside", func(c *comparison, d Difference) bool {
+	{"destroy objects that changed outside", func(c *comparison, d Difference) bool {
 		return d.Section == "resource_changes before" && (len(c.st.Drifts) > 0 || c.a.drifted(d.At)) && does(c.a, d.At, "delete")
 	}},
-	{"marks of write-only attributes", func(c *comparison, d Difference) bool {
+	{"change only marks of write-only attributes", func(c *comparison, d Difference) bool {
 		updated := c.marked()
 		waiting := c.delayed(func(addr string) bool { return c.about(Difference{At: addr}, updated) })
 		return strings.HasSuffix(d.Section, " sensitive") && unkept(d.A, d.B) ||
@@ -263,7 +264,7 @@ var classes = []class{
 				return slices.Contains(slices.Concat(updated, waiting), fmt.Sprint(get(ch, "address")))
 			})
 	}},
-	{"marks of write-only attributes", func(_ *comparison, d Difference) bool {
+	{"change only marks of write-only attributes", func(_ *comparison, d Difference) bool {
 		ours, _ := d.A.([]any)
 		theirs, _ := d.B.([]any)
 		return d.What == "state" && d.Section == "sensitive" && len(theirs) > len(ours) && !slices.ContainsFunc(theirs, func(path any) bool {
@@ -272,71 +273,71 @@ var classes = []class{
 			})
 		})
 	}},
-	{"`-refresh-only`, where keys depend on what is not there yet", func(c *comparison, d Difference) bool {
-		// What looks at instances that are missing for it is an error beside the first, not the warning
-		// that it is elsewhere with -refresh-only.
+	{"use keys that depend on objects that do not exist yet", func(c *comparison, d Difference) bool {
+		// An expression that reads missing instances is an error next to the first error. With -refresh-only it is only
+		// a warning in other cases.
 		return c.st.Do.Refresh == "only" && !c.b.only("", "Invalid index", "condition failed") &&
 			c.b.only("", "Invalid count argument", "Invalid for_each argument", "Invalid index", "condition failed") &&
 			(d.Section == "exits" && d.A != 1 && d.B == 1 || d.What == "plan" && strings.HasPrefix(d.Section, "checks"))
 	}},
-	{"a precondition of a create-first replacement", func(c *comparison, d Difference) bool {
+	{"use a precondition of a create-first replacement that fails", func(c *comparison, d Difference) bool {
 		at := strings.TrimSuffix(d.At, " deposed")
 		return d.What == "state" && strings.Contains(c.a.said(), "Resource precondition failed") && slices.Contains(c.failures(), at) && c.b.deposed(at)
 	}},
-	{"what was replaced create-first, where a condition of what depends on it fails", func(c *comparison, d Difference) bool {
+	{"fail to replace an object that depends on a create-first replacement", func(c *comparison, d Difference) bool {
 		at := strings.TrimSuffix(c.subject(d), " deposed")
 		gone := d.What == "state" && d.B == nil || d.What == "calls" && d.A == nil && strings.HasPrefix(d.At, "delete ")
 		return gone && c.a.deposed(at) && slices.ContainsFunc(c.failures(), func(failed string) bool {
 			return c.needs(Difference{At: failed}, func(p *place) bool { return p.addr() == keyless(at) })
 		})
 	}},
-	{"an import of an object that the same plan destroys where it was", func(c *comparison, d Difference) bool {
+	{"import an object that the same plan destroys at its old address", func(c *comparison, d Difference) bool {
 		return c.refuses(d, "Imported object would be destroyed")
 	}},
-	{"what was replaced create-first, where what depends on it could not be made", func(c *comparison, d Difference) bool {
+	{"fail to replace an object that depends on a create-first replacement", func(c *comparison, d Difference) bool {
 		at := strings.TrimSuffix(c.subject(d), " deposed")
 		gone := d.What == "state" && d.A == nil || d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, "delete ")
 		return gone && c.b.deposed(at) && slices.ContainsFunc(c.failures(), func(failed string) bool {
 			return c.a.Before.at(failed) == nil && c.needs(Difference{At: failed}, func(p *place) bool { return p.addr() == keyless(at) })
 		})
 	}},
-	{"a plan that reads nothing but data of checks", func(c *comparison, d Difference) bool {
+	{"plan with data sources of checks only", func(c *comparison, d Difference) bool {
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
-	{"conditions, expressions and data of what is destroyed", func(c *comparison, d Difference) bool {
+	{"destroy while conditions, expressions or data sources", func(c *comparison, d Difference) bool {
 		titles := []string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Resource has no configuration"}
-		// A destroy that forgets something fails, too.
+		// A destroy that forgets an object fails, too.
 		forgets := c.a.only("", "Objects were forgotten, not destroyed") && c.b.only("", titles...)
-		// What is left out may not be destroyed, and is not.
+		// The plan leaves out the protected object and does not destroy it.
 		spares := c.refused(d, "Instance cannot be destroyed") && !slices.ContainsFunc(protected.FindAllStringSubmatch(c.b.said(), -1), func(m []string) bool { return does(c.a, m[1], "delete") })
-		// Data that the state has still were read by Terraform alone.
+		// Only Terraform has read the data that are still in the state.
 		left := d.What == "state" && d.A != nil && d.B != nil && strings.Contains("."+d.At, ".data.") && c.a.unmoved(d.At)
-		// The provider of what is destroyed needs them.
+		// The provider of a destroyed object needs the data.
 		worked := strings.HasPrefix(d.Section, "checks") && d.A == nil && strings.Contains(compact(d.B), `"unknown"`)
 		return c.st.Do.Destroy && (c.refused(d, titles...) || forgets || spares || left || worked) || c.st.Do.Destroy && c.refused(d, "Invalid value for variable", "Value not allowed in ephemeral output") && slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 			return p.b.Kind == Variable && p.up != nil && p.up.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 		})
 	}},
-	{"what goes with a target of a destroy, and is not there any more", func(c *comparison, d Difference) bool {
+	{"destroy a target, while a dependent was deleted outside", func(c *comparison, d Difference) bool {
 		at := c.subject(d)
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.Section != "exits" && c.a.missed(c.a.Before.at(at).id()) && !c.b.missed(c.b.Before.at(at).id())
 	}},
-	{"what is sensitive in an object whose change failed", func(c *comparison, d Difference) bool {
+	{"store what is sensitive in an object whose change failed", func(c *comparison, d Difference) bool {
 		return d.What == "state" && d.Section == "sensitive" && slices.Contains(c.failures(), d.At)
 	}},
-	{"an object that could not be destroyed", func(c *comparison, d Difference) bool {
+	{"fail to destroy an object", func(c *comparison, d Difference) bool {
 		return (c.st.Do.Destroy || c.replaced(d.At)) && (d.Section == "sensitive" || d.Section == "create first") && slices.Contains(c.failures(), d.At)
 	}},
-	{"`output_changes` of a destroy", func(c *comparison, d Difference) bool {
+	{"read `output_changes` of a destroy plan", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.([]any)
 		theirs, _ := d.B.([]any)
 		made := strings.HasPrefix(d.Section, "output_changes") && d.A == nil && c.a.Before.Outputs[d.At] == nil
 		return c.st.Do.Destroy && (made || d.Section == "output_changes before" || d.Section == "output_changes after" && compact(ours[:min(2, len(ours))]) == compact(theirs[:min(2, len(theirs))]))
 	}},
-	{"data sources, with a destroy of a part", func(c *comparison, d Difference) bool {
+	{"keep objects with a partial destroy", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && strings.Contains("."+d.At, ".data.")
 	}},
-	{"what is destroyed, where what refers to it since an edit could not be destroyed", func(c *comparison, d Difference) bool {
+	{"destroy an object whose new referrer", func(c *comparison, d Difference) bool {
 		needed := false
 		c.a.After.managed(func(_ *StateResource, i *StateInstance) {
 			needed = needed || slices.Contains(i.Dependencies, keyless(c.subject(d)))
@@ -344,10 +345,10 @@ var classes = []class{
 		gone := d.What == "state" && d.A == nil || d.What == "calls" && d.Section == "delete" && d.B == nil
 		return gone && c.st.Do.Destroy && c.a.Apply.Exit == 1 && c.b.Apply.Exit == 1 && !needed
 	}},
-	{"what is forgotten, where something that was made from it could not be changed", func(c *comparison, d Difference) bool {
+	{"forget an object whose dependent could not be changed", func(c *comparison, d Difference) bool {
 		return d.What == "state" && d.B == nil && c.a.Apply.Exit == 1 && strings.Contains(c.b.said(), "# "+d.At+" will no longer be managed")
 	}},
-	{"what is forgotten, where it changed or was deleted outside", func(c *comparison, d Difference) bool {
+	{"forget an object that changed or was deleted outside", func(c *comparison, d Difference) bool {
 		return strings.HasPrefix(d.Section, "resource_") && c.a.drifted(d.At) && does(c.b, d.At, "forget") ||
 			c.idle(d, func(ch any) bool {
 				at := fmt.Sprint(get(ch, "address"))
@@ -359,23 +360,23 @@ var classes = []class{
 		at := c.subject(d)
 		return c.st.Do.Destroy && (c.refuses(d, "Objects were forgotten, not destroyed") || d.Section != "exits" && does(c.a, at, "forget") && does(c.b, at, "delete"))
 	}},
-	{"`-refresh=false` and data sources", func(c *comparison, d Difference) bool {
+	{"use `-refresh=false` with data sources", func(c *comparison, d Difference) bool {
 		var stored []string
 		for _, m := range usesStored.FindAllStringSubmatch(c.a.said(), -1) {
 			stored = append(stored, m[1])
 		}
 		return c.st.Do.Refresh == "false" && (d.Section != "exits" && c.about(d, stored) || c.refused(d, "On demand") && len(stored) > 0)
 	}},
-	{"an error in a check is a warning", func(c *comparison, d Difference) bool {
+	{"use an expression that fails in a check", func(c *comparison, d Difference) bool {
 		return slices.ContainsFunc(c.b.Invocations, func(i *Invocation) bool {
 			return slices.ContainsFunc(i.Errors, func(e string) bool { return strings.Contains(c.a.said(), "Warning: "+e) && c.refused(d, e) })
 		})
 	}},
-	{"an ephemeral output may be given a plain value", func(c *comparison, d Difference) bool {
+	{"give a plain value to an ephemeral output", func(c *comparison, d Difference) bool {
 		const title = "Value not allowed in ephemeral output"
 		return c.refused(d, title) || c.b.Plan == nil && c.b.Apply.Exit == 1 && c.b.only("", title)
 	}},
-	{"what names a whole module", func(c *comparison, d Difference) bool {
+	{"name a whole module", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
 		more := slices.DeleteFunc(strings.Fields(theirs), func(a string) bool { return strings.HasPrefix(a, "module.") || c.given(a) })
@@ -394,7 +395,7 @@ var classes = []class{
 			len(c.st.Do.Target) > 0 && d.ofChecks() && (d.A == nil || d.A == "unknown") && (c.wholeModules(c.subject(d)) || c.forWhole(d.At)) ||
 			c.refuses(d, "condition failed") && len(c.failures()) > 0 && !slices.ContainsFunc(c.failures(), func(at string) bool { return !c.about(Difference{At: at}, c.delayed(c.forWhole)) })
 	}},
-	{"outputs with `-target` of one instance", func(c *comparison, d Difference) bool {
+	{"use outputs that need more than the target", func(c *comparison, d Difference) bool {
 		partly := func(d Difference) bool {
 			return c.needs(d, func(p *place) bool {
 				return p.repeated() && c.oneOf(p) || slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return keyless(t) != t && strings.HasPrefix(keyless(t)+".", p.addr()+".") })
@@ -414,49 +415,49 @@ var classes = []class{
 		keeps := d.What == "plan" && d.A == nil || d.What == "state" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At])
 		return keeps && strings.HasPrefix(d.Section, "output") && partly(d)
 	}},
-	{"a data source with a precondition that is not known while planning", func(c *comparison, d Difference) bool {
+	{"use a precondition that is unknown while planning", func(c *comparison, d Difference) bool {
 		waits := d.Section == "checks" && (d.A == nil || strings.Contains(compact(d.A), `"unknown"`)) || d.What == "state" && c.st.Do.Refresh == "only"
 		return waits && c.needs(d, func(p *place) bool {
 			l := p.b.nested("lifecycle")
 			return p.b.Kind == Data && l != nil && l.nested("precondition") != nil
 		})
 	}},
-	{"a data source that has one in `depends_on` which waits for apply", func(c *comparison, d Difference) bool {
+	{"name a data source that waits for apply in `depends_on`", func(c *comparison, d Difference) bool {
 		waits := d.What == "plan" && (d.B == nil && does(c.a, d.At, "read") || unknowns(c.a, d.At) > unknowns(c.b, d.At)) ||
 			d.ofChecks() && strings.Contains(compact(d.A), `"unknown"`) || d.What == "state" && d.A == nil && (c.a.Apply.Exit == 1 || c.st.Do.Refresh == "only")
 		return waits && c.needs(d, (*place).awaits) || c.refuses(d, " argument") && slices.ContainsFunc(inside(c.st.Config, nil), (*place).awaits)
 	}},
-	{"a data source in a module with `depends_on`, where something changes that is not named there", func(c *comparison, d Difference) bool {
+	{"put a data source into a module with `depends_on`", func(c *comparison, d Difference) bool {
 		waiting, at := c.delayed(c.ordered), c.subject(d)
-		// What is made from data that are not known is updated or replaced.
+		// An object that depends on unknown data is updated or replaced.
 		return (d.What == "plan" || c.b.altered(at) && !c.a.altered(at)) && d.Section != "exits" && c.about(d, waiting) ||
 			c.idle(d, func(ch any) bool { return slices.Contains(waiting, fmt.Sprint(get(ch, "address"))) })
 	}},
-	{"a data source in a repeated module that waits for apply", func(c *comparison, d Difference) bool {
+	{"repeat a module with a data source that waits", func(c *comparison, d Difference) bool {
 		return d.What == "plan" && d.Section != "exits" && c.about(d, c.delayed(c.forOther)) ||
 			c.a.only("", "postcondition failed") && !slices.ContainsFunc(c.failures(), func(at string) bool { return !c.b.waits(at) || !c.a.waitsElsewhere(at) })
 	}},
-	{"postconditions of an object whose provisioners failed", func(c *comparison, d Difference) bool {
+	{"evaluate postconditions of an object whose provisioners", func(c *comparison, d Difference) bool {
 		return d.What == "checks" && strings.Contains(compact(d.A), `"unknown"`) && slices.ContainsFunc(unexpected.FindAllStringSubmatch(c.a.said(), -1), func(m []string) bool {
 			return keyless(m[1]+m[2]) == keyless(c.subject(d))
 		})
 	}},
-	{"an output made from what failed to be applied", func(c *comparison, d Difference) bool {
+	{"store an output made from a failed object", func(c *comparison, d Difference) bool {
 		return d.What == "state" && c.b.Apply.Exit == 1 && (d.Section == "outputs" && compact(c.a.Before.Outputs[d.At]) == compact(c.a.After.Outputs[d.At]) ||
 			d.B == nil && strings.Contains(c.a.said(), d.At+" will be read during apply"))
 	}},
-	{"`count` or `for_each` of an ephemeral block that is not known yet", func(c *comparison, d Difference) bool {
+	{"use unknown or ephemeral `count` or `for_each` in an ephemeral block", func(c *comparison, d Difference) bool {
 		return c.refused(d, "Invalid count argument", "Invalid for_each argument") && c.has(func(_ *Module, b *Block) bool { return b.Kind == Ephemeral && b.repeats() != "" })
 	}},
-	{"the `import` command, and what is imported depends on something", func(c *comparison, d Difference) bool {
+	{"look at outputs, data and dependencies after the `import` command", func(c *comparison, d Difference) bool {
 		imported := slices.ContainsFunc(c.st.Drifts, func(i Drift) bool { return i.Do == "import" && keyless(i.To) == keyless(c.subject(d)) })
 		return (imported || c.unrecorded(c.subject(d))) && c.st.Do.Destroy && len(c.st.Do.Target) > 0 && (d.B == nil || d.What == "state" && d.A == nil)
 	}},
-	{"`create_before_destroy` in the state", func(c *comparison, d Difference) bool {
+	{"look at `create_before_destroy` in the state", func(c *comparison, d Difference) bool {
 		if d.Section == "create first" && c.st.Do.Refresh == "only" {
 			return true
 		}
-		// What goes create-first here waits for what failed.
+		// An object with create_before_destroy waits for the object that failed.
 		was, theirs := c.a.Before.at(c.subject(d)), c.b.Before.at(c.subject(d))
 		if was != nil && theirs != nil && was.CreateFirst && !theirs.CreateFirst && c.a.Apply != nil && c.a.Apply.Exit == 1 && c.b.Apply.Exit == 1 &&
 			(d.What == "state" && d.B == nil || d.What == "calls" && d.Section == "delete" && d.A == nil) {
@@ -468,7 +469,7 @@ var classes = []class{
 				return p.up != nil && !slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool { return strings.HasPrefix(keyless(r.Module)+".", p.up.addr()+".") })
 			})
 	}},
-	{"dependencies of what does not change", func(c *comparison, d Difference) bool {
+	{"look at dependencies in the state", func(c *comparison, d Difference) bool {
 		ours, _ := d.A.(string)
 		theirs, _ := d.B.(string)
 		return d.Section == "dependencies" && (contains(strings.Fields(ours), strings.Fields(theirs)) || strings.HasSuffix(d.At, " deposed") && contains(strings.Fields(theirs), strings.Fields(ours)) || c.st.Do.Refresh == "only" || c.undone(d.At) && contains(strings.Fields(theirs), strings.Fields(ours)) || c.b.kept(d.At, strings.Fields(ours), strings.Fields(theirs)))

@@ -28,7 +28,7 @@ var (
 	stop   = flag.Int("stop", 3, "how many different faults are shrunk")
 )
 
-// ifLong chooses by whether this is a long run: those take other seeds each time.
+// ifLong returns long in a long run, and short otherwise. A long run uses new seeds each time.
 func ifLong(long, short int) int {
 	if os.Getenv("LETHE_LONG") != "" {
 		return long
@@ -48,7 +48,7 @@ func TestBeside(t *testing.T) {
 	run(t, lab(t, terraform), *nextTo, false)
 }
 
-// TestRows finds the row of docs/differences.md that each rule stands for.
+// TestRows finds the row of docs/differences.md for each rule.
 func TestRows(t *testing.T) {
 	text, err := os.ReadFile("../../docs/differences.md")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A score counts what became of scenarios.
+// A score counts the results of scenarios.
 type score struct {
 	sync.Mutex
 	start                  time.Time
@@ -94,7 +94,7 @@ func run(t *testing.T, l *Lab, n int, alone bool) {
 	t.Logf("%d scenarios in %s, %d with a fault, classes: %v", all.ran, time.Since(all.start).Round(time.Second), all.faults, all.classes)
 }
 
-// play runs one scenario, and makes it smaller where it finds what was not found before.
+// play runs one scenario, and shrinks it if it has a new finding.
 func (all *score) play(t *testing.T, l *Lab, s *Scenario) {
 	found, outcomes, err := l.play(s)
 	if err != nil {
@@ -122,7 +122,7 @@ func (all *score) play(t *testing.T, l *Lab, s *Scenario) {
 	}
 }
 
-// count takes up what became of a scenario, and tells whether it is to be made smaller. It says how far a long run is.
+// count records the result of a scenario, and reports whether to shrink it. It logs the progress of a long run.
 func (all *score) count(t *testing.T, found []Finding, outcomes []*Outcome) bool {
 	all.Lock()
 	defer all.Unlock()
@@ -158,7 +158,7 @@ func (all *score) count(t *testing.T, found []Finding, outcomes []*Outcome) bool
 	return all.classes[found[0].Class] == 1 && len(all.classes) <= *stop
 }
 
-// seeds are those that the flags ask for.
+// seeds returns the seeds that the flags select.
 func seeds(n int, alone bool) []uint64 {
 	var all []uint64
 	if *only != "" {
@@ -185,12 +185,12 @@ func seeds(n int, alone bool) []uint64 {
 	return all
 }
 
-// lab builds what is needed: Lethe from the tree that this is in, unless LETHE_BINARY names another.
+// lab builds the programs: Lethe from this tree, unless LETHE_BINARY names another program.
 func lab(t *testing.T, terraform string) *Lab {
 	t.Helper()
 	dir := t.TempDir()
 	l := &Lab{Lethe: os.Getenv("LETHE_BINARY"), Terraform: terraform, Provider: filepath.Join(dir, "bin"), Dir: filepath.Join(dir, "run")}
-	if quick, err := os.MkdirTemp("/dev/shm", "combine"); err == nil { // most of the time of commands goes into files
+	if quick, err := os.MkdirTemp("/dev/shm", "combine"); err == nil { // commands spend most of their time on files
 		l.Dir = quick
 		t.Cleanup(func() { os.RemoveAll(quick) })
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// edit changes something, as users do from one day to the next.
+// edit makes one change of the kind that users make from one day to the next.
 func (g *gen) edit(root *Module, st *Step) {
 	m, depth := root, 0
-	for depth < 2 && g.one(4) { // within some module
+	for depth < 2 && g.one(4) { // inside a module
 		var calls []*Block
 		for _, b := range m.Blocks {
 			if b.Kind == Call {
@@ -31,7 +31,7 @@ func (g *gen) edit(root *Module, st *Step) {
 	for _, t := range m.Blocks {
 		t.exprs(func(e *Expr) { used[e.Ref] = true })
 	}
-	for range 4 { // rather what does something, and what others refer to
+	for range 4 { // prefer resources, providers and data sources that other blocks refer to
 		if (b.Kind == Resource || b.Kind == Provider || b.Kind == Data) && (used[b.ID] || g.one(3)) {
 			break
 		}
@@ -67,7 +67,7 @@ func (g *gen) edit(root *Module, st *Step) {
 	}
 }
 
-// change gives an argument another value, or takes it away.
+// change replaces or removes the value of an argument.
 func (g *gen) change(root, m *Module, b *Block, at int) {
 	if b.Kind != Call && b.Kind != Variable && g.one(3) && g.tweak(m, b, at) {
 		return
@@ -81,7 +81,7 @@ func (g *gen) change(root, m *Module, b *Block, at int) {
 			if e := b.arg("name"); e != nil {
 				e.Args = append(e.Args, lit(choose(g, "x", "y")))
 			}
-		case g.one(3): // what is there already
+		case g.one(3): // change text that exists already
 			var texts []int
 			for i, a := range b.Args {
 				if a.Value.Type == Text && a.Name != "name" && !strings.HasPrefix(a.Name, "password") {
@@ -117,7 +117,7 @@ func (g *gen) change(root, m *Module, b *Block, at int) {
 	}
 }
 
-// tweak changes one word somewhere in the values of a block.
+// tweak changes one word in the values of a block.
 func (g *gen) tweak(m *Module, b *Block, at int) bool {
 	var words []*Expr
 	for _, a := range b.Args {
@@ -136,7 +136,7 @@ func (g *gen) tweak(m *Module, b *Block, at int) bool {
 	return true
 }
 
-// vary changes what the user gives for a variable, or its default.
+// vary changes the value of a variable, or its default.
 func (g *gen) vary(root *Module) {
 	for _, b := range root.Blocks {
 		if b.Kind != Variable || g.one(3) {
@@ -157,8 +157,7 @@ func (g *gen) vary(root *Module) {
 	}
 }
 
-// refactor adds a block that says where something went. It stands at the end of the root module, or
-// in the module itself.
+// refactor adds a block of this kind (moved, removed, import) at the end of the module.
 func (g *gen) refactor(m *Module, kind Kind, args []Arg, nested ...*Block) {
 	m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: kind, Args: args, Nested: nested})
 }
@@ -169,7 +168,7 @@ func (g *gen) moved(m *Module, from, to string) {
 	}
 }
 
-// remove takes a block away, with or without a word about what becomes of its objects.
+// remove removes a block, with or without a removed block for its objects.
 func (g *gen) remove(root, m *Module, b *Block) {
 	if b.Name == "where" || b.Kind == Variable {
 		return
@@ -181,12 +180,12 @@ func (g *gen) remove(root, m *Module, b *Block) {
 	}
 }
 
-// rename gives a block another name, and mostly says so.
+// rename renames a block, in most cases with a moved block.
 func (g *gen) rename(root, m *Module, b *Block) {
 	if b.Kind == Variable || b.Kind == Output || b.Kind == Provider && b.Name == "" || b.Kind == Moved || b.Kind == Removed || b.Kind == Import {
 		return
 	}
-	if b.Kind == Resource && g.one(3) { // two that change places, or a chain
+	if b.Kind == Resource && g.one(3) { // two blocks that exchange names, or a chain of moves
 		for _, t := range m.Blocks {
 			if t != b && t.Type == b.Type && t.Kind == Resource && g.one(2) {
 				was, old := b.addr(), t.addr()
@@ -210,7 +209,7 @@ func (g *gen) rename(root, m *Module, b *Block) {
 	}
 }
 
-// rerepeat changes how often a block is there.
+// rerepeat changes the count or for_each of a block.
 func (g *gen) rerepeat(root, m *Module, b *Block, at int) {
 	if b.Kind != Resource && b.Kind != Call && b.Kind != Data && b.Kind != Ephemeral {
 		return
@@ -244,7 +243,7 @@ func (g *gen) rerepeat(root, m *Module, b *Block, at int) {
 	}
 }
 
-// shift gives the instances of a block other keys, and says of some what they were before.
+// shift changes the keys of a block's instances, and adds moved blocks for some of them.
 func (g *gen) shift(t tree, m *Module, b *Block) {
 	was := t.keys(m, b)
 	now := choose(g, []string{"q"}, []string{"q", "r"}, []string{"r", "s"}, []string{"p", "r"})
@@ -256,7 +255,7 @@ func (g *gen) shift(t tree, m *Module, b *Block) {
 	}
 }
 
-// renames makes names fit how the block is repeated.
+// renames adapts the names in a block to its count or for_each.
 func (g *gen) renames(m *Module, b *Block) {
 	for _, name := range []string{"name", "where"} {
 		if b.arg(name) != nil && b.Kind != Variable {
@@ -284,7 +283,7 @@ func (g *gen) habit(m *Module, b *Block, at int) {
 	}
 }
 
-// mark makes something sensitive, or no longer.
+// mark makes a value sensitive, or removes the mark.
 func (g *gen) mark(b *Block) {
 	if b.Kind == Variable {
 		switch {
@@ -313,7 +312,7 @@ func (g *gen) mark(b *Block) {
 	}
 }
 
-// rewire lets references of a block go elsewhere, or nowhere.
+// rewire changes or removes the references of a block.
 func (g *gen) rewire(m *Module, b *Block, at int) {
 	b.exprs(func(e *Expr) {
 		if e.Op != "ref" || e.Type != Text || g.one(3) {
@@ -331,7 +330,7 @@ func (g *gen) rewire(m *Module, b *Block, at int) {
 	})
 }
 
-// imported takes in an object that is there already: into something new, or something that would be.
+// imported imports an object that exists already, to a new resource or to a declared resource without an object.
 func (g *gen) imported(root *Module, st *Step) {
 	b := &Block{ID: g.id(), Kind: Resource, Type: choose(g, "combine_box", "combine_box", "combine_box", "combine_crate")}
 	if g.plain {
@@ -343,7 +342,7 @@ func (g *gen) imported(root *Module, st *Step) {
 	b.set("name", name)
 	to := b.addr()
 	if g.one(4) {
-		b.set("name", &Expr{Op: "tpl", Type: Text, Args: []*Expr{name, {Op: "key", Type: Text}}}) // there may be others later
+		b.set("name", &Expr{Op: "tpl", Type: Text, Args: []*Expr{name, {Op: "key", Type: Text}}}) // later there may be several instances
 		b.set("for_each", fn("toset", Any, lit([]string{"p"})))
 		to += `["p"]`
 	}
@@ -367,7 +366,7 @@ func (g *gen) imported(root *Module, st *Step) {
 	}
 }
 
-// reprovide lets something go through another provider, or renames one.
+// reprovide changes the provider of a block, or renames a provider.
 func (g *gen) reprovide(m *Module, b *Block, at int) {
 	for _, p := range m.Blocks {
 		if p.Kind == Provider && p.Name != "" && g.one(2) {
@@ -384,7 +383,7 @@ func (g *gen) reprovide(m *Module, b *Block, at int) {
 	}
 }
 
-// retype makes a crate of a box.
+// retype changes a box to a crate or a crate to a box, and adds a moved block.
 func (g *gen) retype(root, m *Module, b *Block) {
 	to := map[string]string{"combine_box": "combine_crate", "combine_crate": "combine_box"}[b.Type]
 	if b.Kind != Resource || to == "" || g.plain {

@@ -12,19 +12,20 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
-// What rules look at: how the two programs ended, what they said and planned, and what the configuration has.
+// This file collects the evidence that rules read: exit codes, output, plans, and the configuration.
 
-// refused is whether Terraform ended with errors of some kinds only, and Lethe did what was asked for.
+// refused reports whether Terraform failed with errors of these kinds only, and Lethe succeeded.
 func (c *comparison) refused(d Difference, titles ...string) bool {
 	return d.Section == "exits" && d.A != 1 && d.B == 1 && c.b.only(d.What, titles...)
 }
 
-// refuses is whether it is Lethe that ended so.
+// refuses reports whether Lethe failed with this error, and Terraform succeeded.
 func (c *comparison) refuses(d Difference, title string) bool {
 	return d.Section == "exits" && d.A == 1 && c.a.only(d.What, title)
 }
 
-// only is whether errors were told, by a command on the state or by the others, and none of another kind.
+// only reports whether a command on the state, or another command, reported errors, and all of them have one of these
+// titles.
 func (o *Outcome) only(what string, titles ...string) bool {
 	told := 0
 	for _, i := range o.Invocations {
@@ -40,8 +41,8 @@ func (o *Outcome) only(what string, titles ...string) bool {
 	return told > 0
 }
 
-// idle is whether Terraform's exit code claims changes where Lethe's says that there are none, and
-// Terraform's plan has nothing but what a rule knows.
+// idle reports whether Terraform's exit code reports changes and Lethe's does not, and the rule accepts all changes in
+// Terraform's plan.
 func (c *comparison) idle(d Difference, only func(change any) bool) bool {
 	doc := c.b.PlanJSON
 	if d.What == "second plan" {
@@ -51,22 +52,22 @@ func (c *comparison) idle(d Difference, only func(change any) bool) bool {
 	return d.Section == "exits" && d.A == 0 && d.B == 2 && len(all) > 0 && !slices.ContainsFunc(all, func(ch any) bool { return !only(ch) })
 }
 
-// onlyOutputs is whether it claims changes of nothing but outputs, all of which a rule knows.
+// onlyOutputs reports whether Terraform's plan changes only outputs, and the rule accepts all of them.
 func (c *comparison) onlyOutputs(d Difference, known func(Difference) bool) bool {
 	outputs, _ := c.b.PlanJSON["output_changes"].(object)
 	return d.What == "plan" && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0 &&
 		!slices.ContainsFunc(slices.Collect(maps.Keys(outputs)), func(name string) bool { return !known(Difference{Section: "outputs", At: name}) })
 }
 
-// unexpected is what Lethe says of an answer that is not what was planned, or an error.
+// unexpected matches the address in Lethe's message about an answer that differs from the plan, or about an error.
 var unexpected = regexp.MustCompile(`(?m)applying changes to (\S+?),|with (\S+),$`)
 
-// replaced is whether Lethe's plan replaces an object.
+// replaced reports whether Lethe's plan replaces an object.
 func (c *comparison) replaced(addr string) bool {
 	return regexp.MustCompile(regexp.QuoteMeta(addr) + ` (must|will) be replaced`).MatchString(c.a.said())
 }
 
-// failures are what errors of Lethe are about.
+// failures returns the addresses in the errors of Lethe.
 func (c *comparison) failures() []string {
 	var all []string
 	for _, m := range failed.FindAllStringSubmatch(c.a.said(), -1) {
@@ -75,20 +76,20 @@ func (c *comparison) failures() []string {
 	return all
 }
 
-// failed is the object that a message is about.
+// failed matches the address in a message.
 var failed = regexp.MustCompile(`(?m)with (\S+),$`)
 
-// usesStored is what Lethe says of data that it does not read again.
+// usesStored matches Lethe's message about data that are not read again.
 var usesStored = regexp.MustCompile(`(?m)^(\S+): Using stored result`)
 
-// has is whether a block is such.
+// has reports whether the configuration has a block that satisfies such.
 func (c *comparison) has(such func(*Module, *Block) bool) bool {
 	yes := false
 	c.st.Config.each(func(m *Module, b *Block) { yes = yes || such(m, b) })
 	return yes
 }
 
-// further is whether Terraform alone destroys something that in its state depends on a target.
+// further reports whether only Terraform destroys an object that depends on a target according to its state.
 func (c *comparison) further(d Difference) bool {
 	return c.st.Do.Destroy && (d.A == nil || d.What == "state") && slices.ContainsFunc(c.st.Do.Target, func(t string) bool {
 		on := func(s *State) bool {
@@ -99,34 +100,34 @@ func (c *comparison) further(d Difference) bool {
 	})
 }
 
-// lethe is whether something holds of all that Lethe plans to change.
+// lethe reports whether holds is true for all objects that Lethe plans to change.
 func (c *comparison) lethe(holds func(addr string) bool) bool {
 	return !slices.ContainsFunc(changes(c.a.PlanJSON), func(ch any) bool { return !holds(fmt.Sprint(get(ch, "address"))) })
 }
 
-// elsewhere is whether Terraform alone did not find an object, through a provider that is configured from others. One that
-// moved has its new address in Lethe's state.
+// elsewhere reports whether only Terraform did not find an object, through a provider that is configured from others.
+// An object that moved has its new address in Lethe's state.
 func (c *comparison) elsewhere(addr string) bool {
 	id := func(o *Outcome) string { return cmp.Or(o.Before.at(addr).id(), c.a.After.at(addr).id()) }
 	return c.b.missed(id(c.b)) && !c.a.missed(id(c.a)) && (!slices.Equal(c.a.lookedIn(id(c.a)), c.b.lookedIn(id(c.b))) || c.throughMade(addr))
 }
 
-// throughMade is whether something depends on a provider that is configured from objects.
+// throughMade reports whether a block depends on a provider that is configured from objects.
 func (c *comparison) throughMade(addr string) bool {
 	return c.needs(Difference{At: addr}, func(p *place) bool {
 		return p.b.Kind == Provider && p.needs(func(on *place) bool { return on.b.Kind == Resource })
 	})
 }
 
-// asNow is whether Lethe alone did not find what is to be destroyed, since it looked for it through a provider that is
-// configured from objects as they are by now, where Terraform looked as they would be.
+// asNow reports whether only Lethe did not find an object to destroy. The provider is configured from objects. Lethe
+// used their current values, and Terraform used their planned values.
 func (c *comparison) asNow(addr string) bool {
 	ours, theirs := c.a.Before.at(addr).id(), c.b.Before.at(addr).id()
 	return c.st.Do.Destroy && c.a.missed(ours) && !c.b.missed(theirs) && !slices.Equal(c.a.lookedIn(ours), c.b.lookedIn(theirs)) && c.throughMade(addr)
 }
 
-// throughOther is whether both programs destroy an object, each through a provider of its own, which is configured from
-// objects.
+// throughOther reports whether both programs destroy an object, each through a different provider that is configured
+// from objects.
 func (c *comparison) throughOther(call string) bool {
 	words := strings.Fields(call)
 	destroys := func(o *Outcome) bool {
@@ -139,14 +140,15 @@ func (c *comparison) throughOther(call string) bool {
 	return words[0] == "delete" && destroys(c.a) && destroys(c.b) && slices.ContainsFunc(inside(c.st.Config, nil), (*place).configured)
 }
 
-// fromData is whether Lethe alone destroys an object, which was made from data that are a target.
+// fromData reports whether only Lethe destroys an object that depends on a targeted data source.
 func (c *comparison) fromData(addr string) bool {
 	return !does(c.b, addr, "delete") && slices.ContainsFunc(c.st.Do.Target, func(t string) bool {
 		return strings.Contains("."+t, ".data.") && c.dependsOn(addr, t)
 	})
 }
 
-// bereft is whether Lethe alone plans something of what depends on a target that is to be destroyed and was not there any more.
+// bereft reports whether only Lethe plans a change of an object that depends on a target. The target is to be destroyed
+// and did not exist any more.
 func (c *comparison) bereft(addr string) bool {
 	is, yes := c.a.Before.at(addr), false
 	if is == nil || !c.st.Do.Destroy || !slices.Contains(addressesOf(c.a), addr) || slices.Contains(addressesOf(c.b), addr) {
@@ -161,7 +163,7 @@ func (c *comparison) bereft(addr string) bool {
 	return yes
 }
 
-// delayed are the data that Terraform alone leaves for apply, of those of which something holds.
+// delayed returns the data sources that only Terraform reads during apply, and for which holds is true.
 func (c *comparison) delayed(holds func(addr string) bool) []string {
 	var all []string
 	for _, ch := range c.b.changes() {
@@ -172,7 +174,7 @@ func (c *comparison) delayed(holds func(addr string) bool) []string {
 	return all
 }
 
-// triggered are the objects that Terraform replaces since some others change.
+// triggered returns the objects that Terraform replaces because some other objects change.
 func (c *comparison) triggered(by []string) []string {
 	var all []string
 	for _, ch := range c.b.changes() {
@@ -183,32 +185,32 @@ func (c *comparison) triggered(by []string) []string {
 	return all
 }
 
-// updatedWithoutWords is what a plan shows of an object that is updated without a change that can be shown: a line of one
-// has a sign in the place of two of its eight spaces.
+// updatedWithoutWords matches an object that a plan updates without a visible change. A visible change has a sign in
+// place of two of the eight spaces.
 var updatedWithoutWords = regexp.MustCompile(`(?m)^  # (\S+) will be updated in-place\n  ~ resource .*\n(?: {8}.*\n)+    \}$`)
 
-// absent is whether a resource has no objects, or none with keys such as it has by now.
+// absent reports whether a resource has no objects, or no objects with the kind of keys that it has now.
 func (c *comparison) absent(p *place) bool {
 	return p.b.Kind == Resource && !slices.ContainsFunc(c.a.Before.Resources, func(r *StateResource) bool {
 		return keyless(r.addr()) == p.addr() && slices.ContainsFunc(r.Instances, func(i *StateInstance) bool { return (i.Key != nil) == (p.b.repeats() != "") })
 	})
 }
 
-// repeated is whether it is a resource that may have several instances.
+// repeated reports whether p is a resource or data source with count or for_each.
 func (p *place) repeated() bool {
 	return (p.b.Kind == Resource || p.b.Kind == Data) && p.b.repeats() != ""
 }
 
-// unmoved is whether an object, or data, are in the state as they were.
+// unmoved reports whether the state of an object or of data is unchanged.
 func (o *Outcome) unmoved(addr string) bool {
 	was := stateOf(o.Before)["attributes|"+addr]
 	return was != nil && compact(was) == compact(stateOf(o.After)["attributes|"+addr])
 }
 
-// unchecked is whether a command did not look at conditions, or found what it found before.
+// unchecked reports whether a command did not evaluate conditions, or their results are unchanged.
 func (o *Outcome) unchecked() bool { return compact(o.Before.Checks) == compact(o.After.Checks) }
 
-// unrecorded is whether Terraform's state alone has no dependencies of an object, which depends on a target.
+// unrecorded reports whether only Terraform's state has no dependencies of an object that depends on a target.
 func (c *comparison) unrecorded(addr string) bool {
 	ours, theirs := c.a.Before.at(addr), c.b.Before.at(addr)
 	return ours != nil && theirs != nil && len(theirs.Dependencies) == 0 && slices.ContainsFunc(c.st.Do.Target, func(t string) bool {
@@ -216,59 +218,60 @@ func (c *comparison) unrecorded(addr string) bool {
 	})
 }
 
-// dependsOn is whether an object depended on another one, as Lethe's state has it.
+// dependsOn reports whether an object depends on another one according to Lethe's state.
 func (c *comparison) dependsOn(addr, on string) bool {
 	is := c.a.Before.at(addr)
 	return is != nil && slices.Contains(is.Dependencies, keyless(on))
 }
 
-// undone is whether Lethe planned something of an object, and nothing came of it.
+// undone reports whether Lethe planned a change of an object and did not make it.
 func (c *comparison) undone(addr string) bool {
 	return c.a.Apply != nil && c.a.Apply.Exit == 1 && slices.Contains(addressesOf(c.a), addr) && c.a.unmoved(addr)
 }
 
-// left is whether data are in the state with Lethe and not with Terraform.
+// left reports whether data are in Lethe's state and not in Terraform's.
 func (c *comparison) left(p *place) bool {
 	return p.b.Kind == Data && c.a.After.has(p) && !c.b.After.has(p)
 }
 
-// forWhole is whether something depends on a whole module.
+// forWhole reports whether an object depends on a whole module.
 func (c *comparison) forWhole(addr string) bool {
 	return c.needs(Difference{At: addr}, func(p *place) bool { return len(p.wholes()) > 0 })
 }
 
-// readForWhole is whether a data source depends on a whole module.
+// readForWhole reports whether a data source depends on a whole module.
 func (c *comparison) readForWhole() bool {
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 		return p.b.Kind == Data && p.needs(func(on *place) bool { return len(on.wholes()) > 0 })
 	})
 }
 
-// ordered is whether a module around something depends on others.
+// ordered reports whether a module around the address has depends_on.
 func (c *comparison) ordered(addr string) bool {
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 		return p.b.Kind == Call && p.b.arg("depends_on") != nil && strings.HasPrefix(keyless(addr), p.addr()+".")
 	})
 }
 
-// forOther is whether Lethe leaves a data source for apply in another instance of its module.
+// forOther reports whether Lethe reads a data source in another instance of its module during apply.
 func (c *comparison) forOther(addr string) bool {
 	return slices.ContainsFunc(addressesOf(c.a), func(a string) bool { return a != addr && keyless(a) == keyless(addr) && does(c.a, a, "read") })
 }
 
-// waits is whether a plan leaves a data source for apply.
+// waits reports whether a plan reads a data source during apply.
 func (o *Outcome) waits(addr string) bool {
 	return strings.Contains(o.said(), "# "+addr+" will be read during apply")
 }
 
-// waitsElsewhere is whether a plan leaves another instance of it for apply.
+// waitsElsewhere reports whether a plan reads another instance of the data source during apply.
 func (o *Outcome) waitsElsewhere(addr string) bool {
 	return slices.ContainsFunc(delayed.FindAllStringSubmatch(o.said(), -1), func(m []string) bool { return m[1] != addr && keyless(m[1]) == keyless(addr) })
 }
 
 var delayed = regexp.MustCompile(`(?m)# (\S+) will be read during apply`)
 
-// firstFor is whether a resource that depends on an object, and of which something holds, is created first.
+// firstFor reports whether a resource that depends on an object has create_before_destroy, and holds is true for the
+// resource.
 func (c *comparison) firstFor(addr string, holds func(*place) bool) bool {
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 		l := p.b.nested("lifecycle")
@@ -277,7 +280,7 @@ func (c *comparison) firstFor(addr string, holds func(*place) bool) bool {
 	})
 }
 
-// firstForGone is whether the provider of something create-first that went is configured from an object.
+// firstForGone reports whether the provider of a destroyed create-first object is configured from the object at addr.
 func (c *comparison) firstForGone(addr string) bool {
 	yes := false
 	c.b.Before.managed(func(r *StateResource, i *StateInstance) {
@@ -289,7 +292,7 @@ func (c *comparison) firstForGone(addr string) bool {
 	return yes
 }
 
-// marked are the objects that Terraform updates only since something else of them is sensitive.
+// marked returns the objects that Terraform updates only because other attributes become sensitive.
 func (c *comparison) marked() []string {
 	var all []string
 	for _, ch := range changes(c.b.PlanJSON) {
@@ -307,12 +310,12 @@ func (c *comparison) marked() []string {
 	return all
 }
 
-// hides is whether a resource has a write-only attribute.
+// hides reports whether a resource has a write-only attribute.
 func (p *place) hides() bool {
 	return p.b.Kind == Resource && slices.ContainsFunc(p.b.Args, func(a Arg) bool { return box.WriteOnly(a.Name) })
 }
 
-// heldBack is whether something depends on a whole module, in which something failed.
+// heldBack reports whether an object depends on a whole module in which an object failed.
 func (c *comparison) heldBack(d Difference) bool {
 	return c.b.Apply.Exit == 1 && c.needs(d, func(p *place) bool {
 		return slices.ContainsFunc(p.wholes(), func(to *place) bool {
@@ -321,14 +324,15 @@ func (c *comparison) heldBack(d Difference) bool {
 	})
 }
 
-// deposed is whether an object stays deposed.
+// deposed reports whether an object stays deposed.
 func (o *Outcome) deposed(addr string) bool {
 	yes := false
 	o.After.managed(func(r *StateResource, i *StateInstance) { yes = yes || i.Deposed != "" && i.addr(r) == addr })
 	return yes
 }
 
-// leaves is whether Terraform leaves what it replaced deposed, or what it planned to destroy, and does not destroy it.
+// leaves reports whether Terraform leaves a replaced object deposed, or does not destroy an object that it planned to
+// destroy.
 func (c *comparison) leaves(d Difference) bool {
 	yes := false
 	c.b.After.managed(func(r *StateResource, i *StateInstance) {
@@ -341,7 +345,7 @@ func (c *comparison) leaves(d Difference) bool {
 	return yes
 }
 
-// movesOn is whether what moves to another type goes on from there by another block.
+// movesOn reports whether an object moves to another type and another moved block moves it further.
 func (c *comparison) movesOn() bool {
 	typ := func(addr string) string { t, _, _ := strings.Cut(addr, "."); return t }
 	return c.has(func(_ *Module, b *Block) bool {
@@ -350,14 +354,15 @@ func (c *comparison) movesOn() bool {
 	})
 }
 
-// wholeModules is whether something refers to a module, or to all instances of one, in which an address lies.
+// wholeModules reports whether an expression refers to a module, or to all its instances, and the address is inside the
+// module.
 func (c *comparison) wholeModules(at string) bool {
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 		return slices.ContainsFunc(p.wholes(), func(to *place) bool { return at == "" || strings.HasPrefix(keyless(at)+".", to.addr()+".") })
 	})
 }
 
-// wholes are the modules that one refers to as a whole, or to all instances of.
+// wholes returns the modules that a block refers to as a whole, or to all instances of.
 func (p *place) wholes() []*place {
 	var all []*place
 	p.b.exprs(func(e *Expr) {
@@ -369,7 +374,7 @@ func (p *place) wholes() []*place {
 	return all
 }
 
-// none is whether something is declared that has no instance.
+// none reports whether a declared block has no instance.
 func (c *comparison) none() bool {
 	return c.has(func(_ *Module, b *Block) bool {
 		return b.repeats() != "" && !slices.ContainsFunc(c.a.After.Resources, func(r *StateResource) bool {
@@ -378,22 +383,23 @@ func (c *comparison) none() bool {
 	})
 }
 
-// given is whether an argument of a module is made from a resource, however indirectly.
+// given reports whether an argument of a module depends on a resource, directly or indirectly.
 func (c *comparison) given(addr string) bool {
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 		return p.b.Kind == Call && p.needs(func(from *place) bool { return from.addr() == addr })
 	})
 }
 
-// through is whether Terraform planned something because a target names the module that it is in, or that it is given to.
+// through reports whether Terraform planned a change because a target names a module that contains the address or
+// receives its value.
 func (c *comparison) through(addr string) bool {
 	return len(c.st.Do.Target) > 0 && (strings.HasPrefix(addr, "module.") || c.given(keyless(addr))) && !slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(addr, t) })
 }
 
-// attribute is a name in a path of a state.
+// attribute matches a name in a path of a state.
 var attribute = regexp.MustCompile(`"value":"(\w+)"`)
 
-// ofCheck is whether a change is one of a data source that a check declares.
+// ofCheck reports whether a change belongs to a data source inside a check.
 func (c *comparison) ofCheck(change any) bool {
 	return get(change, "mode") == "data" && c.has(func(_ *Module, b *Block) bool {
 		return b.Kind == Check && slices.ContainsFunc(b.Nested, func(n *Block) bool {
@@ -403,7 +409,7 @@ func (c *comparison) ofCheck(change any) bool {
 	})
 }
 
-// unchanged is whether a plan tells a drift that changes nothing.
+// unchanged reports whether a plan lists a drift that changes nothing.
 func unchanged(o *Outcome, addr string) bool {
 	list, _ := o.PlanJSON["resource_drift"].([]any)
 	return slices.ContainsFunc(list, func(c any) bool {
@@ -411,7 +417,8 @@ func unchanged(o *Outcome, addr string) bool {
 	})
 }
 
-// remarked are the objects that Terraform updates only since they moved to a type that has other sensitive attributes.
+// remarked returns the objects that Terraform updates only because they moved to a type with other sensitive
+// attributes.
 func (c *comparison) remarked() []string {
 	var all []string
 	for _, ch := range changes(c.b.PlanJSON) {
@@ -423,7 +430,7 @@ func (c *comparison) remarked() []string {
 	return all
 }
 
-// kept is whether an object that did not change still depends on what it did, beside what it does now.
+// kept reports whether an unchanged object keeps its old dependencies besides its new ones.
 func (o *Outcome) kept(addr string, now, on []string) bool {
 	is, yes := o.After.at(addr), false
 	o.Before.managed(func(_ *StateResource, was *StateInstance) {
@@ -432,7 +439,7 @@ func (o *Outcome) kept(addr string, now, on []string) bool {
 	return yes
 }
 
-// missed is whether an object was looked for, by its id or its name, and was not there.
+// missed reports whether an object was read by its ID or name and did not exist.
 func (o *Outcome) missed(object string) bool {
 	return slices.ContainsFunc(o.Invocations, func(i *Invocation) bool {
 		return slices.ContainsFunc(i.Calls, func(k cloud.Call) bool {
@@ -441,7 +448,7 @@ func (o *Outcome) missed(object string) bool {
 	})
 }
 
-// lookedIn are the regions in which an object was looked for.
+// lookedIn returns the regions in which an object was read.
 func (o *Outcome) lookedIn(object string) []string {
 	var all []string
 	for _, i := range o.Invocations {
@@ -454,27 +461,27 @@ func (o *Outcome) lookedIn(object string) []string {
 	return all
 }
 
-// drifted is whether an object changed or was deleted outside.
+// drifted reports whether an object was changed or deleted outside.
 func (o *Outcome) drifted(addr string) bool {
 	list, _ := o.PlanJSON["resource_drift"].([]any)
 	return slices.ContainsFunc(list, func(c any) bool { return get(c, "address") == addr })
 }
 
-// blocked is an object of which Terraform says that it did not move.
+// blocked matches an object that could not move, in Terraform's output.
 var blocked = regexp.MustCompile(`- (\S+) could not move to `)
 
-// protected is what has prevent_destroy, as Terraform says it.
+// protected matches an object with prevent_destroy, in Terraform's output.
 var protected = regexp.MustCompile(`Resource\s+(\S+)\s+has\s+lifecycle\.prevent_destroy`)
 
-// unprovided is what Terraform cannot work with, for its provider is not configured any more.
+// unprovided matches an object whose provider is no longer configured, in Terraform's output.
 var unprovided = regexp.MustCompile(`To work with\s+(\S+)`)
 
-// liesIn is whether an address is another one as a module writes it, or lies in it.
+// liesIn reports whether an address equals another address, as written in a module, or lies below it.
 func liesIn(addr, in string) bool {
 	return strings.Contains("."+keyless(addr)+".", "."+keyless(in)+".")
 }
 
-// recounted is whether a moved block leads to a resource or a module that gets or loses count.
+// recounted reports whether a moved block leads to a resource or module that gains or loses count.
 func (c *comparison) recounted() bool {
 	return c.has(func(m *Module, b *Block) bool {
 		name, _, _ := strings.Cut(b.arg("to").text(), "[")
@@ -496,7 +503,7 @@ func (c *comparison) recounted() bool {
 	})
 }
 
-// unneeded is whether Terraform looked at an instance that no target names, of what Lethe planned another instance of.
+// unneeded reports whether Terraform read an instance that no target names, while Lethe planned another instance.
 func (c *comparison) unneeded(at string) bool {
 	at = at[strings.LastIndex(at, " ")+1:]
 	return len(c.st.Do.Target) > 0 && keyless(at) != at && slices.Contains(append(addressesOf(c.b), c.b.refreshed()...), at) &&
@@ -504,7 +511,7 @@ func (c *comparison) unneeded(at string) bool {
 		!slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(at+".", t+".") || strings.HasPrefix(at, t+"[") })
 }
 
-// refreshed are the objects that a command says it looked at.
+// refreshed returns the objects that a command reported as refreshed.
 func (o *Outcome) refreshed() []string {
 	var all []string
 	for _, m := range looked.FindAllStringSubmatch(o.said(), -1) {
@@ -515,7 +522,7 @@ func (o *Outcome) refreshed() []string {
 
 var looked = regexp.MustCompile(`(?m)^(\S+): Refreshing state\.\.\.`)
 
-// oneOf is whether targets need a resource that none of them names, and instances of it alone.
+// oneOf reports whether targets need single instances of a resource that none of them names.
 func (c *comparison) oneOf(p *place) bool {
 	named := func(q *place) bool {
 		return slices.ContainsFunc(c.st.Do.Target, func(t string) bool { return strings.HasPrefix(q.addr()+".", keyless(t)+".") })
@@ -539,13 +546,13 @@ func (c *comparison) oneOf(p *place) bool {
 
 var keys = regexp.MustCompile(`\[[^\]]*\]`)
 
-// keyless is an address without the keys of instances.
+// keyless returns an address without instance keys.
 func keyless(addr string) string { return keys.ReplaceAllString(addr, "") }
 
-// headed is what a plan's text names.
+// headed matches the address in a heading of a plan.
 var headed = regexp.MustCompile(`(?m)^\s+# (\S+) (?:\(deposed object \w+\) )?(?:is tainted, so )?(?:will|must) be `)
 
-// addressesOf are those of all objects that a plan is about, and of the data in the state.
+// addressesOf returns the addresses of all objects in a plan, and of the data in the state.
 func addressesOf(o *Outcome) []string {
 	var all []string
 	for _, r := range o.After.Resources {
@@ -567,7 +574,7 @@ func addressesOf(o *Outcome) []string {
 	return all
 }
 
-// ignores is whether changes of a resource are ignored.
+// ignores reports whether a resource has ignore_changes.
 func (c *comparison) ignores(addr string) bool {
 	return c.has(func(_ *Module, b *Block) bool {
 		l := b.nested("lifecycle")
@@ -575,7 +582,7 @@ func (c *comparison) ignores(addr string) bool {
 	})
 }
 
-// unknowns counts what a plan does not know of an object or an output.
+// unknowns returns the number of unknown values in the plan of an object or an output.
 func unknowns(o *Outcome, at string) int {
 	n := strings.Count(compact(get(o.PlanJSON, "output_changes", at, "after_unknown")), "true")
 	list, _ := o.PlanJSON["resource_changes"].([]any)
@@ -587,7 +594,7 @@ func unknowns(o *Outcome, at string) int {
 	return n
 }
 
-// said is all that was written.
+// said returns the output of all commands.
 func (o *Outcome) said() string {
 	var b strings.Builder
 	for _, i := range o.Invocations {
@@ -596,7 +603,7 @@ func (o *Outcome) said() string {
 	return b.String()
 }
 
-// imports is whether a plan imports an object and does nothing else with it.
+// imports reports whether a plan imports an object without another change.
 func imports(o *Outcome, addr string) bool {
 	all, _ := o.PlanJSON["resource_changes"].([]any)
 	return o.PlanJSON == nil && strings.Contains(o.said(), addr+": Import complete") || slices.ContainsFunc(all, func(c any) bool {
@@ -605,12 +612,12 @@ func imports(o *Outcome, addr string) bool {
 	})
 }
 
-// contains is whether everything of part is in all.
+// contains reports whether all contains every element of part.
 func contains(all, part []string) bool {
 	return !slices.ContainsFunc(part, func(p string) bool { return !slices.Contains(all, p) })
 }
 
-// changes are those of a plan that do something.
+// changes returns the changes of a plan without no-ops.
 func changes(doc object) []any {
 	all, _ := doc["resource_changes"].([]any)
 	return slices.DeleteFunc(slices.Clone(all), func(c any) bool {
@@ -619,10 +626,10 @@ func changes(doc object) []any {
 	})
 }
 
-// doing is what a plan says that it does with an object; the longer words first.
+// doing matches the action on an object in a plan. The longer alternatives come first.
 var doing = regexp.MustCompile(`(?m)^  # (\S+) (?:is tainted, so )?(?:will|must) be (created|updated|destroyed|replaced due to changes in replace_triggered_by|replaced|read)\b`)
 
-// done are the actions and reasons of those words. In which order an object is replaced they do not tell.
+// done maps these words to actions and reasons. The words do not contain the order of a replacement.
 var done = map[string]object{
 	"created": {"change": object{"actions": []any{"create"}}}, "updated": {"change": object{"actions": []any{"update"}}},
 	"destroyed": {"change": object{"actions": []any{"delete"}}}, "read": {"change": object{"actions": []any{"read"}}},
@@ -630,7 +637,7 @@ var done = map[string]object{
 	"replaced due to changes in replace_triggered_by": {"change": object{"actions": []any{"delete", "create"}}, "action_reason": "replace_by_triggers"},
 }
 
-// changes are those that were planned, by the document of the plan or, where there is none, by what was said of it.
+// changes returns the planned changes, from the document of the plan or, if none exists, from the output.
 func (o *Outcome) changes() []any {
 	if o.PlanJSON != nil {
 		return changes(o.PlanJSON)
@@ -644,7 +651,7 @@ func (o *Outcome) changes() []any {
 	return all
 }
 
-// altered is whether an object that is there was to be changed, or not to stay.
+// altered reports whether a plan updates, replaces or destroys an existing object.
 func (o *Outcome) altered(addr string) bool {
 	return slices.ContainsFunc(o.changes(), func(c any) bool {
 		change, _ := get(c, "change").(object)
@@ -652,10 +659,10 @@ func (o *Outcome) altered(addr string) bool {
 	})
 }
 
-// unkept is whether two sets of marks of a resource differ in write-only attributes only.
+// unkept reports whether two sets of marks differ only in write-only attributes.
 func unkept(a, b any) bool { return compact(kept(a)) == compact(kept(b)) }
 
-// kept are marks without those of write-only attributes; nil if that is none.
+// kept returns marks without write-only attributes, or nil if no mark remains.
 func kept(marks any) any {
 	switch m := marks.(type) {
 	case object:
@@ -684,7 +691,7 @@ func kept(marks any) any {
 	return nil
 }
 
-// does is whether a plan does just one thing with an object.
+// does reports whether the only planned action for an object is action.
 func does(o *Outcome, addr, action string) bool {
 	return slices.ContainsFunc(o.changes(), func(c any) bool {
 		change, _ := get(c, "change").(object)
@@ -692,10 +699,9 @@ func does(o *Outcome, addr, action string) bool {
 	})
 }
 
-// explained leaves out of the differences those that are on purpose. It tells, too, whether the two
-// may still be held against each other afterwards: not when they ended otherwise, or in other states.
-// A difference between states that was explained is not looked at again while it lasts, nor is one of results
-// where neither looked at conditions again: known has such.
+// explained removes the intended differences. apart is true if the two sides can no longer be compared, because their
+// exit codes or states differ. known holds explained differences of states, and of results that neither side has
+// evaluated again. They stay explained while they last.
 func explained(all []Difference, st *Step, a, b *Outcome, known map[string]bool) (left []Difference, apart bool) {
 	c := &comparison{st: st, a: a, b: b}
 	for _, d := range all {

@@ -9,9 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// split gives a block without some of what it says, and the block of an override file that says it: the last
-// argument that can be overridden, in the place of which the first has another, and all nested blocks but
-// conditions.
+// split returns a block without some arguments, and an override block with these arguments. They are the last argument
+// that can be overridden and all nested blocks except conditions. The first block has another value for the argument.
 func (b *Block) split() (main, over *Block) {
 	m, o := *b, *b
 	m.Args, m.Nested, o.Args, o.Nested = slices.Clone(b.Args), nil, nil, nil
@@ -24,7 +23,7 @@ func (b *Block) split() (main, over *Block) {
 	for _, n := range b.Nested {
 		switch n.Type {
 		case "lifecycle":
-			stays := func(a Arg) bool { return a.Name == "replace_triggered_by" } // Terraform does not look at it there
+			stays := func(a Arg) bool { return a.Name == "replace_triggered_by" } // Terraform ignores it in override files
 			m.Nested = append(m.Nested, &Block{Kind: Nested, Type: n.Type, Nested: n.Nested, Args: slices.DeleteFunc(slices.Clone(n.Args), func(a Arg) bool { return !stays(a) })})
 			o.Nested = append(o.Nested, &Block{Kind: Nested, Type: n.Type, Args: slices.DeleteFunc(slices.Clone(n.Args), stays)})
 		case "precondition":
@@ -36,7 +35,7 @@ func (b *Block) split() (main, over *Block) {
 	return &m, &o
 }
 
-// overridable is whether an override file may change a block as split does. Terraform does not look at ephemeral ones there.
+// overridable reports whether split may split a block. Terraform ignores ephemeral blocks in override files.
 func (b *Block) overridable() bool {
 	switch b.Kind {
 	case Resource, Data, Output, Local, Call:
@@ -45,16 +44,16 @@ func (b *Block) overridable() bool {
 	return false
 }
 
-// indented is the text of a document.
+// indented formats a document.
 func indented(o object) string {
 	text, err := json.MarshalIndent(o, "", "  ")
 	if err != nil {
-		panic(err) // it is made of nothing but texts
+		panic(err) // it contains only texts
 	}
 	return string(text) + "\n"
 }
 
-// addJSON adds a block, in native syntax, to a document in JSON syntax that means the same.
+// addJSON adds a block in native syntax to a document in JSON syntax.
 func addJSON(to object, native string) {
 	f, diags := hclsyntax.ParseConfig([]byte(native), "", hcl.InitialPos)
 	if diags.HasErrors() {
@@ -63,7 +62,7 @@ func addJSON(to object, native string) {
 	(&jsonForm{native}).body(to, f.Body.(*hclsyntax.Body), "")
 }
 
-// jsonForm writes in JSON syntax what a text says in the native one.
+// jsonForm translates text from native syntax to JSON syntax.
 type jsonForm struct{ text string }
 
 func (j *jsonForm) body(to object, b *hclsyntax.Body, of string) {
@@ -85,7 +84,7 @@ func (j *jsonForm) body(to object, b *hclsyntax.Body, of string) {
 	}
 }
 
-// plainName is whether an argument is no expression: JSON has its words as they are.
+// plainName reports whether an argument is not an expression. JSON has its words verbatim.
 func plainName(of, name string) bool {
 	switch name {
 	case "depends_on", "replace_triggered_by", "ignore_changes", "provider", "providers":

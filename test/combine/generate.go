@@ -10,20 +10,20 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
-// gen makes scenarios out of chance. It knows the language, and no fault of any engine.
+// gen makes random scenarios. It knows the language, but no fault of an engine.
 type gen struct {
 	*rand.Rand
 	next  int
 	alone bool
-	leaky bool // a provider that tells secrets, and secrets for it
-	plain bool // no crates
-	apart bool // the provider is a process of its own
-	small bool // few declarations, which meet the more
+	leaky bool // has a provider that returns secrets, and secrets for it
+	plain bool // has no crates
+	apart bool // the provider runs in a separate process
+	small bool // has few declarations, which are combined more often
 	taste map[string]int
 }
 
-// tasted are the features of which a scenario may have many, or none: what is left meets more often
-// than when everything is there in equal measure.
+// tasted are the features that a scenario may use often or never. Features are combined more often than if all occur
+// with equal frequency.
 var tasted = []string{
 	"data", "provider", "module", "ephemeral", "check", "count", "for_each", "through",
 	"content", "kind", "note", "size", "uses", "tags", "labels", "any", "secret", "password", "limits", "part",
@@ -32,7 +32,7 @@ var tasted = []string{
 	"json", "override",
 }
 
-// swarm chooses what is frequent in this scenario, and what does not occur: in half of all.
+// swarm chooses the frequent and the excluded features of this scenario, in half of all scenarios.
 func (g *gen) swarm() {
 	g.taste, g.small = map[string]int{}, g.one(3)
 	if g.one(2) {
@@ -43,7 +43,8 @@ func (g *gen) swarm() {
 	}
 }
 
-// some is true once in n by the taste of the scenario: never, so, or four times as often.
+// some returns true once in n draws. Depending on the scenario, it never returns true or returns it four times as
+// often.
 func (g *gen) some(word string, n int) bool {
 	switch g.taste[word] {
 	case -1:
@@ -54,13 +55,13 @@ func (g *gen) some(word string, n int) bool {
 	return g.one(n)
 }
 
-// A weight is how often something is drawn from many, out of the sum of all.
+// A weight is the relative frequency of a word among all words of a draw.
 type weight struct {
 	word string
 	n    int
 }
 
-// draw chooses by weight and taste.
+// draw chooses a word by weight and by the features of the scenario.
 func (g *gen) draw(of ...weight) string {
 	sum := 0
 	for i, w := range of {
@@ -76,7 +77,7 @@ func (g *gen) draw(of ...weight) string {
 	return of[0].word
 }
 
-// Generate makes the scenario of a seed: one that Terraform understands, too, unless it is alone.
+// Generate makes the scenario of a seed. If alone is false, Terraform can run it, too.
 func Generate(seed uint64, alone bool) *Scenario {
 	g := &gen{Rand: rand.New(rand.NewPCG(seed, 10)), alone: alone}
 	g.leaky = alone && g.one(8)
@@ -111,7 +112,7 @@ func Generate(seed uint64, alone bool) *Scenario {
 	return s
 }
 
-// one is true once in n.
+// one returns true once in n draws.
 func (g *gen) one(n int) bool { return g.IntN(n) == 0 }
 
 func (g *gen) pick(of ...int) int { return of[g.IntN(len(of))] }
@@ -123,7 +124,7 @@ func (g *gen) id() int {
 	return g.next
 }
 
-// command is what the user does in step i.
+// command returns the command of step i.
 func (g *gen) command(config *Module, i int) Command {
 	c := Command{Apply: !g.one(12) || i == 0}
 	switch n := g.IntN(30); {
@@ -150,12 +151,12 @@ func (g *gen) command(config *Module, i int) Command {
 	return c
 }
 
-// removes is whether something is declared to be gone.
+// removes reports whether the configuration has a removed block.
 func removes(config *Module) bool {
 	return slices.ContainsFunc(config.Blocks, func(b *Block) bool { return b.Kind == Removed })
 }
 
-// instance is the address of something that can be replaced, none where there is nothing.
+// instance returns the address of an instance that can be replaced, or nothing if none exists.
 func (g *gen) instance(config *Module) []string {
 	var all []string
 	t := config.tree()
@@ -179,7 +180,7 @@ func (g *gen) instance(config *Module) []string {
 	return []string{choose(g, all...)}
 }
 
-// target is an address of the configuration.
+// target returns an address of the configuration.
 func (g *gen) target(config *Module) string {
 	var all []string
 	for _, b := range config.Blocks {
@@ -204,7 +205,7 @@ func (g *gen) target(config *Module) string {
 	return choose(g, all...)
 }
 
-// trouble is what others do meanwhile, and what fails.
+// trouble adds changes by other users, and faults.
 func (g *gen) trouble(config *Module, st *Step) {
 	if g.one(8) {
 		st.Drifts = append(st.Drifts, Drift{Do: choose(g, "delete", "change"), Object: g.IntN(10)})
@@ -231,14 +232,14 @@ func (g *gen) trouble(config *Module, st *Step) {
 		st.Faults = append(st.Faults, cloud.Fault{Call: call, Key: g.victim(config), How: how})
 	} else if g.alone && !g.apart && g.one(2) {
 		f := cloud.Fault{Call: choose(g, "create", "create", "update", "delete", "read", "plan", "open", "close", "*", "*"), Key: "*", How: choose(g, cloud.Kill, cloud.Kill, cloud.KillBoth), After: g.IntN(3)}
-		if f.Call == "*" { // any moment
+		if f.Call == "*" { // at any call
 			f.After = g.IntN(30)
 		}
 		st.Faults = append(st.Faults, f)
 	}
 }
 
-// victim is the name of an object that a fault is for: what comes first differs from run to run.
+// victim returns the name of an object that a fault is for. The order of calls differs from run to run.
 func (g *gen) victim(config *Module) string {
 	var names []string
 	for _, b := range config.Blocks {
@@ -269,7 +270,7 @@ func (g *gen) module(m *Module, depth int) {
 		n = 2 + g.IntN(3-depth)
 	}
 	for range n {
-		if b := g.add(m, depth, len(m.Blocks)); b.Kind == Provider && b.Name != "" && g.one(2) { // something goes through it
+		if b := g.add(m, depth, len(m.Blocks)); b.Kind == Provider && b.Name != "" && g.one(2) { // add a block that uses the provider
 			g.put(m, len(m.Blocks), g.resource(m, depth, len(m.Blocks)))
 		}
 	}
@@ -278,7 +279,7 @@ func (g *gen) module(m *Module, depth int) {
 	}
 }
 
-// add puts a declaration of some kind into a module.
+// add adds a random declaration to a module.
 func (g *gen) add(m *Module, depth, at int) *Block {
 	var b *Block
 	calls := 10
@@ -306,7 +307,7 @@ func (g *gen) add(m *Module, depth, at int) *Block {
 	return g.put(m, at, b)
 }
 
-// put gives a declaration its name and its place.
+// put sets the name of a declaration and inserts it.
 func (g *gen) put(m *Module, at int, b *Block) *Block {
 	if b.ID == 0 {
 		b.ID = g.id()
@@ -330,7 +331,7 @@ func (g *gen) put(m *Module, at int, b *Block) *Block {
 	return b
 }
 
-// where is the variable that makes names different in different instances of a module; nil in the root.
+// where returns the variable that makes names differ between instances of a module, or nil in the root.
 func (m *Module) where() *Block {
 	for _, v := range m.Blocks {
 		if v.Kind == Variable && v.Name == "where" {
@@ -340,7 +341,7 @@ func (m *Module) where() *Block {
 	return nil
 }
 
-// where makes names different that the same block has in different instances and modules.
+// where returns an expression that makes the names of a block differ between instances and modules.
 func (g *gen) where(m *Module, b *Block) *Expr {
 	e := &Expr{Op: "tpl", Type: Text}
 	if v := m.where(); v != nil {
@@ -395,7 +396,7 @@ func (g *gen) resource(m *Module, depth, at int) *Block {
 	return b
 }
 
-// through chooses a provider.
+// through sets the provider of a block.
 func (g *gen) through(m *Module, b *Block, at int) {
 	var all []*Block
 	for _, p := range m.Blocks[:at] {
@@ -441,7 +442,7 @@ func (g *gen) attribute(m *Module, b *Block, at int) {
 	}
 }
 
-// parts gives a box nested blocks, written out or made.
+// parts adds nested blocks to a box, written out or dynamic.
 func (g *gen) parts(m *Module, b *Block, at int) {
 	word := choose(g, "part", "part", "rule")
 	if g.one(2) {
@@ -457,7 +458,7 @@ func (g *gen) parts(m *Module, b *Block, at int) {
 	b.Nested = append(b.Nested, &Block{Kind: Nested, Type: "dynamic", Name: word, Args: []Arg{{"for_each", over}}, Nested: []*Block{content}})
 }
 
-// habits are lifecycle, conditions and dependencies.
+// habits adds lifecycle arguments, conditions and dependencies.
 func (g *gen) habits(m *Module, b *Block, at int) {
 	if b.Kind == Resource {
 		if g.some("create_before_destroy", 5) {
@@ -497,7 +498,7 @@ func (g *gen) condition(m *Module, at int, word string) *Block {
 	}}
 }
 
-// truth is a condition that holds mostly.
+// truth returns a condition that is true in most cases.
 func (g *gen) truth(m *Module, at int) *Expr {
 	if g.one(3) {
 		return &Expr{Op: "op", Text: ">", Type: Bool, Args: []*Expr{fn("length", Number, g.text(m, at, 1)), lit(0)}}
@@ -507,7 +508,7 @@ func (g *gen) truth(m *Module, at int) *Expr {
 		e = n
 	}
 	never := choose(g, "a", "b", "c", "zz")
-	if e.Path == "output" && m.find(e.Ref).Type == "terraform_data" { // it is written as JSON
+	if e.Path == "output" && m.find(e.Ref).Type == "terraform_data" { // the output is written as JSON
 		never = strconv.Quote(never)
 	}
 	return &Expr{Op: "op", Text: "!=", Type: Bool, Args: []*Expr{e, lit(never)}}
@@ -525,7 +526,7 @@ func (g *gen) ignore(b *Block) {
 				paths = append(paths, fmt.Sprintf("%s[%q]", a.Name, a.Value.Args[i].Text), a.Name+"."+a.Value.Args[i].Text)
 			}
 		case "list":
-			if a.Name != "labels" { // a set has no places
+			if a.Name != "labels" { // elements of a set have no positions
 				paths = append(paths, a.Name+"[0]")
 			}
 		}
@@ -654,12 +655,12 @@ func (g *gen) provider(m *Module, at int) *Block {
 	return b
 }
 
-// setting is the region of a provider: of something that is made or read rather than a word.
+// setting returns the region of a provider. It prefers a reference to an object or data to a literal.
 func (g *gen) setting(m *Module, at int) *Expr {
 	for _, b := range slices.Backward(m.Blocks[:at]) {
 		if names := readable(b); len(names) > 0 && g.one(2) {
 			if strings.HasPrefix(b.Type, "combine_") && b.Kind == Resource && !g.one(3) {
-				if names = []string{"content"}; b.arg("content") == nil { // what a scenario says rather than what is made
+				if names = []string{"content"}; b.arg("content") == nil { // prefer text of the scenario to computed values
 					b.set("content", lit(choose(g, "a", "b", "c")))
 				}
 			}
@@ -673,7 +674,7 @@ func (g *gen) call(m *Module, depth, at int) *Block {
 	b := &Block{ID: g.id(), Kind: Call, Module: &Module{}}
 	g.repeat(m, b, at)
 	g.module(b.Module, depth+1)
-	if b.repeats() != "" || g.one(2) { // modules with providers of their own cannot be repeated
+	if b.repeats() != "" || g.one(2) { // a module that configures providers cannot be repeated
 		b.Module.Blocks = slices.DeleteFunc(b.Module.Blocks, func(n *Block) bool { return n.Kind == Provider && !n.passed() })
 	}
 	for _, v := range b.Module.Blocks {
@@ -692,7 +693,7 @@ func (g *gen) call(m *Module, depth, at int) *Block {
 	return b
 }
 
-// input is a value for a variable of a module.
+// input returns a value for a variable of a module.
 func (g *gen) input(m *Module, v *Block, at int) *Expr {
 	switch v.arg("type").Text {
 	case "number":

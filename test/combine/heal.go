@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// heal makes a configuration whole again after something was taken out of it or changed: references
-// to what is not there, or not before, become literals; modules get the arguments that they want;
-// outputs are sensitive where their values are; what moves goes from where nothing is left.
+// heal repairs a configuration after a part was removed or changed. References to missing or later blocks become
+// literals. Calls get the arguments that their modules need. Outputs are sensitive if their values are. A moved block
+// starts from an address without a declaration.
 func heal(root *Module) {
 	t := root.tree()
 	root.each(func(m *Module, b *Block) { t.references(m, b) })
@@ -37,8 +37,9 @@ func heal(root *Module) {
 	}
 }
 
-// pointless is whether a block says where something is that is nowhere, or that it is gone where it is
-// still declared. Some of these are left: what is refused is to be seen, too.
+// pointless reports whether a moved, removed or import block has no effect: it names an address without a declaration,
+// or an object that is still declared. It returns false for some of these blocks, so that scenarios contain refused
+// configurations, too.
 func (t tree) pointless(m *Module, b *Block) bool {
 	if b.Kind != Moved && b.Kind != Removed && b.Kind != Import || b.ID%5 == 0 || b.ID%2 == 0 && strings.HasSuffix(b.arg("to").text(), "]") {
 		return false
@@ -55,7 +56,7 @@ func (t tree) pointless(m *Module, b *Block) bool {
 	return t.declared(m, from)
 }
 
-// declared is whether a block has an instance of this address.
+// declared reports whether a block has an instance at this address.
 func (t tree) declared(m *Module, address string) bool {
 	name, key, one := strings.Cut(strings.TrimSuffix(address, "]"), "[")
 	return slices.ContainsFunc(m.Blocks, func(b *Block) bool {
@@ -63,7 +64,7 @@ func (t tree) declared(m *Module, address string) bool {
 	})
 }
 
-// references mends those of one block.
+// references repairs the references of one block.
 func (t tree) references(m *Module, b *Block) {
 	at := slices.Index(m.Blocks, b)
 	there := func(e *Expr) bool {
@@ -110,7 +111,7 @@ func (t tree) references(m *Module, b *Block) {
 	block = func(n *Block) {
 		n.Args = slices.DeleteFunc(n.Args, func(a Arg) bool { return a.Value.Op == "addr" && !there(a.Value) })
 		for _, a := range n.Args {
-			if a.Name == "name" || a.Name == "where" { // names stay different, also of what is in another module now
+			if a.Name == "name" || a.Name == "where" { // names stay different, also if the block is in another module now
 				a.Value.each(func(e *Expr) {
 					if where := m.where(); e.Op == "ref" && where != nil && !there(e) {
 						e.Ref = where.ID
@@ -137,7 +138,7 @@ func (t tree) references(m *Module, b *Block) {
 	}
 }
 
-// through is whether a block needs the default provider of its module, itself or through others.
+// through reports whether a block needs the default provider of its module, directly or through other blocks.
 func (m *Module) through(b *Block, seen map[int]bool) bool {
 	if b == nil || seen[b.ID] {
 		return false
@@ -151,7 +152,7 @@ func (m *Module) through(b *Block, seen map[int]bool) bool {
 	return yes
 }
 
-// passing gives a call the providers that its module wants, and no others.
+// passing sets the providers of a call to the providers that its module needs.
 func passing(m *Module, call *Block) {
 	before := slices.DeleteFunc(slices.Clone(m.Blocks[:slices.Index(m.Blocks, call)]), func(p *Block) bool {
 		return p.Kind != Provider || p.Name == "" || p.repeats() != ""
@@ -186,7 +187,7 @@ func passing(m *Module, call *Block) {
 	}
 }
 
-// plainly is a literal of the type of an expression.
+// plainly returns a literal with the type of an expression.
 func plainly(e *Expr) *Expr {
 	switch {
 	case e.Op == "whole":
@@ -205,8 +206,8 @@ func plainly(e *Expr) *Expr {
 	return lit("v")
 }
 
-// withoutProviders takes away what modules may not have that are repeated, that depend on something, or
-// that are given providers.
+// withoutProviders removes the provider blocks of modules that are repeated, have depends_on, or receive providers,
+// because they may have none.
 func (t tree) withoutProviders(m *Module) {
 	m.each(func(in *Module, _ *Block) {
 		in.Blocks = slices.DeleteFunc(in.Blocks, func(b *Block) bool { return b.Kind == Provider && !b.passed() })
@@ -219,7 +220,7 @@ func (t tree) withoutProviders(m *Module) {
 	})
 }
 
-// empty is whether a condition says nothing about anything: such are refused.
+// empty reports whether a condition refers to nothing. Such conditions are refused.
 func empty(n *Block) bool {
 	c := n.arg("condition")
 	if c == nil {
@@ -232,7 +233,7 @@ func empty(n *Block) bool {
 
 var conditions = map[string]bool{"precondition": true, "postcondition": true, "assert": true}
 
-// arguments gives a call those that its module has variables for, and no others.
+// arguments sets the arguments of a call to the variables of its module.
 func arguments(call *Block) {
 	special := []string{"count", "for_each", "depends_on", "providers", "where"}
 	call.Args = slices.DeleteFunc(call.Args, func(a Arg) bool {
@@ -240,10 +241,10 @@ func arguments(call *Block) {
 	})
 }
 
-// secrets are the blocks that have something sensitive in them: rather too many than too few.
+// secrets returns the blocks that may contain a sensitive value. It returns too many rather than too few.
 func secrets(root *Module) map[int]bool {
 	secret := map[int]bool{}
-	for range 6 { // as deep as references go through modules
+	for range 6 { // the greatest depth of references through modules
 		root.each(func(m *Module, b *Block) {
 			has := b.arg("sensitive") != nil && b.Kind == Variable
 			b.exprs(func(e *Expr) {

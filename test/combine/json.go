@@ -14,8 +14,8 @@ func compact(v any) string {
 	return string(b)
 }
 
-// within is whether a value is what was planned, where that was known. A plan leaves out what it
-// does not know.
+// within reports whether a value equals the planned value in all parts that were known. A plan leaves out unknown
+// parts.
 func within(planned, unknown, is any) bool {
 	if unknown == true {
 		return true
@@ -40,7 +40,7 @@ func within(planned, unknown, is any) bool {
 			return false
 		}
 		if anyTrue(unknown) {
-			return true // elements of a set have no places
+			return true // elements of a set have no positions
 		}
 		for i, v := range p {
 			var un any
@@ -56,7 +56,7 @@ func within(planned, unknown, is any) bool {
 	return reflect.DeepEqual(planned, is)
 }
 
-// anyTrue is whether something in a value is true.
+// anyTrue reports whether a value contains true.
 func anyTrue(v any) bool {
 	switch v := v.(type) {
 	case bool:
@@ -77,8 +77,8 @@ func anyTrue(v any) bool {
 	return false
 }
 
-// untyped is an object with the values of dynamic attributes as a plan shows them: a state has the
-// type beside each.
+// untyped returns an object with the values of dynamic attributes in the form of a plan. A state has the type next to
+// each value.
 func untyped(attributes map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, v := range attributes {

@@ -18,8 +18,7 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
-// A Finding is something that is not as it should be. Two findings of one Class are taken for one
-// fault while a scenario shrinks.
+// A Finding is a violation of a rule. While a scenario is shrunk, findings of the same Class count as the same fault.
 type Finding struct {
 	Step   int
 	Class  string
@@ -28,7 +27,7 @@ type Finding struct {
 
 func (f Finding) String() string { return fmt.Sprintf("step %d: %s: %s", f.Step+1, f.Class, f.Detail) }
 
-// judge looks at one step of Lethe without a peer.
+// judge checks one step of Lethe without a peer.
 func (x *side) judge(n int, st *Step, o *Outcome) []Finding {
 	if o.Lost != nil {
 		if found := x.judge(n, st, o.Lost); len(found) > 0 {
@@ -46,7 +45,7 @@ func (x *side) judge(n int, st *Step, o *Outcome) []Finding {
 		ids := o.After.ids()
 		for _, there := range o.Objects {
 			if ids[there.ID] == "" {
-				x.foreign[there.ID] = true // from here on nothing can know of it
+				x.foreign[there.ID] = true // after this, no state can know the object
 			}
 		}
 		return j.found
@@ -79,7 +78,7 @@ func (j *judgement) find(class, format string, args ...any) {
 
 var broken = regexp.MustCompile(`(?i)internal error|panic:|goroutine \d+|lethe crashed|bug in lethe|<nil>|%!`)
 
-// crashes finds what no user may see.
+// crashes finds output that no user may see, such as panics.
 func (j *judgement) crashes() {
 	for _, i := range j.o.Invocations {
 		if i.Args[0] != "show" {
@@ -107,7 +106,7 @@ var (
 	digits    = regexp.MustCompile(`\d+`)
 )
 
-// shape is a line without what differs from case to case.
+// shape returns a line without the parts that differ from case to case.
 func shape(line string) string {
 	line = strings.TrimSpace(digits.ReplaceAllString(addresses.ReplaceAllString(line, "X"), "N"))
 	return line[:min(len(line), 90)]
@@ -117,10 +116,10 @@ func (st *Step) fault(hows ...string) bool {
 	return slices.ContainsFunc(st.Faults, func(f cloud.Fault) bool { return slices.Contains(hows, f.How) })
 }
 
-// lost is whether objects may be there of which no answer came, or none that can be kept.
+// lost reports whether objects may exist whose answer was lost or cannot be stored.
 func (j *judgement) lost() bool { return j.st.fault(cloud.Crash, cloud.Lost, cloud.Leak) }
 
-// leases are closed, each once.
+// leases checks that leases are closed, each once.
 func (j *judgement) leases() {
 	if len(j.o.Leases) > 0 && !j.st.fault(cloud.Crash, cloud.Lost) && j.named(leaseOpen) < len(j.o.Leases) {
 		j.find("lease left open", "%v", j.o.Leases)
@@ -139,8 +138,8 @@ var (
 	noOutcome = regexp.MustCompile(`the outcome of "create" is unknown`)
 )
 
-// named is how much of something is said not to be known after a command was killed: of leases that are open,
-// of calls. Where the keeper lived, everything is known.
+// named returns how many open leases or unanswered calls state check reports after the engine and the keeper were
+// killed. If the keeper survived, everything is known.
 func (j *judgement) named(what *regexp.Regexp) int {
 	n := 0
 	for _, i := range j.o.Invocations {
@@ -151,7 +150,7 @@ func (j *judgement) named(what *regexp.Regexp) int {
 	return n
 }
 
-// canary looks for secrets in everything that was written.
+// canary searches all output and files for secrets.
 func (j *judgement) canary() {
 	secret := []byte(box.Canary)
 	for _, i := range j.o.Invocations {
@@ -171,7 +170,7 @@ func (j *judgement) canary() {
 	})
 }
 
-// unpacked is what is in an archive, as plans are.
+// unpacked returns the content of an archive such as a plan.
 func unpacked(text []byte) []byte {
 	r, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
 	if err != nil {
@@ -188,10 +187,10 @@ func unpacked(text []byte) []byte {
 	return all
 }
 
-// once: no command asks twice about one object, nor opens a lease twice while it plans.
+// once checks that no command reads an object twice, or opens a lease twice during a plan.
 func (j *judgement) once() {
 	for _, i := range j.o.Invocations {
-		if i.Exit == 1 { // two addresses may claim one object: that is why
+		if i.Exit == 1 { // two addresses may claim one object, which is an error
 			continue
 		}
 		asked := map[string]int{}
@@ -203,7 +202,7 @@ func (j *judgement) once() {
 		}
 		for _, what := range slices.Sorted(maps.Keys(asked)) {
 			most := 1
-			if j.o.Plan == nil && strings.HasPrefix(what, "data") { // as it was when it was planned, and as it becomes
+			if j.o.Plan == nil && strings.HasPrefix(what, "data") { // read during plan and again during apply
 				most = 2
 			}
 			if asked[what] > most {
@@ -213,7 +212,7 @@ func (j *judgement) once() {
 	}
 }
 
-// single is whether a question is that of one data source only.
+// single reports whether a read belongs to one data source only.
 func (j *judgement) single(call cloud.Call) bool {
 	n := 0
 	for _, r := range j.o.After.Resources {
@@ -223,7 +222,7 @@ func (j *judgement) single(call cloud.Call) bool {
 			}
 		}
 	}
-	j.st.Config.each(func(_ *Module, b *Block) { // of what is not applied yet nothing can be said
+	j.st.Config.each(func(_ *Module, b *Block) { // declared data that are not applied yet are not in the state
 		if b.Type == "combine_look" && (j.o.Apply == nil && b.repeats() != "" || !slices.ContainsFunc(j.o.After.Resources, func(r *StateResource) bool { return r.Name == b.Name })) {
 			n = 0
 		}
@@ -231,8 +230,8 @@ func (j *judgement) single(call cloud.Call) bool {
 	return n == 1
 }
 
-// sameCloud holds what is there against what the state knows. What was forgotten, or is there to be
-// imported, is foreign; what others deleted may be known still.
+// sameCloud compares the existing objects with the state. Forgotten objects and objects for import are foreign. The
+// state may still contain objects that others deleted.
 func (j *judgement) sameCloud() {
 	ids := j.o.After.ids()
 	for _, o := range j.o.Objects {
@@ -261,16 +260,16 @@ func (j *judgement) sameCloud() {
 	}
 }
 
-// said is whether a command told users something.
+// said reports whether the output of a command contains the text.
 func (j *judgement) said(what string) bool {
 	return slices.ContainsFunc(j.o.Invocations, func(i *Invocation) bool { return strings.Contains(i.Out, what) })
 }
 
-// letGo is what a plan says of an object that is forgotten.
+// letGo matches a forgotten object in a plan.
 var letGo = regexp.MustCompile(`(?s) will no longer be managed by \w+, .*?\n\s+}`)
 
-// forgotten is whether the engine may have let go of an object: a removed block says so, or it was
-// not where the provider looks, or the plan says so.
+// forgotten reports whether the engine may have forgotten an object: a removed block names it, the provider did not
+// find it, or the plan announces it.
 func (j *judgement) forgotten(id string) bool {
 	addr := j.o.Before.ids()[id]
 	for _, i := range j.o.Invocations {
@@ -292,7 +291,7 @@ var (
 	applied = regexp.MustCompile(`(?:Apply|Destroy) complete! Resources: (?:(\d+) imported, )?(?:(\d+) added, (\d+) changed, )?(\d+) destroyed`)
 )
 
-// counts compares what was promised with what was done, and with the calls that came.
+// counts compares the announced changes with the reported changes and with the calls of the provider.
 func (j *judgement) counts() {
 	out := j.o.Apply.Out
 	if j.o.Plan != nil {
@@ -323,7 +322,7 @@ func number(s string) int {
 	return n
 }
 
-// asPlanned holds what the plan knew against what is there.
+// asPlanned compares the known values of the plan with the state.
 func (j *judgement) asPlanned() {
 	if j.o.PlanJSON == nil {
 		return
@@ -356,7 +355,7 @@ func (j *judgement) asPlanned() {
 		unknown, _ := change["after_unknown"].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(after)) {
 			if box.Unordered(name) && anyTrue(unknown[name]) {
-				continue // elements may turn out to be the same
+				continue // elements may turn out to be equal
 			}
 			if !within(after[name], unknown[name], is[name]) {
 				j.find("planned value is not the result", "%s.%s: planned %s, is %s", addr, name, compact(after[name]), compact(is[name]))
@@ -375,13 +374,13 @@ func actions(change map[string]any) []string {
 	return all
 }
 
-// again is the second plan: nothing is left to do, and nothing is wrong that was not wrong before.
+// again checks the second plan: it has no changes, and no new errors.
 func (j *judgement) again() {
 	s := j.o.Second
 	if s == nil || j.o.halfConfigured() {
 		return
 	}
-	outlived := func(title string) bool { return title == "Configuration for import target does not exist" } // what it imported went just now
+	outlived := func(title string) bool { return title == "Configuration for import target does not exist" } // the imported object has just been deleted
 	if s.Exit == 1 && !all(s.Errors, outlived) {
 		j.find("second plan fails: "+shape(strings.Join(s.Errors, "; ")), "%v", s.Errors)
 	}
@@ -390,7 +389,7 @@ func (j *judgement) again() {
 	}
 }
 
-// headlines are the lines of a plan that say what happens to what.
+// headlines returns the headings of the objects in a plan.
 func headlines(out string) string {
 	var b strings.Builder
 	for line := range strings.Lines(out) {
@@ -401,8 +400,8 @@ func headlines(out string) string {
 	return b.String()
 }
 
-// halfConfigured is whether something was planned through a provider whose settings were not known:
-// what it showed need not be what is there.
+// halfConfigured reports whether the plan used a provider with unknown settings. The values that it returned may be
+// wrong.
 func (o *Outcome) halfConfigured() bool {
 	for _, i := range o.Invocations {
 		for _, c := range i.Calls {
@@ -414,7 +413,7 @@ func (o *Outcome) halfConfigured() bool {
 	return false
 }
 
-// verbs are the actions of a plan, for its class.
+// verbs returns the actions of a plan, for the class of a finding.
 func verbs(doc map[string]any) string {
 	all := map[string]bool{}
 	changes, _ := doc["resource_changes"].([]any)
@@ -435,12 +434,12 @@ func verbs(doc map[string]any) string {
 	return strings.Join(slices.Sorted(maps.Keys(all)), ", ")
 }
 
-// all is whether something holds of all of some.
+// all reports whether holds is true for all ids.
 func all(ids []string, holds func(id string) bool) bool {
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !holds(id) })
 }
 
-// createsFirst is whether a configuration says so of a resource, if it declares it.
+// createsFirst reports whether the configuration declares a resource, and whether it has create_before_destroy.
 func (m *Module) createsFirst(r *StateResource) (first, declared bool) {
 	m.each(func(_ *Module, b *Block) {
 		if b.Kind == Resource && b.Name == r.Name && b.Type == r.Type {
@@ -451,10 +450,10 @@ func (m *Module) createsFirst(r *StateResource) (first, declared bool) {
 	return first, declared
 }
 
-// landed is the resource that moves make of one.
+// landed returns the address of a resource after all moves.
 func (m *Module) landed(addr string) string {
 	addr = keyless(addr)
-	for range m.blocks() { // a chain is no longer
+	for range m.blocks() { // no chain is longer
 		m.each(func(_ *Module, b *Block) {
 			if b.Kind != Moved {
 				return
@@ -472,8 +471,8 @@ var (
 	circle  = regexp.MustCompile(`\[(.*?)\](?:, |$)`)
 )
 
-// circle is whether users were told that two resources, named without keys, have no order: moves can bring that about,
-// since a state names resources, and an object may move to one that it depended on.
+// circle reports whether a message announced that two resources, named without keys, have no order. Moves can cause
+// this: a state records dependencies by resource, and an object may move to a resource that it depended on.
 func (j *judgement) circle(a, b string) bool {
 	for _, i := range j.o.Invocations {
 		for _, told := range circles.FindAllStringSubmatch(i.Out, -1) {
@@ -487,8 +486,8 @@ func (j *judgement) circle(a, b string) bool {
 	return false
 }
 
-// order: what depends on something is made after it, and goes before it. A state names resources where
-// it depends on one of their instances perhaps: the others may come and go when they will.
+// order checks that an object is created after the objects that it depends on, and destroyed before them. A state names
+// a resource even if the dependency is one of its instances. The order of the other instances is free.
 func (j *judgement) order() {
 	if j.o.Apply == nil {
 		return
@@ -502,12 +501,12 @@ func (j *judgement) order() {
 			gone[c.ID] = c
 		}
 	}
-	first, now := map[string]string{}, map[string]string{} // what was created first is of which resource, and what is there now
-	was := map[string]string{}                             // of which resource it is when it goes
+	first, now := map[string]string{}, map[string]string{} // the resource of each object that was created first, and the objects that exist now
+	was := map[string]string{}                             // the resource of each object at its destruction
 	j.o.Before.managed(func(r *StateResource, i *StateInstance) {
 		was[i.id()] = j.st.Config.landed(r.addr())
 		is, declared := j.st.Config.createsFirst(r)
-		if !declared || j.o.After.at(i.addr(r)) == nil { // what is gone has its order from what was applied
+		if !declared || j.o.After.at(i.addr(r)) == nil { // a destroyed object has its order from the last applied configuration
 			is, _ = j.x.applied.createsFirst(r)
 			is = is || i.CreateFirst
 		}

@@ -5,10 +5,9 @@ import (
 	"strconv"
 )
 
-// What can be said without running anything of how often blocks are there, so that most of what a
-// configuration refers to is.
+// This file computes the instances of blocks without an evaluation, so that most references name existing instances.
 
-// A tree tells from where each module is called. The root has no entry.
+// A tree maps each module to its call. The root has no entry.
 type tree map[*Module]call
 
 type call struct {
@@ -26,7 +25,7 @@ func (m *Module) tree() tree {
 	return t
 }
 
-// keys are those that instances of a repeated block have for certain.
+// keys returns the keys that a repeated block certainly has.
 func (t tree) keys(m *Module, b *Block) []string {
 	switch r := b.repeats(); r {
 	case "count":
@@ -41,7 +40,7 @@ func (t tree) keys(m *Module, b *Block) []string {
 	return nil
 }
 
-// over are the keys that an expression has for certain.
+// over returns the keys that the collection of an expression certainly has.
 func (t tree) over(m *Module, e *Expr) []string {
 	if e == nil {
 		return nil
@@ -50,7 +49,7 @@ func (t tree) over(m *Module, e *Expr) []string {
 	switch e.Op {
 	case "lit":
 		if e.Type == Map {
-			return []string{"p"} // the one that heal makes
+			return []string{"p"} // the key that heal sets
 		}
 		_ = json.Unmarshal([]byte(e.Text), &all)
 	case "map":
@@ -89,7 +88,7 @@ func (t tree) over(m *Module, e *Expr) []string {
 	return all
 }
 
-// number is the least that an expression can be.
+// number returns the least value of an expression.
 func (t tree) number(m *Module, e *Expr) int {
 	if e == nil {
 		return 0
@@ -106,7 +105,7 @@ func (t tree) number(m *Module, e *Expr) int {
 	return 0
 }
 
-// value is what a variable or a local is given, and the module in which that stands.
+// value returns the value of a variable or a local, and the module that contains it.
 func (t tree) value(m *Module, e *Expr) (*Module, *Expr) {
 	b := m.find(e.Ref)
 	switch {

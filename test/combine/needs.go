@@ -9,10 +9,10 @@ import (
 type place struct {
 	m  *Module
 	b  *Block
-	up *place // the call that m is called by
+	up *place // the call of module m
 }
 
-// addr is the address without keys.
+// addr returns the address without keys.
 func (p *place) addr() string {
 	if p.up == nil {
 		return p.b.addr()
@@ -20,7 +20,7 @@ func (p *place) addr() string {
 	return p.up.addr() + "." + p.b.addr()
 }
 
-// inside are the blocks of a module, and of those that it calls.
+// inside returns the blocks of a module and of the modules that it calls.
 func inside(m *Module, up *place) []*place {
 	var all []*place
 	for _, b := range m.blocks() {
@@ -30,8 +30,8 @@ func inside(m *Module, up *place) []*place {
 	return all
 }
 
-// refs are the places that one refers to: of a call, with all that is in it, the calls around it, and the
-// provider that it does not name.
+// refs returns the places that a block refers to: called blocks with their content, the calls around it, and the
+// implied provider.
 func (p *place) refs() []*place {
 	var all []*place
 	p.b.exprs(func(e *Expr) {
@@ -52,12 +52,12 @@ func (p *place) refs() []*place {
 	return all
 }
 
-// configured is whether it is a provider that is configured from objects or data.
+// configured reports whether the block is a provider that is configured from objects or data.
 func (p *place) configured() bool {
 	return p.b.Kind == Provider && p.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 }
 
-// needs is whether one is something, or depends on it, however indirectly.
+// needs reports whether is returns true for the block or for one of its dependencies, direct or indirect.
 func (p *place) needs(is func(*place) bool) bool {
 	seen := map[*Block]bool{}
 	var visit func(p *place) bool
@@ -71,13 +71,13 @@ func (p *place) needs(is func(*place) bool) bool {
 	return visit(p)
 }
 
-// needs is whether what a difference is about is something, or depends on it, however indirectly.
+// needs reports whether the subject of a difference needs a block for which is returns true.
 func (c *comparison) needs(d Difference, is func(*place) bool) bool {
 	subject := keyless(c.subject(d))
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool { return p.addr() == subject && p.needs(is) })
 }
 
-// awaits is whether a data source, or a module around it, depends on others that may wait.
+// awaits reports whether a data source, or a module around it, depends on blocks that may be read during apply.
 func (p *place) awaits() bool {
 	for q := p; q != nil && p.b.Kind == Data; q = q.up {
 		if e := q.b.arg("depends_on"); e != nil && slices.ContainsFunc(e.Args, func(e *Expr) bool { t := q.m.find(e.Ref); return t != nil && t.Kind != Resource }) {
@@ -87,14 +87,14 @@ func (p *place) awaits() bool {
 	return false
 }
 
-// about is whether a difference is about one of some objects, or what depends on them.
+// about reports whether the subject of a difference is one of the objects or depends on one.
 func (c *comparison) about(d Difference, objects []string) bool {
 	return slices.Contains(objects, c.subject(d)) || len(objects) > 0 && c.needs(d, func(p *place) bool {
 		return slices.ContainsFunc(objects, func(o string) bool { return keyless(o) == p.addr() })
 	})
 }
 
-// subject is the address of what a difference is about.
+// subject returns the address of a difference's object.
 func (c *comparison) subject(d Difference) string {
 	at, _, _ := strings.Cut(d.At, " ")
 	switch {
@@ -108,7 +108,7 @@ func (c *comparison) subject(d Difference) string {
 	return at
 }
 
-// named are the addresses of objects that have a name, and of data that ask for it.
+// named returns the addresses of objects with this name, and of data that read it.
 func named(o *Outcome, key string) []string {
 	var all []string
 	for _, s := range []*State{o.After, o.Before} {
@@ -123,7 +123,7 @@ func named(o *Outcome, key string) []string {
 	return all
 }
 
-// halfLooked are the objects that Terraform looked at through a provider whose settings were not known.
+// halfLooked returns the objects that Terraform read through a provider with unknown settings.
 func (c *comparison) halfLooked() []string {
 	var all []string
 	for _, i := range c.b.Invocations {

@@ -11,10 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/box"
 )
 
-// Two programs make other random ids, and write other things beside what they say: what is compared
-// is without both.
+// Two programs make different random IDs and write different additional data. Both are removed before a comparison.
 
-// names are the random ids that were seen in states, and what each is called in comparisons.
+// names maps the random IDs in states to names for comparisons.
 type names struct {
 	known map[string]string
 	count map[string]int
@@ -24,20 +23,20 @@ func newNames() *names { return &names{known: map[string]string{}, count: map[st
 
 var uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// learn takes up ids by the addresses at which they appear.
+// learn records IDs by the addresses at which they occur.
 func (n *names) learn(s *State) {
 	s.managed(func(r *StateResource, i *StateInstance) {
 		id := i.id()
 		if !uuid.MatchString(id) || n.known[id] != "" {
 			return
 		}
-		addr := n.replacer().Replace(i.addr(r)) // its key may be an id
+		addr := n.replacer().Replace(i.addr(r)) // the key may be an ID
 		n.count[addr]++
 		n.known[id] = fmt.Sprintf("id %d of %s", n.count[addr], strings.NewReplacer(`"`, "'", `\\`, "").Replace(addr))
 	})
 }
 
-// plain is a document with the names in the place of the ids.
+// plain returns a document with names in place of IDs.
 func (n *names) plain(v any) any {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -50,7 +49,7 @@ func (n *names) plain(v any) any {
 	return ordered(out)
 }
 
-// replacer puts the names in the place of the ids.
+// replacer replaces IDs by names.
 func (n *names) replacer() *strings.Replacer {
 	var pairs []string
 	for id, name := range n.known {
@@ -59,7 +58,7 @@ func (n *names) replacer() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// ordered puts sets into the order that they have without ids.
+// ordered sorts sets by their content without IDs.
 func ordered(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -87,7 +86,7 @@ func get(v any, path ...string) any {
 	return v
 }
 
-// planOf is what of a plan is compared, by section.
+// planOf returns the compared parts of a plan, by section.
 func planOf(doc object) map[string]any {
 	out := map[string]any{}
 	for _, section := range []string{"resource_changes", "resource_drift"} {
@@ -113,7 +112,7 @@ func planOf(doc object) map[string]any {
 	outputs, _ := doc["output_changes"].(object)
 	for name, c := range outputs {
 		if slices.Equal(actions(c.(object)), []string{"no-op"}) {
-			continue // Terraform leaves out those that -target leaves out
+			continue // Terraform omits the outputs that -target excludes
 		}
 		out["output_changes actions|"+name] = get(c, "actions")
 		out["output_changes before|"+name] = get(c, "before")
@@ -128,7 +127,7 @@ func planOf(doc object) map[string]any {
 	return out
 }
 
-// checks are the results of conditions by address.
+// checks returns the results of conditions by address.
 func checks(list any) map[string]any {
 	out := map[string]any{}
 	all, _ := list.([]any)
@@ -148,7 +147,7 @@ func checks(list any) map[string]any {
 	return out
 }
 
-// stateOf is what of a state is compared, by section.
+// stateOf returns the compared parts of a state, by section.
 func stateOf(s *State) map[string]any {
 	out := map[string]any{}
 	for name, v := range s.Outputs {
@@ -175,7 +174,7 @@ func stateOf(s *State) map[string]any {
 	return out
 }
 
-// managed are the dependencies that count when something is destroyed.
+// managed returns the dependencies that matter for the order of destroys.
 func managed(all []string) string {
 	var list []string
 	for _, d := range all {
@@ -187,7 +186,8 @@ func managed(all []string) string {
 	return strings.Join(list, " ")
 }
 
-// pruned is a value without what says nothing.
+// pruned returns a value without false, empty objects, and lists that contain no true. If nothing remains, it returns
+// nil.
 func pruned(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -237,18 +237,18 @@ func sorted(v any) any {
 	return texts
 }
 
-// A Difference is a place where the two are not the same.
+// A Difference is a part of a document that differs between the two sides.
 type Difference struct {
 	What    string // plan, state, checks, calls, second plan
-	Section string // of that: the class
+	Section string // the section of the document, which is the class
 	At      string // address
 	A, B    any    // of Lethe and of Terraform
 }
 
-// ofChecks is whether it is about results of conditions, in a plan or in a state.
+// ofChecks reports whether the difference is about results of conditions, in a plan or in a state.
 func (d Difference) ofChecks() bool { return d.Section == "checks" || d.What == "checks" }
 
-// differences are the places in which two documents differ.
+// differences returns the differences between two documents.
 func differences(what string, a, b map[string]any) []Difference {
 	var out []Difference
 	keys := maps.Clone(a)
@@ -265,7 +265,7 @@ func differences(what string, a, b map[string]any) []Difference {
 	return out
 }
 
-// class is what such differences are called.
+// class returns the class of such differences.
 func (d Difference) class() string {
 	c := d.What + ": " + d.Section
 	switch d.Section {

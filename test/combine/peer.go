@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// beside holds a step of Lethe against the same step of Terraform: the places where they differ.
+// beside compares a step of Lethe with the same step of Terraform and returns the differences.
 func beside(x, y *side, a, b *Outcome) []Difference {
 	var all []Difference
 	compare := func(what string, p, q map[string]any) {
 		all = append(all, differences(what, x.names.plain(p).(object), y.names.plain(q).(object))...)
 	}
-	// A command that ended otherwise explains all that comes after.
+	// A different exit code of a command explains all later differences.
 	exits := func(what string, p, q *Invocation) bool {
 		if p == nil || q == nil {
-			return p == q || x.program == y.program // where one made a plan and the other applied at once
+			return p == q || x.program == y.program // one side made a plan and the other applied at once
 		}
 		if p.Exit != q.Exit {
 			all = append(all, Difference{what, "exits", shape(append(slices.Concat(p.Errors, q.Errors), "")[0]), p.Exit, q.Exit})
@@ -51,7 +51,7 @@ func beside(x, y *side, a, b *Outcome) []Difference {
 	return all
 }
 
-// findings are one for each class of differences from another.
+// findings returns a finding for each class of differences.
 func findings(n int, all []Difference, other string) []Finding {
 	var found []Finding
 	for _, d := range all {
@@ -63,7 +63,7 @@ func findings(n int, all []Difference, other string) []Finding {
 	return found
 }
 
-// tally counts the calls that have effects outside, and who was in the way of whom.
+// tally counts the calls that have effects outside. The note of a call names the objects that prevented it.
 func tally(o *Outcome) map[string]any {
 	count := map[string]int{}
 	for _, i := range []*Invocation{o.Plan, o.Apply} {
@@ -76,7 +76,7 @@ func tally(o *Outcome) map[string]any {
 				if !o.through() {
 					continue
 				}
-				if c.Call == "move" { // Terraform asks a provider that is not configured
+				if c.Call == "move" { // Terraform calls a provider that is not configured
 					c.Region = ""
 				}
 			case "create", "update", "delete":

@@ -8,8 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
-// Play runs a scenario and judges it. It stops at the first step with a finding: what comes after
-// follows from it.
+// Play runs a scenario and judges it. It stops at the first step with a finding, because later findings may follow from
+// it.
 func (l *Lab) Play(s *Scenario) ([]Finding, error) {
 	found, _, err := l.play(s)
 	return found, err
@@ -49,7 +49,7 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 		outcomes = append(outcomes, a)
 		found := x.judge(n, st, a)
 		if y != nil && other == twin && (st.Do.Process || len(st.Faults) > 0) {
-			y.close() // what a fault meets may be another call
+			y.close() // the fault may hit another call
 			y = nil
 		}
 		if y != nil {
@@ -60,7 +60,7 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 			left, apart := beside(x, y, a, b), false
 			if other == peer {
 				left, apart = explained(left, st, a, b, known)
-				if st.fault(cloud.Crash, cloud.Lost) { // what else was under way then is chance
+				if st.fault(cloud.Crash, cloud.Lost) { // the other calls in progress are random
 					left, apart = nil, true
 				}
 			}
@@ -80,14 +80,14 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 	return nil, outcomes, nil
 }
 
-// What a scenario is held against: Terraform, or Lethe that applies at once where it made a plan first,
-// and the other way about: its twin.
+// The peers of a scenario are Terraform, or the twin: Lethe with direct applies in place of saved plans, and the other
+// way round.
 const (
 	peer = "Terraform"
 	twin = "twin"
 )
 
-// as is the step as it is done by the other.
+// as returns the step for the other side.
 func (st *Step) as(other string) *Step {
 	if other == peer {
 		return st
@@ -97,7 +97,7 @@ func (st *Step) as(other string) *Step {
 	return &c
 }
 
-// last destroys everything.
+// last returns a step that destroys everything.
 func (s *Scenario) last() *Step {
 	st := &Step{Config: &Module{}}
 	if len(s.Steps) > 0 {
@@ -108,7 +108,7 @@ func (s *Scenario) last() *Step {
 	return st
 }
 
-// emptied is what destroy must leave behind: nothing.
+// emptied checks that destroy leaves nothing.
 func (x *side) emptied(n int, s *Scenario, o *Outcome) []Finding {
 	if o.Apply == nil || o.Apply.Exit != 0 {
 		return nil

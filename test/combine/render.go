@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// files are the files of a configuration by their names.
+// files returns the files of a configuration by name.
 func (m *Module) files() map[string]string {
 	files := map[string]string{}
 	m.render(".", files, m.uses("combine"))
@@ -73,10 +73,10 @@ func (m *Module) render(dir string, files map[string]string, wants bool) {
 	}
 }
 
-// dir is where the module of a call is: it does not change with the name.
+// dir returns the directory of a call's module, which does not depend on the name of the call.
 func (b *Block) dir() string { return "mod" + strconv.Itoa(b.ID) }
 
-// uses is whether a module has something of a provider, or hands it on.
+// uses reports whether a module has a block of a provider, or passes the provider on.
 func (m *Module) uses(provider string) bool {
 	yes := false
 	m.each(func(_ *Module, b *Block) {
@@ -95,7 +95,7 @@ func (m *Module) uses(provider string) bool {
 type writer struct {
 	strings.Builder
 	m   *Module
-	top *Block // the block that repeats what is in it
+	top *Block // the block whose count or for_each applies
 	dir string
 }
 
@@ -105,7 +105,7 @@ func (w *writer) line(depth int, format string, args ...any) {
 	w.WriteString("\n")
 }
 
-// head is the line that begins a block.
+// head returns the first line of a block.
 func (b *Block) head() string {
 	switch b.Kind {
 	case Resource, Data, Ephemeral:
@@ -146,7 +146,7 @@ func (w *writer) block(b *Block, depth int) {
 		}
 		top := w.top
 		if b == top && (name == "count" || name == "for_each") {
-			w.top = &Block{} // what repeats is not repeated
+			w.top = &Block{} // the count or for_each expression itself is not repeated
 		}
 		w.line(depth+1, "%s = %s", name, w.expr(a.Value))
 		w.top = top
@@ -157,7 +157,7 @@ func (w *writer) block(b *Block, depth int) {
 	w.line(depth, "}")
 }
 
-// addr is what a block is called in its module.
+// addr returns the address of a block in its module.
 func (b *Block) addr() string {
 	switch b.Kind {
 	case Variable:
@@ -179,7 +179,7 @@ func (b *Block) addr() string {
 	return ""
 }
 
-// nullable are attributes that may have no value.
+// nullable lists the attributes that may be null.
 var nullable = []string{"content", "kind", "secret"}
 
 func (w *writer) expr(e *Expr) string {
@@ -236,7 +236,7 @@ func (w *writer) expr(e *Expr) string {
 	return "null"
 }
 
-// whole is a map of all instances of a block.
+// whole returns a map of all instances of a block.
 func (w *writer) whole(b *Block) string {
 	switch {
 	case b == nil:
@@ -251,7 +251,7 @@ func (w *writer) whole(b *Block) string {
 	return b.addr()
 }
 
-// address is a reference as such.
+// address returns a reference as an address.
 func (w *writer) address(e *Expr) string {
 	b := w.m.find(e.Ref)
 	if b == nil {
@@ -292,7 +292,7 @@ func template(e *Expr, args []string) string {
 	return `"` + b.String() + `"`
 }
 
-// value is each.value as text, which depends on what the block is repeated over.
+// value returns each.value as text, which depends on the for_each of the block.
 func (w *writer) value(e *Expr) string {
 	over := w.top.arg("for_each")
 	if over == nil {
@@ -309,7 +309,7 @@ func (w *writer) value(e *Expr) string {
 	return "each.value"
 }
 
-// ref is a reference to one instance, or to all of them at once.
+// ref returns a reference to one instance, or to all instances.
 func (w *writer) ref(e *Expr) string {
 	b := w.m.find(e.Ref)
 	if b == nil {
@@ -347,7 +347,7 @@ func (w *writer) ref(e *Expr) string {
 	return all
 }
 
-// one is whether a reference is to one instance of a block that is repeated.
+// one reports whether a reference names one instance of a repeated block.
 func (e *Expr) one(b *Block) bool {
 	_, err := strconv.Atoi(e.Sel)
 	return e.Op == "ref" && (b.repeats() == "count" && err == nil || b.repeats() == "for_each" && err != nil && e.Sel != "")

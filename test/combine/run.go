@@ -20,16 +20,16 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
-// A Lab has what scenarios are run with.
+// A Lab holds the programs and directories for scenarios.
 type Lab struct {
 	Lethe     string         // the program that is judged
-	Terraform string         // the one beside it; "" where there is none
+	Terraform string         // the program for comparison; "" for none
 	Provider  string         // directory of the provider's program
-	Dir       string         // for everything that is written
-	Ignore    *regexp.Regexp // classes of findings that are known already; nil for none
+	Dir       string         // for all files of the scenarios
+	Ignore    *regexp.Regexp // classes of known findings; nil for none
 }
 
-// A side is one program at work in a directory and a cloud of its own.
+// A side is one program with a separate directory and cloud.
 type side struct {
 	lab      *Lab
 	name     string // "lethe" or "terraform"
@@ -39,28 +39,28 @@ type side struct {
 	attached *box.Attached
 	names    *names
 	applied  *Module         // the configuration that was applied last
-	foreign  map[string]bool // ids of objects that are not the engine's business
+	foreign  map[string]bool // IDs of objects that the engine does not manage
 	env      []string
 	running  *exec.Cmd
-	unable   error // the program could not be run: nothing can be said of it
+	unable   error // the program could not be run, so that nothing is judged
 }
 
 // An Invocation is one command that was run.
 type Invocation struct {
 	Args   []string
 	Exit   int
-	Out    string // both streams; of show only the first
+	Out    string // both streams; only standard output for show
 	Errors []string
 	Calls  []cloud.Call
 	Slow   bool
-	Killed string // how, where a fault did it
+	Killed string // the kind of fault that killed it; "" if none did
 }
 
-// An Outcome is what one step made of one side.
+// An Outcome is the result of one step on one side.
 type Outcome struct {
 	Invocations []*Invocation
-	Operations  []*Invocation // those of them that changed the state before
-	Plan        *Invocation   // nil where there was none
+	Operations  []*Invocation // the commands that changed the state before
+	Plan        *Invocation   // nil if the step has none
 	PlanJSON    map[string]any
 	Apply       *Invocation
 	Second      *Invocation
@@ -69,11 +69,11 @@ type Outcome struct {
 	After       *State
 	Objects     []*cloud.Object
 	Leases      []string
-	Deeds       []string // what was done to the cloud, as a shell would
-	Lost        *Outcome // of the same commands, when they were killed before; nil where none were
+	Deeds       []string // changes of the cloud, as shell commands
+	Lost        *Outcome // outcome of the same commands when they were killed before; nil if they were not
 }
 
-// through is whether a step did what it was to do.
+// through reports whether a step did its work.
 func (o *Outcome) through() bool {
 	return (o.Plan == nil || o.Plan.Exit != 1) && (o.Apply == nil || o.Apply.Exit == 0)
 }
@@ -89,7 +89,7 @@ func (l *Lab) side(name, program string) (*side, error) {
 	x.cloud = &cloud.Cloud{Dir: filepath.Join(dir, "cloud"), Interrupt: func() {
 		if x.running != nil {
 			_ = x.running.Process.Signal(os.Interrupt)
-			time.Sleep(60 * time.Millisecond) // until it is noticed
+			time.Sleep(60 * time.Millisecond) // until the engine notices it
 		}
 	}, Kill: func(both bool) {
 		if x.running != nil {
@@ -113,7 +113,7 @@ func (x *side) close() {
 	x.attached.Close()
 }
 
-// step does one step.
+// step runs one step.
 func (x *side) step(st *Step) (*Outcome, error) {
 	o := &Outcome{}
 	if err := x.write(st.Config); err != nil {
@@ -167,7 +167,7 @@ func (x *side) step(st *Step) (*Outcome, error) {
 	return o, err
 }
 
-// look finds what is there after commands. Leases are closed, so that they are found once.
+// look reads the objects after commands. It closes open leases, so that each is found once.
 func (x *side) look(o *Outcome) (err error) {
 	o.Leases = x.cloud.Leases()
 	for _, l := range o.Leases {
@@ -177,10 +177,10 @@ func (x *side) look(o *Outcome) (err error) {
 	return err
 }
 
-// settle is what a user does where a command was killed: takes in what is known of it. What the provider and
-// the keeper were doing is then done, and counts as the command's.
+// settle does the work of a user after a command was killed: it recovers the known changes. Calls of the provider and
+// the keeper have ended then, and count as calls of the command.
 func (x *side) settle(st *Step, o *Outcome, killed *Invocation) (err error) {
-	time.Sleep(20 * time.Millisecond) // a provider that lost both of them is at work still
+	time.Sleep(20 * time.Millisecond) // a provider without engine and keeper may still work
 	repair := x.run(o, st, "state", "repair", "-auto-approve", "-no-color")
 	killed.Calls = append(killed.Calls, repair.Calls...)
 	x.run(o, st, "state", "check", "-no-color")
@@ -224,7 +224,7 @@ func (x *side) show(o *Outcome, st *Step, file string) map[string]any {
 	return doc
 }
 
-// options are those of the command that change what is planned.
+// options returns the options of the command that affect the plan.
 func (c Command) options() []string {
 	var list []string
 	if c.Destroy {
@@ -245,7 +245,7 @@ func (c Command) options() []string {
 	return list
 }
 
-// run runs a command. Terraform does not always reach a provider that is there, on a machine that is busy.
+// run runs a command. On a busy machine Terraform sometimes does not reach a running provider; then run repeats it.
 func (x *side) run(o *Outcome, st *Step, args ...string) *Invocation {
 	i := x.once(st, args)
 	if strings.HasSuffix(x.program, "terraform") && slices.Contains(i.Errors, "Failed to load plugin schemas") {
@@ -257,7 +257,7 @@ func (x *side) run(o *Outcome, st *Step, args ...string) *Invocation {
 	return i
 }
 
-// once runs a command, and waits for it no longer than users would.
+// once runs a command with a time limit.
 func (x *side) once(st *Step, args []string) *Invocation {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -304,7 +304,7 @@ func (x *side) once(st *Step, args []string) *Invocation {
 	return i
 }
 
-// environ has the ephemeral variables: their values stand in no file.
+// environ sets the ephemeral variables, whose values are in no file.
 func environ(st *Step) []string {
 	var env []string
 	for _, b := range st.Config.Blocks {
@@ -315,7 +315,7 @@ func environ(st *Step) []string {
 	return env
 }
 
-// titles are the errors in what a program wrote.
+// titles returns the titles of errors in the output of a program.
 func titles(out string) []string {
 	var all []string
 	for line := range strings.Lines(out) {
@@ -327,7 +327,7 @@ func titles(out string) []string {
 	return all
 }
 
-// write puts a configuration into the directory, in the place of the one that was there.
+// write replaces the configuration in the directory.
 func (x *side) write(config *Module) error {
 	old, _ := filepath.Glob(filepath.Join(x.dir, "*"))
 	for _, f := range old {
@@ -353,7 +353,7 @@ func (x *side) write(config *Module) error {
 	return config.install(x.dir)
 }
 
-// install writes what `init` would write about modules, which takes it as long as a plan.
+// install writes the files that `init` writes for modules, because `init` takes as long as a plan.
 func (m *Module) install(dir string) error {
 	type entry struct{ Key, Source, Dir string }
 	list := []entry{{"", "", "."}}
@@ -379,7 +379,7 @@ func (m *Module) install(dir string) error {
 	return os.WriteFile(filepath.Join(d, "modules.json"), text, 0o600)
 }
 
-// seeded is an object that was there before.
+// seeded returns an object that existed before.
 func seeded(id string) *cloud.Object {
 	o := &cloud.Object{ID: id, Attributes: map[string]json.RawMessage{}}
 	for name, v := range map[string]string{"id": id, "name": id, "note": "found", "etag": "e0"} {
@@ -389,7 +389,7 @@ func seeded(id string) *cloud.Object {
 	return o
 }
 
-// drift does something to the cloud or the state, and tells it as a command of the shell.
+// drift changes the cloud or the state, and returns the change as a shell command.
 func (x *side) drift(out *Outcome, st *Step, d Drift) (string, error) {
 	switch d.Do {
 	case "taint", "untaint", "mv", "rm", "import":
@@ -415,7 +415,7 @@ func (x *side) drift(out *Outcome, st *Step, d Drift) (string, error) {
 	return `sed -i 's/"content": .*/"content": "drifted",/' .cloud/` + o.ID + ".json", x.cloud.Put(o)
 }
 
-// operate changes something in the state by the command for that. What is taken out of it is not the engine's business any more.
+// operate changes the state with a state command. Objects that leave the state are no longer managed.
 func (x *side) operate(o *Outcome, st *Step, d Drift) (string, error) {
 	s, err := x.state()
 	if err != nil {
@@ -432,7 +432,7 @@ func (x *side) operate(o *Outcome, st *Step, d Drift) (string, error) {
 	i := x.run(o, st, args...)
 	o.Operations = append(o.Operations, i)
 	if i.Exit != 0 {
-		return "", nil // it is in no state for that
+		return "", nil // the command does not apply to the object
 	}
 	now, err := x.state()
 	for id := range s.ids() {
@@ -443,5 +443,5 @@ func (x *side) operate(o *Outcome, st *Step, d Drift) (string, error) {
 	return "lethe '" + strings.Join(args, "' '") + "'", err
 }
 
-// elsewhere finds the name in an address: something else that is not declared has one letter more.
+// elsewhere matches the name in an address, to derive an undeclared address with one more letter.
 var elsewhere = regexp.MustCompile(`(\w)(\[[^\[\]]*\])?$`)

@@ -1,5 +1,5 @@
-// Package combine makes scenarios of everything that the language has, runs them with Lethe and, where
-// it has the same features, with Terraform, and judges what became of them.
+// Package combine generates scenarios from all features of the language, runs them with Lethe and, if it has the same
+// features, with Terraform, and judges the results.
 package combine
 
 import (
@@ -8,15 +8,15 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
-// A Scenario is what a user does with one directory: data, so that it can be printed and shrunk.
+// A Scenario is the work of a user in one directory. It is data, so that it can be printed and shrunk.
 type Scenario struct {
 	Seed  uint64
-	Alone bool // it uses what Terraform does not have
-	Twice bool // it is applied from saved plans as well as directly
+	Alone bool // uses features that Terraform does not have
+	Twice bool // is applied from saved plans and directly
 	Steps []*Step
 }
 
-// A Step is the configuration as it is by then, what happens to the cloud, and one command.
+// A Step holds the current configuration, changes of the cloud, and one command.
 type Step struct {
 	Config *Module
 	Drifts []Drift
@@ -24,40 +24,40 @@ type Step struct {
 	Do     Command
 }
 
-// A Command is a plan, and what becomes of it.
+// A Command is a plan and the use of the plan.
 type Command struct {
 	Apply     bool
-	Direct    bool // apply alone, without a plan that is saved and shown first
+	Direct    bool // apply without a plan that was saved and shown before
 	Destroy   bool
 	Refresh   string // "", "only", "false"
 	Target    []string
 	Exclude   []string
 	Replace   []string
-	Peer      bool // the peer does it in both directories: it is how things were before Lethe came
-	Process   bool // the provider is a process of its own
-	Parallels int  // -parallelism; 0 is not said
+	Peer      bool // the peer runs the command in both directories, as before a user switches to Lethe
+	Process   bool // the provider is a separate process
+	Parallels int  // -parallelism; 0 for the default
 }
 
-// full is whether the command leaves nothing undone.
+// full reports whether the command applies all changes of the configuration, after a refresh.
 func (c Command) full() bool {
 	return c.Apply && !c.Destroy && c.Refresh == "" && len(c.Target)+len(c.Exclude) == 0
 }
 
-// A Drift is what others do to the cloud, or what the user does to the state. Object counts what is there, by id or by
-// address, round and round.
+// A Drift is a change of the cloud by others, or of the state by the user. Object selects an existing object by ID or
+// address, modulo their number.
 type Drift struct {
 	Do     string // delete, change, seed; taint, untaint, mv, rm, import
 	Object int
-	ID     string // of what is seeded, or imported
-	To     string // the address that it is imported to
+	ID     string // of the seeded or imported object
+	To     string // the address of the import
 }
 
-// A Module is a directory of blocks. A block refers to blocks before it only.
+// A Module is a directory of blocks. A block refers only to blocks before it.
 type Module struct {
 	Blocks []*Block
 }
 
-// Kind is what a block declares.
+// Kind is the kind of declaration of a block.
 type Kind string
 
 // The kinds of blocks. Nested ones are parts of others.
@@ -77,35 +77,35 @@ const (
 	Nested    Kind = "nested"
 )
 
-// A Block is a declaration. ID is the same through all steps, while all else of the block may change.
+// A Block is a declaration. ID is the same in all steps; everything else may change.
 type Block struct {
 	ID     int
 	Kind   Kind
-	Type   string // of a resource; the word of a nested block
+	Type   string // of a resource; the keyword of a nested block
 	Name   string
 	Args   []Arg
 	Nested []*Block
-	Module *Module // what is called
+	Module *Module // the called module
 	Form   Form
 }
 
-// A Form is how a block is written.
+// A Form is the way in which a block is written.
 type Form string
 
 // The forms.
 const (
 	Native   Form = ""
 	JSON     Form = "json"
-	Override Form = "override" // a part of it stands in an override file, in the place of something else
+	Override Form = "override" // an override file replaces a part of the block
 )
 
-// An Arg is an argument. Of a variable of the root module, "value" is what the user gives.
+// An Arg is an argument. For a variable of the root module, "value" is the value from the user.
 type Arg struct {
 	Name  string
 	Value *Expr
 }
 
-// Type is what an expression gives, as far as the generator cares.
+// Type is the type of an expression, as far as the generator needs it.
 type Type string
 
 // The types.
@@ -116,12 +116,12 @@ const (
 	Texts  Type = "texts"
 	Map    Type = "map"
 	Any    Type = "any"
-	Raw    Type = "raw" // references as such: depends_on, provider, addresses
+	Raw    Type = "raw" // references without evaluation: depends_on, provider, addresses
 )
 
 // An Expr is an expression. Op is:
 //
-//	lit     Text as it is
+//	lit     Text verbatim
 //	ref     attribute Path of block Ref, of the instance Sel or of all
 //	whole   block Ref itself, a collection of its instances
 //	key     the key of the instance
@@ -162,20 +162,20 @@ func (b *Block) set(name string, v *Expr) {
 	b.Args = append(b.Args, Arg{name, v})
 }
 
-// optional is whether the block may be there or not.
+// optional reports whether the block may be absent.
 func (b *Block) optional() bool {
 	l := b.nested("lifecycle")
 	return l != nil && l.arg("enabled") != nil
 }
 
-// passed is whether the block stands for a provider that the caller of the module gives it.
+// passed reports whether the block is a provider that the caller of the module passes.
 func (b *Block) passed() bool { return b.Kind == Provider && b.Type == "passed" }
 
 func (b *Block) drop(name string) {
 	b.Args = slices.DeleteFunc(b.Args, func(a Arg) bool { return a.Name == name })
 }
 
-// repeats is the argument that repeats the block, "" where none does.
+// repeats returns the name of the argument that repeats the block, or "".
 func (b *Block) repeats() string {
 	for _, name := range []string{"count", "for_each"} {
 		if b.arg(name) != nil {
@@ -194,7 +194,7 @@ func (b *Block) nested(typ string) *Block {
 	return nil
 }
 
-// lifecycle is the block of that name, made where there is none.
+// lifecycle returns the lifecycle block, and adds it if it is missing.
 func (b *Block) lifecycle() *Block {
 	if n := b.nested("lifecycle"); n != nil {
 		return n
@@ -220,7 +220,7 @@ func (m *Module) find(id int) *Block {
 	return nil
 }
 
-// each visits all blocks of a module and of those it calls, with the module that each is in.
+// each visits all blocks of a module and of the modules that it calls, with their modules.
 func (m *Module) each(f func(m *Module, b *Block)) {
 	for _, b := range slices.Clone(m.Blocks) {
 		f(m, b)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// text is all that a scenario says.
+// text returns the whole scenario as text.
 func (s *Scenario) text() string {
 	var b strings.Builder
 	for _, st := range s.Steps {
@@ -28,8 +28,7 @@ func (m *Module) text() string {
 	return b.String()
 }
 
-// Script is a scenario as a script test: what a user would do by hand up to the finding, and below it
-// the files.
+// Script returns a scenario as a script test: the commands of a user up to the finding, and the files.
 func (s *Scenario) Script(f Finding, outcomes []*Outcome) string {
 	w := &scripter{}
 	w.line("# %s", f.Class)
@@ -97,7 +96,7 @@ func (w *scripter) step(i int, st *Step, o *Outcome) {
 	w.command(st, o.Second)
 }
 
-// command writes what was run; one that failed is expected to.
+// command writes a command. If it failed, the script expects the failure.
 func (w *scripter) command(st *Step, i *Invocation) {
 	if i == nil {
 		return

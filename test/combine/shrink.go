@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Shrink takes out of a scenario what the finding does not need: the smallest in which one of the
-// same class is found. Attempts bounds how often it is run.
+// Shrink removes the parts of a scenario that the finding does not need. It returns the smallest scenario with a
+// finding of the same class. It runs at most attempts scenarios.
 func (l *Lab) Shrink(s *Scenario, class string, attempts int) (*Scenario, Finding) {
 	alone := *l
 	if !strings.HasPrefix(class, peer) && !s.peerBefore() {
-		alone.Terraform = "" // what needs no peer is found faster without
+		alone.Terraform = "" // without the peer the scenario runs faster
 	}
 	var seen Finding
 	tried := map[string]bool{}
@@ -55,8 +55,8 @@ func (l *Lab) Shrink(s *Scenario, class string, attempts int) (*Scenario, Findin
 	return s, seen
 }
 
-// A reduction makes one thing smaller, the i-th of its kind. It tells whether there is an i-th, and
-// whether anything changed.
+// A reduction makes one part smaller, the i-th of its kind. more is true if an i-th part exists, and changed if the
+// scenario changed.
 type reduction func(s *Scenario, i int) (more, changed bool)
 
 var reductions = []reduction{withoutLater, withoutStep, withoutBlocks, withoutBlock, asBefore, withoutEdit, withoutForm, withoutArg, plainCommand, withoutTrouble, plainExpr}
@@ -78,7 +78,7 @@ func withoutStep(s *Scenario, i int) (bool, bool) {
 	return true, true
 }
 
-// ids are all blocks of a scenario.
+// ids returns the IDs of all blocks of a scenario.
 func (s *Scenario) ids() []int {
 	all := map[int]bool{}
 	for _, st := range s.Steps {
@@ -87,7 +87,7 @@ func (s *Scenario) ids() []int {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// inAll does something to a block in each step that has it.
+// inAll calls f for a block in each step that has it.
 func (s *Scenario) inAll(id int, f func(m *Module, b *Block)) {
 	for _, st := range s.Steps {
 		st.Config.each(func(m *Module, b *Block) {
@@ -98,12 +98,12 @@ func (s *Scenario) inAll(id int, f func(m *Module, b *Block)) {
 	}
 }
 
-// peerBefore is whether the peer does one of the steps.
+// peerBefore reports whether the peer runs one of the steps.
 func (s *Scenario) peerBefore() bool {
 	return slices.ContainsFunc(s.Steps, func(st *Step) bool { return st.Do.Peer })
 }
 
-// withoutBlocks takes out halves, quarters and eighths of all blocks.
+// withoutBlocks removes halves, quarters and eighths of all blocks.
 func withoutBlocks(s *Scenario, i int) (bool, bool) {
 	ids := s.ids()
 	for _, parts := range []int{2, 4, 8} {
@@ -134,7 +134,7 @@ func withoutBlock(s *Scenario, i int) (bool, bool) {
 	return true, true
 }
 
-// asBefore gives a step the configuration of the one before.
+// asBefore replaces the configuration of a step by the configuration of the previous step.
 func asBefore(s *Scenario, i int) (bool, bool) {
 	if i+1 >= len(s.Steps) {
 		return false, false
@@ -143,7 +143,7 @@ func asBefore(s *Scenario, i int) (bool, bool) {
 	return true, true
 }
 
-// withoutEdit gives a block the form that it has in the step before.
+// withoutEdit replaces a block by its form in the previous step.
 func withoutEdit(s *Scenario, i int) (bool, bool) {
 	ids := s.ids()
 	step, at := 1+i/max(len(ids), 1), 0
@@ -177,7 +177,7 @@ func withoutEdit(s *Scenario, i int) (bool, bool) {
 	return true, changed
 }
 
-// parts are the places of a block that can be taken out: arguments and nested blocks.
+// parts calls f for the parts of a block that can be removed: arguments and nested blocks.
 func (b *Block) parts(prefix string, f func(name string, drop func())) {
 	for _, a := range slices.Clone(b.Args) {
 		f(prefix+a.Name, func() { b.drop(a.Name) })
@@ -189,7 +189,7 @@ func (b *Block) parts(prefix string, f func(name string, drop func())) {
 	}
 }
 
-// withoutArg takes an argument or a nested block out of all steps.
+// withoutArg removes an argument or a nested block from all steps.
 func withoutArg(s *Scenario, i int) (bool, bool) {
 	type place struct {
 		id   int
@@ -223,7 +223,7 @@ func withoutArg(s *Scenario, i int) (bool, bool) {
 	return true, true
 }
 
-// withoutForm writes blocks in the native form: all, and then one after the other.
+// withoutForm writes blocks in native form: all, and then one after the other.
 func withoutForm(s *Scenario, i int) (bool, bool) {
 	ids := s.ids()
 	if i > len(ids) {
@@ -242,7 +242,7 @@ func withoutForm(s *Scenario, i int) (bool, bool) {
 	return true, changed
 }
 
-// needed are arguments without which a block is a mistake.
+// needed reports whether a block is invalid without the argument.
 func needed(b *Block, name string) bool {
 	switch b.Kind {
 	case Moved, Removed, Import, Output, Local:
@@ -294,8 +294,7 @@ func withoutTrouble(s *Scenario, i int) (bool, bool) {
 	return false, false
 }
 
-// plainExpr puts a literal, or a part of it, in the place of an expression, in all steps in which it
-// is the same.
+// plainExpr replaces an expression by a literal or by a part of it, in all steps in which the expression is the same.
 func plainExpr(s *Scenario, i int) (bool, bool) {
 	k, done := 0, false
 	var was, now string

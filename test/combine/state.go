@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// State is a state file, as far as it is judged.
+// State is a state file, with the parts that are judged.
 type State struct {
 	Outputs   map[string]any   `json:"outputs"`
 	Resources []*StateResource `json:"resources"`
 	Checks    []any            `json:"check_results"`
 }
 
-// A StateResource is a resource in it.
+// A StateResource is a resource in a state.
 type StateResource struct {
 	Module    string           `json:"module"`
 	Mode      string           `json:"mode"`
@@ -27,12 +27,12 @@ type StateResource struct {
 	Instances []*StateInstance `json:"instances"`
 }
 
-// has is whether there is an object of a resource or a data source.
+// has reports whether a resource or data source has an object.
 func (s *State) has(p *place) bool {
 	return slices.ContainsFunc(s.Resources, func(r *StateResource) bool { return keyless(r.addr()) == p.addr() })
 }
 
-// A StateInstance is an object in it.
+// A StateInstance is an object in a state.
 type StateInstance struct {
 	Key          any            `json:"index_key"`
 	Status       string         `json:"status"`
@@ -43,7 +43,7 @@ type StateInstance struct {
 	CreateFirst  bool           `json:"create_before_destroy"`
 }
 
-// addr is the address of a resource, and with a key that of an instance.
+// addr returns the address of a resource.
 func (r *StateResource) addr() string {
 	a := r.Type + "." + r.Name
 	if r.Mode == "data" {
@@ -65,7 +65,7 @@ func (i *StateInstance) addr(r *StateResource) string {
 	return r.addr()
 }
 
-// managed visits all objects that are managed.
+// managed visits all managed objects.
 func (s *State) managed(f func(*StateResource, *StateInstance)) {
 	for _, r := range s.Resources {
 		for _, i := range r.Instances {
@@ -76,7 +76,7 @@ func (s *State) managed(f func(*StateResource, *StateInstance)) {
 	}
 }
 
-// at is the current object at an address; nil if there is none.
+// at returns the current object at an address, or nil.
 func (s *State) at(addr string) (found *StateInstance) {
 	s.managed(func(r *StateResource, i *StateInstance) {
 		if i.Deposed == "" && i.addr(r) == addr {
@@ -86,10 +86,10 @@ func (s *State) at(addr string) (found *StateInstance) {
 	return found
 }
 
-// knows is whether there is an object, or data, at an address.
+// knows reports whether an object or data is at an address.
 func (s *State) knows(addr string) bool { return stateOf(s)["attributes|"+addr] != nil }
 
-// choose is the address of one of the current objects, counted round and round; "" where there is none.
+// choose returns the address of a current object, selected by n modulo their number, or "".
 func (s *State) choose(n int) string {
 	var all []string
 	s.managed(func(r *StateResource, i *StateInstance) {
@@ -101,7 +101,7 @@ func (s *State) choose(n int) string {
 	return append(all, "")[n%max(len(all), 1)]
 }
 
-// id is what the provider knows an object by; "" for none.
+// id returns the provider's ID of an object, or "".
 func (i *StateInstance) id() string {
 	if i == nil {
 		return ""
@@ -110,7 +110,7 @@ func (i *StateInstance) id() string {
 	return id
 }
 
-// ids are the objects of the cloud that the state knows.
+// ids returns the objects of the cloud that the state contains, by ID.
 func (s *State) ids() map[string]string {
 	ids := map[string]string{}
 	s.managed(func(r *StateResource, i *StateInstance) {
@@ -121,7 +121,7 @@ func (s *State) ids() map[string]string {
 	return ids
 }
 
-// state reads the state file; one that is not there is empty.
+// state reads the state file. A missing file is an empty state.
 func (x *side) state() (*State, error) {
 	s := &State{}
 	text, err := os.ReadFile(filepath.Join(x.dir, "terraform.tfstate"))

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Expressions that the generator makes.
+// This file generates expressions.
 
-// lit is a literal of Lethe's language: text, numbers and lists are written as JSON writes them.
+// lit returns a literal. Text, numbers and lists are written as in JSON.
 func lit(v any) *Expr {
 	text, _ := json.Marshal(v)
 	e := &Expr{Op: "lit", Text: string(text)}
@@ -23,7 +23,7 @@ func lit(v any) *Expr {
 	return e
 }
 
-// note is a file that stands in each directory, for functions that read files.
+// note is a file in each directory, for functions that read files.
 const note = "note.txt"
 
 func raw(text string) *Expr { return &Expr{Op: "lit", Text: text, Type: Raw} }
@@ -34,7 +34,7 @@ func fn(name string, t Type, args ...*Expr) *Expr {
 	return &Expr{Op: "fn", Text: name, Type: t, Args: args}
 }
 
-// unstored are those that may stand only where nothing is kept.
+// unstored returns the attributes that may be used only where nothing is stored.
 func unstored(b *Block) []string {
 	if b.Kind == Ephemeral {
 		return []string{"token", "text"}
@@ -42,7 +42,7 @@ func unstored(b *Block) []string {
 	return outputs(b, true)
 }
 
-// outputs are those of a called module.
+// outputs returns the outputs of a called module.
 func outputs(b *Block, ephemeral bool) []string {
 	var names []string
 	for _, o := range b.Module.blocks() {
@@ -53,7 +53,7 @@ func outputs(b *Block, ephemeral bool) []string {
 	return names
 }
 
-// readable are the attributes of text that others may refer to.
+// readable returns the text attributes that other blocks may refer to.
 func readable(b *Block) []string {
 	switch {
 	case b.Type == "terraform_data":
@@ -68,7 +68,7 @@ func readable(b *Block) []string {
 	return outputs(b, false)
 }
 
-// sel chooses an instance, "" for all of them.
+// sel returns the key of an instance, or "" for all instances.
 func (g *gen) sel(b *Block) string {
 	if g.one(2) {
 		return ""
@@ -82,7 +82,7 @@ func (g *gen) sel(b *Block) string {
 	return ""
 }
 
-// text is an expression that gives text, of what is declared before.
+// text returns an expression of type text from earlier declarations.
 func (g *gen) text(m *Module, at, depth int) *Expr {
 	switch n := g.IntN(100); {
 	case n < 24 || depth == 0:
@@ -111,7 +111,7 @@ func (g *gen) text(m *Module, at, depth int) *Expr {
 	}
 }
 
-// ref refers to something declared before, to what is near rather than to what is far.
+// ref returns a reference to an earlier declaration. It prefers resources, data sources and calls.
 func (g *gen) ref(m *Module, at int) *Expr {
 	for i := range 8 {
 		if at == 0 {
@@ -140,7 +140,7 @@ func (g *gen) ref(m *Module, at int) *Expr {
 	return nil
 }
 
-// ids are references to one or two objects.
+// ids returns references to one or two objects.
 func (g *gen) ids(m *Module, at int) []*Expr {
 	var list []*Expr
 	for _, b := range m.Blocks[:at] {
@@ -156,7 +156,7 @@ func (g *gen) ids(m *Module, at int) []*Expr {
 	return list[:min(len(list), 1+g.IntN(2))]
 }
 
-// any is a value of any type.
+// any returns a value of any type.
 func (g *gen) any(m *Module, at int) *Expr {
 	switch g.IntN(8) {
 	case 0, 4, 5:
@@ -185,7 +185,7 @@ func (g *gen) tags(m *Module, at int) *Expr {
 	return e
 }
 
-// hidden is text for places that take what is not kept.
+// hidden returns text for attributes that are not stored.
 func (g *gen) hidden(m *Module, at int) *Expr {
 	if g.leaky && at > 0 && m.Blocks[0].Name == "hush" {
 		return &Expr{Op: "ref", Ref: m.Blocks[0].ID, Type: Text}
@@ -224,7 +224,7 @@ func (g *gen) number(m *Module, at int) *Expr {
 	return lit(g.IntN(4))
 }
 
-// fixed are keys that nothing has to be made or read for.
+// fixed returns keys that do not depend on an object or data.
 func (g *gen) fixed(m *Module) *Expr {
 	for _, b := range m.Blocks {
 		if b.Kind == Variable && b.arg("type").Text == "list(string)" && g.one(2) {
@@ -234,7 +234,7 @@ func (g *gen) fixed(m *Module) *Expr {
 	return fn("toset", Any, lit(choose(g, []string{"p"}, []string{"p", "q"}, []string{"q", "r"}, []string{"p", "q", "r"})))
 }
 
-// keys are values for for_each.
+// keys returns a value for for_each.
 func (g *gen) keys(m *Module, at int) *Expr {
 	for _, b := range slices.Backward(m.Blocks[:at]) {
 		whole := &Expr{Op: "whole", Ref: b.ID, Type: Any}
@@ -267,7 +267,7 @@ func (g *gen) keys(m *Module, at int) *Expr {
 	return e
 }
 
-// plain is an attribute of something that has a name, as text that is there.
+// plain returns an attribute of a block, as text that is never null.
 func plain(of, name string, b *Block) string {
 	of += "." + name
 	switch {
@@ -279,7 +279,7 @@ func plain(of, name string, b *Block) string {
 	return of
 }
 
-// repeat repeats a block, or does not.
+// repeat adds count or for_each to a block, or leaves it.
 func (g *gen) repeat(m *Module, b *Block, at int) {
 	switch word := g.draw(weight{"", 5}, weight{"count", 2}, weight{"for_each", 3}); word {
 	case "count":

@@ -1,4 +1,4 @@
-// Package install measures installing against a registry that is far away.
+// Package install measures installations from a distant registry.
 package install
 
 import (
@@ -50,17 +50,18 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// world is a registry that is far away, with packages of a size, and what its users have.
+// world is a distant registry with packages, and the programs of its users.
 type world struct {
 	*testing.T
 	*registrytest.Server
 	lethe     string
-	terraform string // "": it is not here
+	terraform string // "" if it is not installed
 	dir       string // of the configuration
-	n         int    // how many packages there are
+	n         int    // number of packages
 }
 
-// newWorld makes a registry with some packages of a size in bytes, whose connections carry at most rate bytes a second (0: all).
+// newWorld makes a registry with n packages of size bytes each. Its connections carry at most rate bytes a second (0:
+// no limit).
 func newWorld(t *testing.T, n, size, rate int) *world {
 	t.Helper()
 	w := &world{T: t, n: n, dir: t.TempDir()}
@@ -87,7 +88,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// pack is a package whose program cannot be compressed.
+// pack returns a package whose program cannot be compressed.
 func pack(t *testing.T, name string, size int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -119,7 +120,7 @@ type user struct {
 
 func (w *world) user() *user { return &user{w, w.TempDir()} }
 
-// cost is what a command took.
+// cost is the cost of a command.
 type cost struct {
 	wall, cpu time.Duration
 	memory    int64 // bytes, at most
@@ -129,7 +130,7 @@ func (c cost) String() string {
 	return fmt.Sprintf("%.2f s, %.3f s of CPU, %d MB", c.wall.Seconds(), c.cpu.Seconds(), c.memory>>20)
 }
 
-// directory is another one with the same configuration.
+// directory returns another directory with the same configuration.
 func (u *user) directory() string {
 	u.Helper()
 	dir := u.TempDir()
@@ -171,8 +172,8 @@ func (u *user) run(dir, program string, args ...string) cost {
 	return c
 }
 
-// watch looks how much memory a process had at most, until it has ended. What the system says of one that has ended has
-// in it what the process had from which it was started.
+// watch samples the peak memory of a process until it has ended. The usage that the system reports afterwards includes
+// the memory of the process that started it.
 func watch(pid int, ended chan bool, memory chan int64) {
 	peak := int64(0)
 	for {
@@ -191,7 +192,7 @@ func watch(pid int, ended chan bool, memory chan int64) {
 	}
 }
 
-// certificate is that of a server, as a file has it.
+// certificate returns the certificate of a server in PEM.
 func certificate(s *httptest.Server) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// An interrupt in the middle of a download says what was under way and leaves nothing half. What a process leaves that is
-// killed is removed by the next one.
+// TestInterrupted checks that an interrupt during a download reports the downloads in progress and leaves no partial
+// file. The next process removes the files that a killed process has left.
 func TestInterrupted(t *testing.T) {
 	w := newWorld(t, 1, 4<<20, 2<<20)
 	u := w.user()
@@ -29,7 +29,7 @@ func TestInterrupted(t *testing.T) {
 		for !strings.Contains(strings.Join(w.Requests(), ""), ".zip") {
 			time.Sleep(10 * time.Millisecond)
 		}
-		time.Sleep(800 * time.Millisecond) // so that some of it is here
+		time.Sleep(800 * time.Millisecond) // until a part of the package has arrived
 		return cmd, out
 	}
 	cmd, out := begin()

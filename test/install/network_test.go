@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// network is what lies between a client and a server of this machine.
+// network simulates the network between a client and a server on this machine.
 type network struct {
 	net.Listener
-	latency time.Duration // there and back
-	rate    int           // bytes a second that a connection carries to the client; 0: all
+	latency time.Duration // of a round trip
+	rate    int           // bytes a second of a connection to the client; 0 for no limit
 }
 
 func (n network) Accept() (net.Conn, error) {
@@ -18,22 +18,22 @@ func (n network) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &far{Conn: c, network: n, turn: 2, free: time.Now()}, nil // to connect is a way there and back by itself
+	return &far{Conn: c, network: n, turn: 2, free: time.Now()}, nil // connecting takes a round trip
 }
 
-// burst is for how long what was not sent may be sent afterwards: without it, a server that is woken late would be slower
+// burst is the time for which unsent data may be sent later. Without it, a server that wakes up late would be slower
 // than the network.
 const burst = 200 * time.Millisecond
 
-// far is a connection over a network. A client that waits for an answer before it says more waits for the latency each
-// time; what is sent on and on comes at the rate.
+// far is a connection over a network. A client that waits for an answer before its next request waits for the latency
+// each time. Continuous data arrives at the rate.
 type far struct {
 	net.Conn
 	network
 
 	mu   sync.Mutex
-	turn int       // ways there and back that what is read next has behind it
-	free time.Time // when what was written so far has gone
+	turn int       // round trips before the next data that is read
+	free time.Time // the time at which all written data has been sent
 }
 
 func (f *far) Read(b []byte) (int, error) {

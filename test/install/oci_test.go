@@ -20,14 +20,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
 
-// images is an OCI registry that others wrote.
+// images is a published OCI registry program.
 type images struct {
 	*testing.T
 	http *http.Client
 	url  string
 }
 
-// put puts something into the registry, at a path below that of a repository, and fails unless it is taken.
+// put uploads content to the registry, at a path below the path of a repository. The test fails if the registry refuses
+// it.
 func (i *images) put(method, url, kind string, body []byte) *http.Response {
 	i.Helper()
 	if strings.HasPrefix(url, "/") {
@@ -51,7 +52,7 @@ func (i *images) put(method, url, kind string, body []byte) *http.Response {
 
 type document = map[string]any
 
-// blob puts bytes into a repository, and gives their descriptor.
+// blob uploads bytes to a repository, and returns their descriptor.
 func (i *images) blob(repository, kind string, content []byte) document {
 	i.Helper()
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(content))
@@ -60,7 +61,7 @@ func (i *images) blob(repository, kind string, content []byte) document {
 	return document{"mediaType": kind, "digest": digest, "size": len(content)}
 }
 
-// manifest puts a document into a repository, under a tag, or its digest where that is "".
+// manifest uploads a document to a repository, under a tag, or under its digest if the tag is "".
 func (i *images) manifest(repository, tag, kind string, doc document) document {
 	i.Helper()
 	kind = "application/vnd.oci.image." + kind + ".v1+json"
@@ -77,7 +78,7 @@ func (i *images) manifest(repository, tag, kind string, doc document) document {
 	return document{"mediaType": kind, "digest": digest, "size": len(text), "artifactType": doc["artifactType"]}
 }
 
-// pack puts a zip file into a repository as a manifest.
+// pack uploads a zip file to a repository as a manifest.
 func (i *images) pack(repository, tag, artifact string, zip []byte) document {
 	i.Helper()
 	return i.manifest(repository, tag, "manifest", document{
@@ -85,7 +86,7 @@ func (i *images) pack(repository, tag, artifact string, zip []byte) document {
 	})
 }
 
-// TestImages installs a provider and a module from a registry that others wrote.
+// TestImages installs a provider and a module from a published registry program.
 func TestImages(t *testing.T) {
 	w := newWorld(t, 0, 0, 0)
 	server := httptest.NewUnstartedServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// TestSpeed installs providers from a registry that is far away, beside Terraform: all of them anew, in a second
-// directory, and where everything is there. With LETHE_LONG packages are of 50 MB, and without it of 1 MB. Wall times
-// are held to limits in the long form alone: a machine that does something else besides misses them.
+// TestSpeed installs providers from a distant registry, next to Terraform: all of them, then in a second directory, and
+// then with everything installed. With LETHE_LONG packages have 50 MB, otherwise 1 MB. Wall times have limits only with
+// LETHE_LONG, because a machine that does other work exceeds them.
 func TestSpeed(t *testing.T) {
 	long := os.Getenv("LETHE_LONG") != ""
 	size, rate := 1<<20, 0
@@ -62,8 +62,8 @@ func TestSpeed(t *testing.T) {
 	}
 }
 
-// least is how long the slowest of all downloads takes, at the same time and each on a connection of its own, for a client
-// that does nothing with them.
+// least returns the duration of the slowest download, if a client downloads all packages at the same time, each on a
+// separate connection, and ignores their content.
 func (w *world) least() time.Duration {
 	transport := w.HTTP.Transport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = -1
@@ -87,7 +87,7 @@ func (w *world) least() time.Duration {
 	return time.Since(began)
 }
 
-// downloads are the packages that were asked for since the last time.
+// downloads returns the packages that were requested since the last call.
 func (w *world) downloads() []string {
 	var out []string
 	for _, line := range w.Requests() {
@@ -98,7 +98,7 @@ func (w *world) downloads() []string {
 	return out
 }
 
-// once fails unless each package was asked for once.
+// once fails the test unless each package was requested once.
 func (w *world) once() {
 	w.Helper()
 	all := w.downloads()

@@ -1,4 +1,4 @@
-// Package real drives Lethe with providers that others wrote, as they are.
+// Package real runs Lethe with published providers, unchanged.
 package real
 
 import (
@@ -53,11 +53,11 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// product is one provider that others wrote, in one version.
+// product is one published provider in one version.
 type product struct {
 	name    string // of the type
-	owner   string // the namespace; "" is hashicorp
-	version string // that its authors gave it
+	owner   string // the namespace; "" for hashicorp
+	version string // the version that its authors assigned
 	source.Module
 	tests string // the package of its acceptance tests
 
@@ -65,8 +65,7 @@ type product struct {
 	exec func() (string, error)
 }
 
-// products are the providers by name. Those of the present are the versions of 2026; before them,
-// some have others that are older than the module system, with the type system of that time.
+// newProduct returns a product that downloads its source and builds its program when they are first needed.
 func newProduct(p product) *product {
 	if p.owner == "" {
 		p.owner = "hashicorp"
@@ -93,8 +92,7 @@ func newProduct(p product) *product {
 	return &p
 }
 
-// offer puts the provider into a mirror below a home directory, where mirrors are looked for by
-// default, under the versions.
+// offer adds the provider with these versions to a mirror below a home directory, where programs search by default.
 func (p *product) offer(t *testing.T, home string, versions ...string) {
 	t.Helper()
 	program := must(p.exec())(t)

@@ -15,9 +15,8 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/source"
 )
 
-// A story is what a user does in one directory. It is told with Lethe and, where that is on PATH,
-// with Terraform, and they must agree: about exit codes, planned actions and their reasons, and
-// what is in the state, but for values that are made by chance.
+// A story is the work of a user in one directory. It runs with Lethe and, if it is on PATH, with Terraform. They must
+// agree about exit codes, planned actions and their reasons, and the state, except for random values.
 type story struct {
 	name      string
 	providers []string // in a mirror, in the versions of their suites
@@ -25,15 +24,15 @@ type story struct {
 	steps     []step
 }
 
-// step is one command, with files that are written (or, if empty, removed) before it.
+// step is one command, with files that are written (or removed, if empty) before it.
 type step struct {
 	files map[string]string
 	args  string
 	code  int
-	says  string // what the output must have
+	says  string // text that the output must contain
 }
 
-// place is a directory that one program works in.
+// place is a directory of one program.
 type place struct {
 	*testing.T
 	program, dir, home string
@@ -53,7 +52,7 @@ func (p *place) run(args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// tell does a step and gives what is to be compared.
+// tell runs a step and returns the results to compare.
 func (p *place) tell(n int, s step) string {
 	p.Helper()
 	for name, text := range s.files {
@@ -84,7 +83,7 @@ func (p *place) tell(n int, s step) string {
 	return where[strings.Index(where, ","):] + "\n" + p.stored()
 }
 
-// planned is what the saved plan would do.
+// planned returns the actions of the saved plan.
 func (p *place) planned() string {
 	text, code := p.run("show", "-json", "p")
 	var doc struct {
@@ -113,13 +112,13 @@ func (p *place) planned() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// chance are attributes whose values are not the same twice.
+// chance lists the attributes with random values.
 var chance = strings.Fields("id result value rfc3339 unix output private_key_pem private_key_openssh private_key_pem_pkcs8 " +
 	"public_key_pem public_key_openssh public_key_fingerprint_md5 public_key_fingerprint_sha256 cert_pem cert_request_pem ca_cert_pem ca_private_key_pem " +
 	"validity_start_time validity_end_time bcrypt_hash b64_std b64_url hex dec keepers triggers content content_md5 content_sha1 content_sha256 content_sha512 " +
 	"content_base64sha256 content_base64sha512 base_rfc3339 rotation_rfc3339 day hour minute second month year input prefix seed password content_base64 rendered part certificates")
 
-// stored is what the state has, with values that are made by chance reduced to whether they are there.
+// stored returns the content of the state. Random values are reduced to their presence.
 func (p *place) stored() string {
 	text, err := os.ReadFile(filepath.Join(p.dir, "terraform.tfstate"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -150,11 +149,11 @@ func (p *place) stored() string {
 	for _, r := range doc.Resources {
 		for _, i := range r.Instances {
 			slices.Sort(i.Dependencies)
-			i.Dependencies = slices.DeleteFunc(i.Dependencies, func(d string) bool { // nothing of leases is kept here
+			i.Dependencies = slices.DeleteFunc(i.Dependencies, func(d string) bool { // Lethe does not store dependencies on leases
 				return strings.HasPrefix(d, "ephemeral.")
 			})
 			if r.Mode == "data" {
-				i.Dependencies = nil // Terraform records those of what is read by an apply
+				i.Dependencies = nil // Terraform records the dependencies of data that are read during apply
 			}
 			for name, v := range i.Attributes {
 				if slices.Contains(chance, name) && v != nil {
@@ -170,7 +169,7 @@ func (p *place) stored() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// TestEveryday tells the stories.
+// TestEveryday runs the stories.
 func TestEveryday(t *testing.T) {
 	for _, s := range stories {
 		t.Run(s.name, func(t *testing.T) { s.tell(t) })
@@ -211,7 +210,7 @@ func (s *story) tell(t *testing.T) {
 	}
 }
 
-// without are the lines of a text that another has not.
+// without returns the lines of a text that are missing in another text.
 func without(text, other string) string {
 	var out []string
 	lines := strings.Split(other, "\n")

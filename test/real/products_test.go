@@ -7,17 +7,17 @@ type suite struct {
 	*product
 	needs   []string          // other providers of this list that its tests use
 	before  []string          // versions that its tests upgrade from, which must be installable
-	sample  string            // which tests run in every test run; all do with LETHE_LONG
-	least   [2]int            // how many pass at least: of the sample, of all
-	leftOut map[string]string // those that fail, as patterns, each with its reason
-	depends map[string]string // those that pass or fail by what the machine has, as patterns, each with what it is
-	server  bool              // it wants a PostgreSQL server
+	sample  string            // tests of every test run; all tests run with LETHE_LONG
+	least   [2]int            // least number of passed tests: of the sample, of all
+	leftOut map[string]string // tests that fail, as patterns, each with its reason
+	depends map[string]string // tests whose result depends on the machine, as patterns, each with the reason
+	server  bool              // needs a PostgreSQL server
 }
 
 const wantsOld = "wants the program of the version that it upgrades from, which did otherwise (fails with Terraform, too)"
 
-// The providers as their authors have them now. Versions without a tag that Go knows have the name
-// that Go gives to their commits. What the module proxy in use does not have is skipped, and said.
+// suites are current versions of the providers. A version without a tag that Go knows has Go's name for its commit. A
+// version that the module proxy does not have is skipped with a message.
 var suites = []suite{
 	{
 		product: newProduct(product{

@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// startServer runs a PostgreSQL server for one test, and gives the settings that lead to it. Its
-// files are gone afterwards. A server does not run as root: the system's postgres does it then.
+// startServer runs a PostgreSQL server for one test, and returns the settings for it. The files are removed at the end.
+// A server refuses to run as root; then the system's user postgres runs it.
 func startServer(t *testing.T) []string {
 	t.Helper()
 	bin := serverPrograms(t)
-	base, err := os.MkdirTemp("", "pg") // short: there will be a socket in it
+	base, err := os.MkdirTemp("", "pg") // a short path, because it contains a socket
 	check(t, err)
 	t.Cleanup(func() { os.RemoveAll(base) })
 	var as *syscall.Credential
@@ -30,7 +30,7 @@ func startServer(t *testing.T) []string {
 		cmd := exec.Command(filepath.Join(bin, name), args...)
 		cmd.Dir, cmd.Env = base, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
-		log, err := os.Create(filepath.Join(t.TempDir(), name)) // a pipe would stay open as long as the server runs
+		log, err := os.Create(filepath.Join(t.TempDir(), name)) // a pipe would stay open until the server ends
 		check(t, err)
 		defer log.Close()
 		cmd.Stdout, cmd.Stderr = log, log
@@ -47,7 +47,7 @@ func startServer(t *testing.T) []string {
 	return []string{"PGHOST=127.0.0.1", "PGPORT=" + port, "PGUSER=postgres", "PGPASSWORD=postgres", "PGSSLMODE=disable", "PGSUPERUSER=true"}
 }
 
-// serverPrograms is where the programs of the server are: distributions keep them off PATH, by version.
+// serverPrograms returns the directory of the server's programs. Distributions keep them outside PATH, by version.
 func serverPrograms(t *testing.T) string {
 	t.Helper()
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_ctl"); len(found) > 0 {

@@ -14,11 +14,10 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/source"
 )
 
-// TestSuites runs acceptance tests of providers as their authors wrote them, in an environment
-// without any setting but where the program is. Versions that they upgrade from are the provider
-// itself under those numbers, as there is no registry here: what is left of such a test is that a
-// provider of a given version is found, installed, locked, used and then replaced by one that runs
-// already.
+// TestSuites runs published acceptance tests of providers unchanged, in an environment that sets only the path of the
+// program. Without a registry, the versions that the tests upgrade from are the provider itself under those numbers.
+// Such a test still checks that a provider of a given version is found, installed, locked, used and then replaced by a
+// running provider.
 func TestSuites(t *testing.T) {
 	for _, s := range suites {
 		t.Run(s.name, func(t *testing.T) { s.run(t, must(lethe())(t)) })
@@ -60,7 +59,7 @@ func (s *suite) run(t *testing.T, program string) {
 
 var verdict = regexp.MustCompile(`(?m)^--- (PASS|FAIL): (\S+)`)
 
-// judge holds the failed tests against those that are left out.
+// judge compares the failed tests with the list of expected failures.
 func (s *suite) judge(t *testing.T, out []byte, least int) {
 	ran, passed := map[string]bool{}, 0
 	for _, m := range verdict.FindAllSubmatch(out, -1) {
@@ -90,7 +89,7 @@ func (s *suite) judge(t *testing.T, out []byte, least int) {
 	t.Logf("%d passed", passed)
 }
 
-// match gives the pattern in a list that a test's name has.
+// match returns the pattern in a list that matches a test's name.
 func match(list map[string]string, name string) (string, bool) {
 	for pattern := range list {
 		if ok, err := path.Match(pattern, name); err == nil && ok {
@@ -100,7 +99,7 @@ func match(list map[string]string, name string) (string, bool) {
 	return "", false
 }
 
-// said is what the output has of one test. Those that ran at the same time are in between.
+// said returns the output of one test. Output of tests that ran at the same time is mixed in.
 func said(out []byte, name string) string {
 	var kept []string
 	mine := false

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,6 +21,7 @@ type Difference struct {
 	A, B    any    // of Lethe and of Terraform
 	On      string // type of the object
 	Replace bool   // Lethe plans to replace the object in this step
+	Delete  bool   // Lethe plans to destroy or to forget the object in this step, and nothing else
 	Failed  bool   // an engine reported an error for an object of the piece in this step
 }
 
@@ -91,8 +94,11 @@ func text(v any) string {
 	return string(data)
 }
 
-// A sheet has what is compared, by "section|address".
+// A sheet holds the compared data, by "section|address".
 type sheet map[string]any
+
+// typeName finds the type in an address.
+var typeName = regexp.MustCompile(`(?:^|\.)(\w+)\.a[0-9]+`)
 
 func differ(what string, a, b sheet) []Difference {
 	keys := maps.Clone(a)
@@ -104,8 +110,10 @@ func differ(what string, a, b sheet) []Difference {
 		}
 		section, at, _ := strings.Cut(k, "|")
 		_, section, _ = strings.Cut(section, "~")
-		on := strings.TrimPrefix(at, "data.")
-		on, _, _ = strings.Cut(on, ".")
+		on := ""
+		if m := typeName.FindAllStringSubmatch(at, -1); m != nil {
+			on = m[len(m)-1][1]
+		}
 		out = append(out, Difference{What: what, Section: section, At: at, A: a[k], B: b[k], On: on})
 	}
 	return out
@@ -115,7 +123,10 @@ func differ(what string, a, b sheet) []Difference {
 func compare(c Command, p, q *Outcome) []Difference {
 	var all []Difference
 	for i := range min(len(p.Before), len(q.Before)) {
-		all = append(all, results("before", p.Before[i], q.Before[i])...)
+		for _, d := range results("before", p.Before[i], q.Before[i]) {
+			d.At = owner(p.Before[i].Args) + " before" // the piece has gone apart, others have not
+			all = append(all, d)
+		}
 	}
 	plan := "plan"
 	if c.Destroy {
@@ -126,6 +137,9 @@ func compare(c Command, p, q *Outcome) []Difference {
 		return all
 	}
 	all = append(all, results("apply", p.Apply, q.Apply)...)
+	if slices.ContainsFunc(all, func(d Difference) bool { return d.Section == "exit" && d.What != "before" }) {
+		return all
+	}
 	all = append(all, differ("state", stateOf(p.State), stateOf(q.State))...)
 	all = append(all, results("second plan", p.Second, q.Second)...)
 	failed := map[string]bool{}
@@ -160,6 +174,8 @@ func results(what string, p, q *Result) []Difference {
 	if p.Plan != nil && q.Plan != nil {
 		ours := planOf(p.Plan)
 		for _, d := range differ(what, ours, planOf(q.Plan)) {
+			action := text(ours["1~actions|"+d.At])
+			d.Delete = action == `["delete"]` || action == `["forget"]`
 			d.Replace = strings.Contains(text(ours["1~actions|"+d.At]), "delete")
 			all = append(all, d)
 		}
@@ -174,6 +190,16 @@ func results(what string, p, q *Result) []Difference {
 		}
 		d := Difference{What: what, Section: "exit", At: at, A: p.Exit, B: q.Exit}
 		d.A, d.B = fmt.Sprint(p.Exit, " ", errorsOf(p.Out)), fmt.Sprint(q.Exit, " ", errorsOf(q.Out))
+		// Other differences follow from the error, unless they name an object.
+		if p.Exit == 1 || q.Exit == 1 {
+			all = slices.DeleteFunc(all, func(d Difference) bool { return d.Section != "has an error" })
+		}
+		if i := strings.Index(q.Out, "Error: "); i >= 0 && len(all) == 0 && os.Getenv("SDK_VERBOSE") != "" {
+			fmt.Println("TERRAFORM", q.Out[i:min(len(q.Out), i+1500)])
+		}
+		if i := strings.Index(p.Out, "Error: "); i >= 0 && len(all) == 0 && os.Getenv("SDK_VERBOSE") != "" {
+			fmt.Println("LETHE", p.Out[i:min(len(p.Out), i+1500)])
+		}
 		all = append(all, d)
 	}
 	return all
@@ -190,19 +216,23 @@ func errorsOf(out string) []string {
 	return slices.Compact(all)
 }
 
-// blamed are the objects that errors of one engine only name.
+// blamed returns the pieces that only one engine reports errors for. An error prevents the engine from processing other
+// objects of the piece.
 func blamed(p, q *Result) []Difference {
 	a, b := sheet{}, sheet{}
-	for at, title := range p.Blamed {
-		if q.Blamed[at] == "" && !slices.Contains(errorsOf(q.Out), title) {
-			a["0~has an error|"+at] = title
+	missing := func(in sheet, r, other *Result) {
+		for at, title := range r.Blamed {
+			found := slices.Contains(errorsOf(other.Out), title)
+			for to := range other.Blamed {
+				found = found || owner(to) == owner(at)
+			}
+			if !found {
+				in["0~has an error|"+at] = title
+			}
 		}
 	}
-	for at, title := range q.Blamed {
-		if p.Blamed[at] == "" && !slices.Contains(errorsOf(p.Out), title) {
-			b["0~has an error|"+at] = title
-		}
-	}
+	missing(a, p, q)
+	missing(b, q, p)
 	return differ("", a, b)
 }
 
@@ -214,7 +244,8 @@ func get(v any, path ...string) any {
 	return v
 }
 
-// planOf is what is compared of a plan. The digit before a section is its order: what is first explains the rest.
+// planOf returns the compared parts of a plan. The digit before a section is its order: earlier differences explain
+// later ones.
 func planOf(doc obj) sheet {
 	out := sheet{}
 	for _, section := range []string{"resource_changes", "resource_drift"} {
@@ -242,6 +273,7 @@ func planOf(doc obj) sheet {
 			put(4, "after sensitive", pruned(get(c, "change", "after_sensitive")))
 		}
 	}
+	plannedValues(out, get(doc, "planned_values", "root_module"))
 	outputs, _ := doc["output_changes"].(obj)
 	for name, c := range outputs {
 		if text(get(c, "actions")) == `["no-op"]` {
@@ -253,7 +285,21 @@ func planOf(doc obj) sheet {
 	return out
 }
 
-// pruned is a value without what is false.
+// plannedValues are the values of a module and of those below it.
+func plannedValues(out sheet, module any) {
+	resources, _ := get(module, "resources").(list)
+	for _, r := range resources {
+		at, _ := get(r, "address").(string)
+		out["5~planned values|"+at] = get(r, "values")
+		out["5~planned version|"+at] = get(r, "schema_version")
+	}
+	modules, _ := get(module, "child_modules").(list)
+	for _, m := range modules {
+		plannedValues(out, m)
+	}
+}
+
+// pruned returns a value without false parts.
 func pruned(v any) any {
 	switch v := v.(type) {
 	case obj:
@@ -298,7 +344,7 @@ func sorted(v any) any {
 	return slices.Compact(texts)
 }
 
-// stateOf is what is compared of a state.
+// stateOf returns the compared parts of a state.
 func stateOf(doc obj) sheet {
 	out := sheet{}
 	all, _ := doc["resources"].(list)
@@ -308,6 +354,12 @@ func stateOf(doc obj) sheet {
 			at := fmt.Sprintf("%v.%v", get(r, "type"), get(r, "name"))
 			if get(r, "mode") == "data" {
 				at = "data." + at
+			}
+			if m, ok := get(r, "module").(string); ok {
+				at = m + "." + at
+			}
+			if k := get(i, "index_key"); k != nil {
+				at += "[" + text(k) + "]"
 			}
 			if d, ok := get(i, "deposed").(string); ok && d != "" {
 				at += " deposed"
@@ -332,32 +384,51 @@ func stateOf(doc obj) sheet {
 	return out
 }
 
-// callsOf are the calls for each object, in their order, and what was sent with each.
+// callsOf returns the calls for each object, and the values in each request. The order of calls is not compared:
+// Terraform plans undeclared objects before it reads them, and objects with the same name run in turn.
 func callsOf(what string, calls []provider.Call) sheet {
 	out := sheet{}
-	names, last, count := map[string][]string{}, map[string]string{}, map[string]int{}
+	names, sent := map[string][]string{}, map[string]map[string]any{}
 	for _, c := range calls {
 		at := c.Type + "." + c.Key
-		if !compared(what, c) || c.Call == "Upgrade" && count[at+"Read"]+count[at+"Move"]+count[at+"Import"] > 0 {
+		if !compared(what, c) {
 			continue
 		}
 		line := c.Call + " " + text(c.Req)
-		if last[at] == line {
+		if sent[at] == nil {
+			sent[at] = map[string]any{}
+		}
+		if _, again := sent[at][line]; again || c.Call == "Upgrade" && slices.Contains(names[at], c.Call) {
 			continue
 		}
-		last[at] = line
+		sent[at][line] = c.Req
 		names[at] = append(names[at], c.Call)
-		count[at+c.Call]++
-		out[fmt.Sprintf("9~sent with %s %d|%s", c.Call, count[at+c.Call], at)] = c.Req
 	}
 	for at, l := range names {
+		reads := 0
+		for line := range sent[at] {
+			if strings.HasPrefix(line, "Read ") {
+				reads++
+			}
+		}
+		if slices.Contains(l, "Move") || slices.Contains(l, "Import") || reads > 1 { // moved objects, and several of one name
+			l = slices.DeleteFunc(l, func(call string) bool { return call == "Upgrade" })
+			maps.DeleteFunc(sent[at], func(line string, _ any) bool { return strings.HasPrefix(line, "Upgrade ") })
+		}
+		slices.Sort(l)
 		out["8~calls|"+at] = l
+		count := map[string]int{}
+		for _, line := range slices.Sorted(maps.Keys(sent[at])) {
+			call, _, _ := strings.Cut(line, " ")
+			count[call]++
+			out[fmt.Sprintf("9~sent with %s %d|%s", call, count[call], at)] = sent[at][line]
+		}
 	}
 	return out
 }
 
-// compared reports whether a call is compared. Terraform validates, upgrades and plans again at apply, and plans what
-// is declared before it destroys it; that Lethe does not is no difference for users.
+// compared reports whether a call is compared. Terraform validates, upgrades and plans again during apply, and plans
+// declared objects before it destroys them. Lethe does not, which makes no difference for users.
 func compared(what string, c provider.Call) bool {
 	switch {
 	case c.Call == "Validate", c.Key == "" && c.Call != "Import":

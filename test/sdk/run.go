@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lethe-iac/lethe/test/sdk/provider"
@@ -24,9 +25,11 @@ type Lab struct {
 	Lethe, Terraform string
 	Plugins          string // directory of the providers
 	Dir              string // for everything that is written
+
+	commands, failed atomic.Int64 // numbers of plans and applies of Terraform, and of the failed ones
 }
 
-// A side is one engine with a directory, a cloud and a log of its own.
+// A side is one engine with a separate directory, cloud and log.
 type side struct {
 	name, program string
 	dir           string // has the configuration
@@ -34,8 +37,9 @@ type side struct {
 	env           []string
 }
 
-// A Result is what one command left.
+// A Result is the result of one command.
 type Result struct {
+	Args    string
 	Exit    int
 	Out     string
 	Plan    obj // the plan as JSON, if there is one
@@ -45,7 +49,7 @@ type Result struct {
 	Elapsed time.Duration
 }
 
-// An Outcome is what a step left.
+// An Outcome is the result of a step.
 type Outcome struct {
 	Before              []*Result
 	Plan, Apply, Second *Result // nil if not run
@@ -75,11 +79,17 @@ func (l *Lab) prepare() error {
 // step runs step n of a batch.
 func (s *side) step(b *Batch, n int) (*Outcome, error) {
 	o := &Outcome{}
-	if err := s.arrange(b, n); err != nil {
+	if err := s.arrange(b, n, false); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(s.dir, "main.tf"), []byte(s.ids(b.config(n))), 0o600); err != nil {
-		return nil, err
+	for name, text := range b.files(n) {
+		file := filepath.Join(s.dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(file, []byte(s.ids(text)), 0o600); err != nil {
+			return nil, err
+		}
 	}
 	run := func(args ...string) *Result { return s.run(b.Steps[n], args) }
 	for _, p := range b.Pieces {
@@ -102,6 +112,9 @@ func (s *side) step(b *Batch, n int) (*Outcome, error) {
 		o.Plan = run(append([]string{"plan", "-detailed-exitcode", "-out=p"}, options...)...)
 		if o.Plan.Exit != 1 {
 			s.show(b.Steps[n], o.Plan, "p")
+			if err := s.arrange(b, n, true); err != nil {
+				return nil, err
+			}
 			o.Apply = run("apply", "-input=false", "-no-color", "-parallelism=4", "p")
 		}
 	}
@@ -126,10 +139,13 @@ func (s *side) step(b *Batch, n int) (*Outcome, error) {
 	return o, nil
 }
 
-// arrange makes the faults and the drift of a step.
-func (s *side) arrange(b *Batch, n int) error {
+// arrange makes the faults and the drift of a step, before its plan or before its apply.
+func (s *side) arrange(b *Batch, n int, late bool) error {
 	for _, p := range b.Pieces {
 		st := p.Steps[n]
+		if st.Late != late {
+			continue
+		}
 		if st.Faults != "" {
 			if err := os.WriteFile(filepath.Join(s.cloud, p.Name+".fault"), []byte(st.Faults), 0o600); err != nil {
 				return err
@@ -155,7 +171,7 @@ func (s *side) arrange(b *Batch, n int) error {
 	return nil
 }
 
-// last is the file of the last object of a piece; "" if there is none.
+// last returns the file of the last object of a piece, or "".
 func (s *side) last(name string) string {
 	found, err := filepath.Glob(filepath.Join(s.cloud, name+"-*.json"))
 	if err != nil || len(found) == 0 {
@@ -236,7 +252,7 @@ func (s *side) run(c Command, args []string) *Result {
 	cmd.Env = append(slices.Clone(s.env), provider.EnvSchema+"="+strconv.Itoa(c.Schema))
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints
-	r := &Result{Blamed: map[string]string{}}
+	r := &Result{Args: strings.Join(args, " "), Blamed: map[string]string{}}
 	start := time.Now()
 	err := cmd.Run()
 	r.Elapsed = time.Since(start)
@@ -336,11 +352,24 @@ func (l *Lab) Play(b *Batch, dir string) ([]Difference, error) {
 		if err != nil {
 			return found, err
 		}
+		for _, r := range []*Result{q.Plan, q.Apply} {
+			if r != nil {
+				if l.commands.Add(1); r.Exit == 1 {
+					l.failed.Add(1)
+					if os.Getenv("SDK_VERBOSE") != "" {
+						fmt.Printf("seed %d step %d: %v\n", b.Seed, n, r.Blamed)
+					}
+				}
+			}
+		}
 		end := false
 		for _, d := range compare(b.Steps[n], p, q) {
 			d.Step = n
-			end = end || d.Section == "exit"
+			end = end || d.Section == "exit" && d.What != "before"
 			if d.known(b) {
+				if d.What == "before" && d.Section == "exit" {
+					seen[owner(d.At)] = true
+				}
 				continue
 			}
 			if name := owner(d.At); !seen[name] {

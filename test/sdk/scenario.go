@@ -9,25 +9,26 @@ import (
 	"strings"
 )
 
-// A Batch is a sequence of commands over one configuration. The configuration has many pieces, which do not refer to each
-// other: so many scenarios cost as many commands as one.
+// A Batch is a sequence of commands for one configuration. The configuration has many independent pieces, so that many
+// scenarios cost as many commands as one.
 type Batch struct {
 	Seed   uint64
 	Pieces []*Piece
 	Steps  []Command
 }
 
-// A Command is what both engines run in a step.
+// A Command is the command of both engines in a step.
 type Command struct {
 	RefreshOnly bool
 	NoRefresh   bool
 	Destroy     bool
-	Direct      bool // apply without a plan file
-	Schema      int  // schema version of the types that have several
-	Targets     bool // only the pieces that have Target set
+	Direct      bool   // apply without a plan file
+	Schema      int    // schema version of the types that have several
+	Targets     bool   // only the pieces that have Target set
+	Tags        string // of both provider blocks; "" for none
 }
 
-// A Piece is one scenario: an object, what it is made from, and what is made from it. Its resources are named NAME or NAME_x.
+// A Piece is one scenario: an object with its dependencies and its dependents. Its resources are named NAME or NAME_x.
 type Piece struct {
 	Name  string
 	Steps []*Step
@@ -36,34 +37,100 @@ type Piece struct {
 // A Step is the part of a piece in one command.
 type Step struct {
 	Type    string            // of the resource; "" if it is not declared
+	Module  bool              // the piece is in a separate module
+	Calls   string            // count or for_each of the call of the module
+	Repeat  string            // count or for_each of the resource
 	Args    map[string]string // text of each argument or group of blocks, by name; "lifecycle" is one of them
-	Around  map[string]string // text of other blocks, by what they are
+	Around  map[string]string // text of other blocks next to the resource, by kind
+	Root    map[string]string // text of blocks that are in the root module in any case: moved, import, removed
 	Faults  string            // words for the provider
 	Drift   map[string]any    // values that the object gets outside; a nil value is null
 	Gone    bool              // the object is deleted outside
+	Late    bool              // the changes outside happen between plan and apply
 	Before  [][]string        // commands before the step, such as taint; their output is not compared
 	Replace bool              // -replace for the object
-	Target  bool              // -target for the object, if the command has targets
+	Target  string            // -target for the piece, if the command has targets
 	Fatal   bool              // may fail while planning, so that nothing is applied in this step
 }
 
-func (p *Piece) addr(s *Step) string { return s.Type + "." + p.Name }
+// first is the first instance of a repetition.
+func first(repeat string) string {
+	switch {
+	case strings.HasPrefix(repeat, "count"):
+		return "[0]"
+	case repeat != "":
+		return `["x"]`
+	}
+	return ""
+}
 
-// text is the configuration of the piece.
+// suffix is a template for the name of an object, so that the first instance is named as if there were no repetition.
+func suffix(repeat string) string {
+	switch {
+	case strings.HasPrefix(repeat, "count"):
+		return `${count.index == 0 ? "" : "_${count.index}"}`
+	case repeat != "":
+		return `${each.key == "x" ? "" : "_${each.key}"}`
+	}
+	return ""
+}
+
+// inModule returns the address of a declaration in the piece, in the first instance of its module.
+func (p *Piece) inModule(s *Step, addr string) string {
+	if s.Module {
+		return "module." + p.Name + first(s.Calls) + "." + addr
+	}
+	return addr
+}
+
+// addr is the address of the first instance of the object.
+func (p *Piece) addr(s *Step) string {
+	return p.inModule(s, s.Type+"."+p.Name+first(s.Repeat))
+}
+
+// text returns the configuration of the piece without the part that is always in the root module.
 func (p *Piece) text(s *Step) string {
 	var b strings.Builder
+	key := ""
+	if s.Module {
+		key = "${var.key}"
+	}
 	if s.Type != "" {
-		fmt.Fprintf(&b, "resource %q %q {\n", s.Type, p.Name)
+		fmt.Fprintf(&b, "resource %q %q {\n  name = \"%s%s%s\"\n", s.Type, p.Name, p.Name, key, suffix(s.Repeat))
+		if s.Repeat != "" {
+			fmt.Fprintf(&b, "  %s\n", s.Repeat)
+		}
 		for _, k := range slices.Sorted(maps.Keys(s.Args)) {
 			fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(s.Args[k], "\n", "\n  "))
 		}
 		b.WriteString("}\n")
 	}
+	self := regexp.MustCompile(`\b` + s.Type + `\.` + p.Name + `\b`)
 	for _, k := range slices.Sorted(maps.Keys(s.Around)) {
-		fmt.Fprintf(&b, "%s\n", s.Around[k])
+		text := strings.ReplaceAll(s.Around[k], "@KEY@", key)
+		if at := first(s.Repeat); at != "" {
+			if k == "o" { // with all instances: a refresh-only plan need not have the first one
+				fmt.Fprintf(&b, "%s\n", outputOf.ReplaceAllString(text, "value = [for x in $1 : x.$2]"))
+				continue
+			}
+			text = self.ReplaceAllString(text, s.Type+"."+p.Name+at)
+		}
+		fmt.Fprintf(&b, "%s\n", text)
 	}
 	return b.String()
 }
+
+// root is the part of a piece that is in the root module in any case.
+func (p *Piece) root(s *Step) string {
+	text := ""
+	for _, k := range slices.Sorted(maps.Keys(s.Root)) {
+		text += s.Root[k] + "\n"
+	}
+	return text
+}
+
+// outputOf finds the value of an output.
+var outputOf = regexp.MustCompile(`value += (\w+\.\w+)\.(\w+)`)
 
 const header = `terraform {
   required_providers {
@@ -73,12 +140,41 @@ const header = `terraform {
 }
 `
 
-func (b *Batch) config(n int) string {
-	text := header
-	for _, p := range b.Pieces {
-		text += "\n" + p.text(p.Steps[n])
+// whole is all text of a piece in a step.
+func (p *Piece) whole(s *Step) string {
+	if s.Module {
+		return s.Calls + "\n" + p.text(s) + p.root(s)
 	}
-	return text
+	return p.text(s) + p.root(s)
+}
+
+// files are the files of a step by their paths.
+func (b *Batch) files(n int) map[string]string {
+	text, files := header, map[string]string{}
+	modules := []string{`{"Key":"","Source":"","Dir":"."}`}
+	if tags := b.Steps[n].Tags; tags != "" {
+		text += fmt.Sprintf("\nprovider \"old\" {\n  tags = %[1]s\n}\n\nprovider \"fw\" {\n  tags = %[1]s\n}\n", tags)
+	}
+	for _, p := range b.Pieces {
+		s := p.Steps[n]
+		if s.Module {
+			files[p.Name+"/main.tf"] = header + "\nvariable \"key\" {\n  default = \"\"\n}\n\n" + p.text(s)
+			modules = append(modules, fmt.Sprintf(`{"Key":%[1]q,"Source":"./%[1]s","Dir":%[1]q}`, p.Name))
+			text += fmt.Sprintf("\nmodule %[1]q {\n  source = \"./%[1]s\"\n", p.Name)
+			if s.Calls != "" {
+				text += fmt.Sprintf("  %s\n  key = \"%s\"\n", s.Calls, strings.Replace(suffix(s.Calls), `"_`, `"_m`, 1))
+			}
+			text += "}\n"
+		} else {
+			text += "\n" + p.text(s)
+		}
+		text += p.root(s)
+	}
+	files["main.tf"] = text
+	if len(modules) > 1 {
+		files[".terraform/modules/modules.json"] = `{"Modules":[` + strings.Join(modules, ",") + "]}"
+	}
+	return files
 }
 
 // alone is the batch with one piece only.
@@ -89,7 +185,7 @@ func (b *Batch) alone(p *Piece) *Batch {
 // drop leaves out the pieces whose text in any step matches, or does not match.
 func (b *Batch) drop(pattern *regexp.Regexp, match bool) {
 	b.Pieces = slices.DeleteFunc(b.Pieces, func(p *Piece) bool {
-		return match == slices.ContainsFunc(p.Steps, func(s *Step) bool { return pattern.MatchString(p.text(s)) })
+		return match == slices.ContainsFunc(p.Steps, func(s *Step) bool { return pattern.MatchString(p.whole(s)) })
 	})
 }
 
@@ -114,18 +210,14 @@ func (b *Batch) options(n int) []string {
 		if s.Replace && !c.RefreshOnly && !c.Destroy {
 			list = append(list, "-replace="+p.addr(s))
 		}
-		if c.Targets && s.Target {
-			list = append(list, "-target="+p.addr(s))
+		if c.Targets && s.Target != "" {
+			list = append(list, "-target="+s.Target)
 		}
 	}
 	return list
 }
 
+var ownerName = regexp.MustCompile(`\ba[0-9]+`)
+
 // owner returns the name of the piece that an address belongs to.
-func owner(addr string) string {
-	addr, _, _ = strings.Cut(addr, "[")
-	addr, _, _ = strings.Cut(addr, " ")
-	addr = addr[strings.LastIndexByte(addr, '.')+1:]
-	name, _, _ := strings.Cut(addr, "_")
-	return name
-}
+func owner(addr string) string { return ownerName.FindString(addr) }

@@ -29,7 +29,7 @@ var (
 	into      = flag.String("found", "", "directory of the reproductions (a temporary one)")
 )
 
-// ifLong chooses by whether this is a long run, which takes other seeds each time.
+// ifLong returns long in a long run, which uses new seeds each time, and short otherwise.
 func ifLong(long, short int) int {
 	if os.Getenv("LETHE_LONG") != "" {
 		return long
@@ -45,7 +45,7 @@ func lab(t *testing.T) *Lab {
 	}
 	bin := t.TempDir()
 	l := &Lab{Lethe: os.Getenv("LETHE_BIN"), Terraform: terraform, Plugins: bin, Dir: t.TempDir()}
-	if quick, err := os.MkdirTemp("/dev/shm", "sdk"); err == nil { // most of the time of short commands goes into files
+	if quick, err := os.MkdirTemp("/dev/shm", "sdk"); err == nil { // short commands spend most of their time on files
 		l.Dir = quick
 		t.Cleanup(func() { os.RemoveAll(quick) })
 	}
@@ -133,13 +133,13 @@ func TestBesideTerraform(t *testing.T) {
 	}
 	close(work)
 	group.Wait()
-	t.Logf("%d scenarios in %s; %d classes of differences: %v", ran, time.Since(start).Round(time.Second), len(classes), classes)
+	t.Logf("%d scenarios in %s; of %d commands of Terraform %d failed; %d classes of differences: %v", ran, time.Since(start).Round(time.Second), l.commands.Load(), l.failed.Load(), len(classes), classes)
 	if left, err := os.ReadDir(*into); err == nil && len(left) == 0 {
 		os.Remove(*into)
 	}
 }
 
-// play runs a batch in a directory of its own.
+// play runs a batch in a separate directory.
 func (l *Lab) play(b *Batch) ([]Difference, error) {
 	dir, err := os.MkdirTemp(l.Dir, "batch")
 	if err != nil {

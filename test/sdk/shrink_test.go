@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Shrink makes the batch of a difference smaller: one piece, fewer steps, fewer arguments. It runs it n times at most.
+// Shrink makes the batch of a difference smaller: one piece, fewer steps, fewer arguments. It runs at most n batches.
 func (l *Lab) Shrink(b *Batch, d Difference, n int) (*Batch, Difference, error) {
 	i := slices.IndexFunc(b.Pieces, func(p *Piece) bool { return p.Name == owner(d.At) })
 	if i < 0 {
@@ -49,7 +49,7 @@ func (l *Lab) Shrink(b *Batch, d Difference, n int) (*Batch, Difference, error) 
 	return small, d, nil
 }
 
-// upTo is the batch without the steps after n.
+// upTo returns the batch without the steps after n.
 func (b *Batch) upTo(n int) *Batch {
 	out := &Batch{Seed: b.Seed, Steps: b.Steps[:n+1]}
 	for _, p := range b.Pieces {
@@ -66,19 +66,15 @@ func (b *Batch) without(n int) *Batch {
 	return out
 }
 
-// keys are the arguments and blocks of a batch of one piece.
+// keys returns the arguments and blocks of a batch of one piece.
 func (b *Batch) keys() []string {
 	all := map[string]bool{}
 	for _, s := range b.Pieces[0].Steps {
 		for k := range s.Args {
-			if k != "name" {
-				all["arg "+k] = true
-			}
+			all["arg "+k] = true
 		}
 		for k := range s.Around {
-			if k != "moved" && k != "import" {
-				all["around "+k] = true
-			}
+			all["around "+k] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(all))
@@ -105,6 +101,21 @@ func (b *Batch) less(key string) *Batch {
 	return out
 }
 
+// outside writes commands for the faults and the drift of a step.
+func (p *Piece) outside(s *strings.Builder, st *Step) {
+	if st.Faults != "" {
+		fmt.Fprintf(s, "echo '%s' > cloud/%s.fault\n", st.Faults, p.Name)
+	}
+	last := fmt.Sprintf("$(ls -v cloud/%s-*.json | tail -1)", p.Name)
+	if st.Gone {
+		fmt.Fprintf(s, "rm %s\n", last)
+	}
+	for _, k := range slices.Sorted(maps.Keys(st.Drift)) {
+		v, _ := json.Marshal(st.Drift[k])
+		fmt.Fprintf(s, "f=%s; jq '.attrs[%q] = %s' $f > t && mv t $f\n", last, k, v)
+	}
+}
+
 // Write writes the batch as a directory with a script that runs it by hand: run.sh PROGRAM PLUGINS.
 func (b *Batch) Write(dir string, d Difference) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -117,32 +128,40 @@ export SDK_CLOUD=$PWD/cloud SDK_LOG=$PWD/log CHECKPOINT_DISABLE=1 TF_CLI_CONFIG_
 printf 'provider_installation {\n dev_overrides {\n  "example.com/sdk/old" = "%s"\n  "example.com/sdk/fw" = "%s"\n }\n}\n' "$plugins" "$plugins" > rc
 `)
 	for n, c := range b.Steps {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("main%d.tf", n)), []byte(b.config(n)), 0o644); err != nil {
-			return err
+		for name, text := range b.files(n) {
+			file := filepath.Join(dir, fmt.Sprint("step", n), name)
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				return err
+			}
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				return err
+			}
 		}
-		fmt.Fprintf(&s, "\necho '=== step %d'; last=$(basename \"$(ls -v cloud/*-*.json 2>/dev/null | tail -1)\" .json)\nsed -E \"s/a[0-9]+@/$last/\" \"$here/main%d.tf\" > main.tf; export SDK_SCHEMA=%d; : > log\n", n, n, c.Schema)
+		fmt.Fprintf(&s, "\necho '=== step %d'; last=$(basename \"$(ls -v cloud/a*[0-9]-*.json 2>/dev/null | grep -v _ | tail -1)\" .json)\nrm -rf a[0-9]*; cp -r \"$here/step%d/.\" . && sed -E -i \"s/a[0-9]+@/$last/\" main.tf; export SDK_SCHEMA=%d; : > log\n", n, n, c.Schema)
+		outside := func(late bool) {
+			for _, p := range b.Pieces {
+				if st := p.Steps[n]; st.Late == late {
+					p.outside(&s, st)
+				}
+			}
+		}
+		outside(false)
 		for _, p := range b.Pieces {
 			st := p.Steps[n]
-			if st.Faults != "" {
-				fmt.Fprintf(&s, "echo '%s' > cloud/%s.fault\n", st.Faults, p.Name)
-			}
-			last := fmt.Sprintf("$(ls -v cloud/%s-*.json | tail -1)", p.Name)
-			if st.Gone {
-				fmt.Fprintf(&s, "rm %s\n", last)
-			}
-			for _, k := range slices.Sorted(maps.Keys(st.Drift)) {
-				v, _ := json.Marshal(st.Drift[k])
-				fmt.Fprintf(&s, "f=%s; jq '.attrs[%q] = %s' $f > t && mv t $f\n", last, k, v)
-			}
 			for _, args := range st.Before {
-				fmt.Fprintf(&s, "$engine %s\n", lastID.ReplaceAllString(strings.Join(args, " "), "$$last"))
+				fmt.Fprintf(&s, "$engine '%s'\n", lastID.ReplaceAllString(strings.Join(args, "' '"), "'$$last'"))
 			}
 		}
-		options := strings.Join(b.options(n), " ")
+		options := ""
+		if list := b.options(n); len(list) > 0 {
+			options = "'" + strings.Join(list, "' '") + "'"
+		}
 		if c.Direct {
 			fmt.Fprintf(&s, "$engine apply -auto-approve -no-color %s\n", options)
 		} else {
-			fmt.Fprintf(&s, "$engine plan -no-color -out=p %s && $engine apply -no-color p\n", options)
+			fmt.Fprintf(&s, "if $engine plan -no-color -out=p %s; then\n", options)
+			outside(true)
+			s.WriteString("$engine apply -no-color p; fi\n")
 		}
 		s.WriteString("rm -f cloud/*.fault\n$engine plan -no-color\n")
 	}

@@ -5,9 +5,22 @@ type arg struct {
 	name   string
 	texts  []string // a text that does not begin with the name and "=" is a group of blocks
 	drift  []any    // values outside
-	ignore []string // what ignore_changes may name; none: the name
+	ignore []string // names for ignore_changes; the name of the argument if the list is empty
 	must   bool     // never left out
 	later  []string // values that are found out at apply, if Unknown may stand there: a list for blocks
+}
+
+// planned marks an argument whose value must be known during plan: Terraform refuses unknown objects with a dynamic
+// attribute.
+func (a arg) planned() arg {
+	a.later = nil
+	return a
+}
+
+// always marks an argument that every configuration has.
+func (a arg) always() arg {
+	a.must, a.later = true, nil
+	return a
 }
 
 func attr(name string, values []string, drift ...any) arg {
@@ -34,15 +47,17 @@ type (
 )
 
 var (
-	strs  = []string{`"a"`, `"b"`, `"A"`, `""`, `"b-long"`, `null`}
-	ints  = []string{`1`, `2`, `0`, `-1`, `null`}
-	bools = []string{`true`, `false`, `null`}
-	lists = []string{`[]`, `["a"]`, `["a", "b"]`, `["b", "a"]`, `["a", "b", "c"]`, `["A", "b"]`, `["a", ""]`, `null`}
-	maps_ = []string{`{}`, `{ k = "a" }`, `{ k = "b" }`, `{ k = "a", l = "b" }`, `{ K = "a" }`, `{ k = "" }`, `null`}
-	jsons = []string{`jsonencode({ a = 1, b = [1] })`, `"{\"b\": [1], \"a\": 1}"`, `jsonencode({ a = 2 })`, `"not json"`, `""`}
-	objs  = []string{`{ k = "a" }`, `{ k = "b", p = 1 }`, `{ k = "a", d = "x" }`, `{}`, `null`}
-	many  = []string{`[]`, `[{ k = "a" }]`, `[{ k = "a" }, { k = "b" }]`, `[{ k = "b" }, { k = "a" }]`, `[{ k = "a", p = 1 }, { k = "b" }, { k = "c" }]`, `[{ k = "A" }]`, `[{}]`, `null`}
-	byKey = []string{`{}`, `{ x = { k = "a" } }`, `{ x = { k = "b" } }`, `{ x = { k = "a" }, y = { k = "b" } }`, `{ y = { k = "a" } }`, `null`}
+	strs     = []string{`"a"`, `"b"`, `"A"`, `""`, `"b-long"`, `null`}
+	ints     = []string{`1`, `2`, `0`, `-1`, `null`}
+	bools    = []string{`true`, `false`, `null`}
+	lists    = []string{`[]`, `["a"]`, `["a", "b"]`, `["b", "a"]`, `["a", "b", "c"]`, `["A", "b"]`, `["a", ""]`, `null`}
+	maps_    = []string{`{}`, `{ k = "a" }`, `{ k = "b" }`, `{ k = "a", l = "b" }`, `{ K = "a" }`, `{ k = "" }`, `null`}
+	jsons    = []string{`jsonencode({ a = 1, b = [1] })`, `"{\"b\": [1], \"a\": 1}"`, `jsonencode({ a = 2 })`, `"not json"`, `""`}
+	objs     = []string{`{ k = "a" }`, `{ k = "b", p = 1 }`, `{ k = "a", d = "x" }`, `{}`, `null`}
+	many     = []string{`[]`, `[{ k = "a" }]`, `[{ k = "a" }, { k = "b" }]`, `[{ k = "b" }, { k = "a" }]`, `[{ k = "a", p = 1 }, { k = "b" }, { k = "c" }]`, `[{ k = "A" }]`, `[{}]`, `null`}
+	dynamics = []string{`"a"`, `1`, `["a"]`, `{ k = "a" }`, `{ k = 1 }`, `{ k = "a", l = ["b"] }`, `null`, `[]`, `true`, `tolist(["a"])`, `tomap({ k = "a" })`}
+	many3    = []string{`[]`, `[{ k = "a" }]`, `[{ k = "a" }, { k = "b" }]`, `[{ k = "b" }]`, `[{}]`, `null`}
+	byKey    = []string{`{}`, `{ x = { k = "a" } }`, `{ x = { k = "b" } }`, `{ x = { k = "a" }, y = { k = "b" } }`, `{ y = { k = "a" } }`, `null`}
 )
 
 func strDrift() []any  { return []any{"z", "", nil, "A"} }
@@ -62,6 +77,15 @@ func groups(name string, bodies ...string) []string {
 	}
 	out = append(out, name+" {}")
 	return append(out, "dynamic \""+name+"\" {\n  for_each = [\"a\", \"b\"]\n  content { "+dynamicKey(name)+" = "+name+".value }\n}")
+}
+
+// groups1 are groups of one block at most.
+func groups1(name string, bodies ...string) []string {
+	out := []string{name + " {}"}
+	for _, b := range bodies {
+		out = append(out, name+" {\n  "+b+"\n}")
+	}
+	return out
 }
 
 func dynamicKey(name string) string {
@@ -93,7 +117,7 @@ var types = map[string][]arg{
 		blocks("sblk", groups("sblk", `k = "a"`, `up = "a"`, "k = \"b\"\nup = \"b\""), setDrift()...),
 	},
 	"old_block": {
-		attr("s", strs, strDrift()...),
+		attr("s", append(strs, `"null-blocks"`), strDrift()...),
 		blocks("lb", groups("lb", `k = "a"`, `k = "b"`, "k = \"b\"\np = 2", "k = \"a\"\nd = \"x\"", "k = \"a\"\nin { k = \"x\" }", "k = \"a\"\nin {}", "k = \"a\"\nl = [\"x\"]", "k = \"c\"\nc = \"own\""), blockDrift()...).ignoring("lb[0].k", "lb[0]", "lb[1].k", "lb[0].in", "lb[0].c"),
 		blocks("sb", groups("sb", `k = "a"`, `k = "b"`, "k = \"b\"\np = 2", "k = \"a\"\nin { k = \"x\" }", "k = \"a\"\nin {}", `k = ""`), setDrift()...),
 		blocks("sc", []string{`sc { k = "a" }`, "sc { k = \"a\" }\nsc { k = \"b\" }", `sc { k = "b" }`}, list{obj{"k": "z"}}, list{}),
@@ -134,13 +158,71 @@ var types = map[string][]arg{
 		blocks("sb", groups("sb", `k = "a"`, `k = "b"`, "k = \"b\"\np = 2", `oc = "own"`)),
 		blocks("bo", []string{`bo { k = "a" }`, `bo {}`, `bo { f = "a" }`, `bo { f = "b" }`}).ignoring("bo.k", "bo.f"), blocks("bod", []string{`bod { k = "a" }`, `bod { k = "b" }`, `bod {}`}),
 	},
-	"fw_norm":  {attr("s", strs, strDrift()...), attr("ci", strs, strDrift()...), attr("cic", strs, strDrift()...), attr("cil", lists, listDrift()...), attr("keep", []string{`"a"`, `"A"`, `"b"`}, "A", "z")},
-	"fw_mod":   {attr("s", []string{`"a"`, `"b"`, `"A"`, `""`}, strDrift()...), attr("n", ints, 5, 0), attr("oc", strs, strDrift()...)},
-	"fw_wo":    {attr("s", strs, strDrift()...), attr("pw", []string{`"one"`, `"two"`}), attr("v", ints), attr("fv", ints), attr("one", []string{`{ k = "a" }`, `{ k = "a", pw = "in" }`, `null`})},
-	"fw_priv":  {attr("s", strs, strDrift()...), attr("force", strs, strDrift()...)},
-	"fw_up":    {attr("s", strs, strDrift()...), attr("size", []string{"5", "6", "0"}), attr("tag", []string{`"a"`, `"b"`}), attr("tags", []string{`["a"]`, `["a", "b"]`, `["b"]`}), attr("extra", strs)},
-	"fw_id":    {attr("s", strs, strDrift()...), attr("force", strs, strDrift()...)},
-	"fw_moved": {attr("s", strs, strDrift()...), attr("n", ints, 5, 0)},
+	"old_real": {
+		attr("label", []string{`"a"`, `"a"`, `"b"`}).always(), attr("s", append(strs, `"null-blocks"`), strDrift()...),
+		blocks("root", groups1("root", `size = 1`, `size = 2`, `kind = "io1"`, `enc = true`, `enc = false`), list{obj{"size": 9, "kind": "gp2", "enc": false}}, list{}).ignoring("root[0].size", "root[0]"),
+		blocks("opt", groups1("opt", `a = "a"`, `b = 2`, `a = "b"`), list{obj{"a": "z", "b": 1}}, list{obj{"b": 1}}, list{}).ignoring("opt[0].a"),
+		attr("ing", []string{`[]`, `[{ from = 1, desc = "a", cidr = ["c"], self = false }]`, `[{ from = 1, desc = "", cidr = [], self = null }]`, `[{ from = 1, desc = null, cidr = null, self = null }, { from = 2, desc = "b", cidr = ["c", "d"], self = true }]`, `null`}, list{obj{"from": 7, "self": false}}, list{}),
+		attr("acl", strs, strDrift()...), blocks("grant", []string{`grant { perms = ["r"] }`, "grant {\n  who   = \"a\"\n  perms = [\"r\", \"w\"]\n}", "grant {\n  who   = \"a\"\n  perms = [\"r\"]\n}\ngrant {\n  who   = \"b\"\n  perms = []\n}"}, list{obj{"who": "z", "perms": list{"r"}}}, list{}),
+		attr("virtual", bools), attr("sb", []string{`"true"`, `"1"`, `"false"`, `""`, `true`, `null`}, "1", "0", ""), attr("ints", []string{`[]`, `[1]`, `[1, 2]`, `[2, 1]`, `null`}, list{5}, list{}).ignoring("ints[0]"),
+		attr("mi", []string{`{}`, `{ k = 1 }`, `{ k = 2, l = 0 }`, `null`}, obj{"k": 7}, obj{}).ignoring(`mi["k"]`), attr("mb", []string{`{ k = true }`, `{ k = false }`, `{}`}, obj{"k": true}),
+		attr("ll", []string{`[]`, `[["a"], []]`, `[["a", "b"]]`, `[[]]`, `null`}, list{list{"z"}}), attr("si", []string{`[]`, `[1]`, `[2, 1]`, `null`}, list{5}, list{}), attr("fset", lists, list{"z"}, list{"a"}),
+		attr("secret", strs, strDrift()...), attr("sm", maps_, mapDrift()...).ignoring(`sm["k"]`, "sm.k"), attr("old", strs, strDrift()...), attr("annotations", append(maps_, `{ "int/x" = "a", k = "a" }`), obj{"int/x": "y"}, obj{"k": "a", "int/x": "y"}, obj{"k": "z"}).ignoring(`annotations["k"]`),
+		attr("tags", maps_, mapDrift()...).ignoring(`tags["k"]`), attr("tags_all", maps_, mapDrift()...),
+	},
+	"old_deep": {
+		blocks("metadata", []string{`metadata {}`, `metadata { labels = { a = "b" } }`, `metadata { name = "n" }`, `metadata { annotations = { k = "v" } }`, `metadata { labels = {} }`}, list{obj{"name": "chosen", "uid": "chosen", "generation": 7, "annotations": obj{"int/x": "y"}}}, list{obj{"name": "n", "labels": obj{"z": "z"}}}).ignoring("metadata[0].labels", "metadata[0].annotations", `metadata[0].labels["a"]`, "metadata").always(),
+		blocks("spec", []string{`spec {}`, "spec {\n  replicas = 1\n}", "spec {\n  replicas = 2\n  template {\n    container {\n      image = \"a\"\n    }\n  }\n}", "spec {\n  template {\n    container {\n      image = \"a\"\n      args  = [\"x\"]\n      env {\n        name = \"e\"\n      }\n    }\n    volume {\n      name = \"v\"\n    }\n  }\n}", "spec {\n  selector {\n    match = { a = \"b\" }\n  }\n  template {\n    container {\n      image = \"b\"\n      resources {\n        limits = { cpu = \"1\" }\n      }\n    }\n    container {\n      image = \"c\"\n      resources {}\n    }\n    volume {}\n  }\n}", "spec {\n  selector {\n    match = { a = \"c\" }\n  }\n}"},
+			list{obj{"replicas": "5"}}, list{}, list{obj{"replicas": "1", "template": list{obj{"container": list{obj{"image": "z", "pull": "Always"}}}}}}).ignoring("spec[0].replicas", "spec[0].template[0].container[0].image", "spec[0].template", "spec"),
+		attr("data", maps_, mapDrift()...).ignoring(`data["k"]`), attr("wait", bools, true, false),
+	},
+	"old_strict":  {attr("s", []string{`"a"`, `"b"`, `null`}, strDrift()...), attr("n", []string{`1`, `2`, `null`}, 5), attr("c", []string{`"a"`, `"b"`, `null`}, strDrift()...), attr("m", []string{`{ k = "a" }`, `{ k = "b" }`, `null`}, mapDrift()...), attr("force", []string{`"a"`, `"b"`, `null`}, strDrift()...), attr("d", []string{`"a"`, `"b"`}, strDrift()...), blocks("lb", []string{`lb { k = "a" }`, "lb { k = \"a\" }\nlb { k = \"b\" }"}, blockDrift()...).ignoring("lb[0].k")},
+	"old_changed": {attr("s", append(strs, `"null-blocks"`), strDrift()...), attr("gone", strs), attr("sets", []string{`["a"]`, `[]`}), attr("more", strs), attr("morec", strs), blocks("lb", []string{`lb { k = "a" }`, `lb {}`, "lb { k = \"a\" }\nlb { k = \"b\" }"}).ignoring("lb[0].k"), blocks("moreb", []string{`moreb { k = "a" }`})},
+	"old_renamed": {attr("s", strs, strDrift()...), attr("force", strs, strDrift()...), attr("c", strs, strDrift()...)},
+	"old_set": {
+		attr("s", append(strs, `"null-blocks"`), strDrift()...), blocks("sf", groups("sf", `k = "a"`, `up = "a"`, "k = \"b\"\nup = \"b\""), setDrift()...), blocks("sd", groups("sd", `k = "a"`, `ci = "a"`, `ci = "A"`, "k = \"a\"\nci = \"b\""), list{obj{"k": "a", "ci": "B"}}, list{}),
+		attr("sj", []string{`["{\"a\": 1}"]`, `["x ", "y"]`, `["x"]`, `[]`, `["{\"a\":1}", "x"]`}, list{"x"}, list{`{"a":1}`}), blocks("sc", groups("sc", `k = "a"`, `k = "b"`, "k = \"b\"\noc = \"own\""), list{obj{"k": "z", "oc": "chosen", "ro": "chosen"}}, list{}),
+		blocks("sl", groups("sl", `k = "a"`, `in {}`, "in {\n  v = \"x\"\n}", "k = \"a\"\nin {\n  v      = \"y\"\n  secret = \"s\"\n}", `ss = ["a", "b"]`, `ss = []`), list{obj{"k": "z"}}, list{obj{"k": "a", "in": list{obj{"v": "z", "c": "chosen"}}}}),
+		blocks("sh", groups("sh", `k = "a"`, `k = "A"`, "k = \"a\"\nv = \"x\"", "k = \"b\"\nv = \"y\""), list{obj{"k": "a", "v": "z", "c": "chosen"}}, list{}), blocks("sr", []string{`sr { k = "a" }`, `sr { k = "b" }`, "sr {\n  k = \"a\"\n  v = \"x\"\n}", "sr { k = \"a\" }\nsr { k = \"b\" }"}, list{obj{"k": "z"}}, list{}),
+	},
+	"old_manifest": {
+		attr("manifest", []string{`{ kind = "A", meta = { name = "m" } }`, `{ kind = "A", meta = { name = "m" }, spec = { n = 1 } }`, `{ kind = "A", meta = { name = "n" }, spec = { n = 2, l = ["a", 1] } }`, `{ kind = "B", meta = { name = "m", labels = { a = "b" } } }`, `{ kind = "A", meta = { name = "m" }, spec = { n = null } }`}).ignoring("manifest.spec", "manifest.meta.labels", "manifest").always(),
+		attr("fields", []string{`["a"]`, `["a", "b"]`, `[]`, `null`}), attr("wait", []string{`{ rollout = true, fields = {} }`, `{ rollout = null, fields = { "a.b" = "c" } }`, `null`}),
+	},
+	"fw_random": {
+		attr("keepers", append(maps_, `{ k = null }`)).ignoring(`keepers["k"]`), attr("length", []string{`1`, `2`, `null`}, 7), attr("special", bools, true, false), attr("input", lists).ignoring("input[0]"), attr("set", []string{`["a"]`, `["b", "a"]`, `null`}, list{"z"}),
+	},
+	"fw_cert": {attr("s", strs, strDrift()...), attr("early", []string{`1`, `1`, `2`, `null`}), attr("uses", lists), blocks("subject", []string{`subject { cn = "a" }`, `subject { cn = "b" }`, `subject {}`})},
+	"fw_time": {attr("triggers", maps_).ignoring(`triggers["k"]`), attr("base", strs, strDrift()...), attr("days", ints, 5)},
+	"fw_cloud": {
+		attr("label", []string{`"a"`, `"a"`, `"b"`}).always(), attr("s", strs, strDrift()...), attr("policy", append(jsons, "null"), `{"a":1,"b":[1]}`, `{"a": 1, "b": [1]}`, `{"a":3}`, nil), attr("policyc", append(jsons, "null"), `{"a":1,"b":[1]}`, `{"a":3}`),
+		attr("num", []string{`1`, `1.5`, `0`, `100000000000000000000`, `null`}, 2.5), attr("i32", ints, 5), attr("md", maps_, mapDrift()...).ignoring(`md["k"]`), attr("sd", []string{`["a"]`, `[]`, `["x", "y"]`, `null`}, list{"z"}),
+		attr("ll", []string{`[]`, `[["a"], []]`, `[["a", "b"]]`, `null`}, list{list{"z"}}).ignoring("ll[0]", "ll[0][0]"), attr("ms", []string{`{ k = ["b", "a"] }`, `{ k = [] }`, `{}`, `null`}, obj{"k": list{"z"}}).ignoring(`ms["k"]`),
+		attr("tags", maps_, mapDrift()...).ignoring(`tags["k"]`),
+		blocks("cfg", groups("cfg", `k = "a"`, `k = "b"`, `on = true`, "k = \"a\"\nrule { k = \"x\" }", "rule { k = \"x\" }\nrule { k = \"y\" }", "rule {}")).ignoring("cfg[0].k", "cfg[0]", "cfg[1].rule", "cfg[0].on"),
+		blocks("timeouts", []string{`timeouts { create = "1m" }`, `timeouts {}`}),
+	},
+	"fw_dyn": {
+		attr("s", strs, strDrift()...), attr("d", dynamics).ignoring("d.k", "d[0]"), attr("dc", dynamics).ignoring("dc.k"), attr("dk", dynamics), attr("force", dynamics).ignoring("force.k"), attr("sens", dynamics).ignoring("sens.k"),
+		attr("in", []string{`{ d = "a" }`, `{ d = 1, k = "a" }`, `{ d = [1, "a"] }`, `{}`, `null`}).ignoring("in.d", "in.d[0]").planned(),
+	},
+	"fw_sets": {
+		attr("s", strs, strDrift()...), attr("sk", many3), attr("sc", many3), attr("sd", append(many3, `[{ k = "a", d = "inner" }, { k = "a", d = "x" }]`)), attr("sf", append(many3, `[{ k = "a", f = "a" }]`, `[{ k = "a", f = "b" }, { f = "a" }]`)),
+		attr("ss", append(many3, `[{ k = "a", in = [{ v = "x" }, { v = "y" }] }]`, `[{ in = [{ v = "x", c = "own" }] }, { k = "a" }]`)), attr("so", append(many3, `[{ k = "a", x = "secret" }]`, `[{ x = "secret" }]`)),
+		blocks("bk", groups("bk", `k = "a"`, `k = "b"`, "k = \"a\"\nin { v = \"x\" }", "in { v = \"x\" }\nin { v = \"y\" }")),
+	},
+	"fw_helm": {
+		attr("values", []string{`["a"]`, `["a", "b"]`, `[]`, `null`}).ignoring("values[0]"), attr("set", []string{`[{ name = "a", value = "x" }]`, `[{ name = "a", value = "y" }]`, `[{ name = "b" }, { name = "a", value = "x", type = "string" }]`, `[]`, `null`}).ignoring("set[0].value", "set[0]"),
+		attr("secrets", []string{`[{ name = "a", value = "x" }]`, `[{ name = "a", value = "y" }]`, `null`}).ignoring("secrets[0].value"), attr("wo_rev", ints), attr("ns", strs, strDrift()...),
+	},
+	"fw_changed": {attr("s", strs, strDrift()...), attr("gone", strs), attr("sets", []string{`["a"]`, `[]`}), attr("more", strs), attr("morec", strs), attr("lb", []string{`[{ k = "a" }]`, `[{}]`, `[]`, `[{ k = "a" }, { k = "b" }]`}).ignoring("lb[0].k")},
+	"fw_norm":    {attr("s", strs, strDrift()...), attr("ci", strs, strDrift()...), attr("cic", strs, strDrift()...), attr("cil", lists, listDrift()...), attr("keep", []string{`"a"`, `"A"`, `"b"`}, "A", "z")},
+	"fw_mod":     {attr("s", []string{`"a"`, `"b"`, `"A"`, `""`}, strDrift()...), attr("n", ints, 5, 0), attr("oc", strs, strDrift()...)},
+	"fw_wo":      {attr("s", strs, strDrift()...), attr("pw", []string{`"one"`, `"two"`}), attr("v", ints), attr("fv", ints), attr("one", []string{`{ k = "a" }`, `{ k = "a", pw = "in" }`, `null`})},
+	"fw_priv":    {attr("s", strs, strDrift()...), attr("force", strs, strDrift()...)},
+	"fw_up":      {attr("s", strs, strDrift()...), attr("size", []string{"5", "6", "0"}), attr("tag", []string{`"a"`, `"b"`}), attr("tags", []string{`["a"]`, `["a", "b"]`, `["b"]`}), attr("extra", strs)},
+	"fw_id":      {attr("s", strs, strDrift()...), attr("force", strs, strDrift()...)},
+	"fw_moved":   {attr("s", strs, strDrift()...), attr("n", ints, 5, 0)},
 }
 
 // modes are the values of the attribute mode of the types that have one.

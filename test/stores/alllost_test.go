@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 )
 
-// many are objects that take a while.
+// many is a configuration of objects that each take a while to create.
 const many = `
 terraform {
   required_providers {
@@ -33,8 +33,8 @@ resource "playground_thing" "a" {
 }
 `
 
-// TestAllLost: a machine is lost with engine, keeper and directory, while objects are being made. With a journal in the store the
-// next run knows each of them, or names its call. Without one it knows none; that is counted, too.
+// TestAllLost kills the engine and the keeper during an apply and removes the directory. If the store keeps the
+// journal, the next run knows each object or names its call. Otherwise it knows no object. The test logs the numbers.
 func TestAllLost(t *testing.T) {
 	port, url := startPostgres(t), startS3(t, (&bucket{}).around)
 	pg := func(schema, more string, env ...string) place {
@@ -81,8 +81,8 @@ func TestAllLost(t *testing.T) {
 	}
 }
 
-// lose kills the engine and the keeper of an apply while objects are being made, takes the machine away, and gives the
-// addresses of the objects that are there.
+// lose kills the engine and the keeper of an apply while objects are created, and removes the machine. It returns the
+// addresses of the objects that exist.
 func (f *fleet) lose(u *directory) map[string]bool {
 	f.Helper()
 	cmd := u.cmd("apply", "-auto-approve", "-parallelism=4")
@@ -104,6 +104,9 @@ func (f *fleet) lose(u *directory) map[string]bool {
 		}
 	}
 	keeper := child(cmd.Process.Pid, "_keep")
+	if keeper == 0 {
+		f.Fatal("there is no keeper")
+	}
 	check(f.T, syscall.Kill(keeper, syscall.SIGKILL))
 	check(f.T, cmd.Process.Kill())
 	_ = cmd.Wait()
@@ -112,8 +115,8 @@ func (f *fleet) lose(u *directory) map[string]bool {
 	return made()
 }
 
-// TestWorkspaceOfJournal: a workspace of which there is no more than the journal of its first run, which was lost, is one
-// of those of the store, and moves with them.
+// TestWorkspaceOfJournal checks a workspace that consists only of the journal of its first, crashed run. The store
+// lists the workspace, and it moves with the other workspaces.
 func TestWorkspaceOfJournal(t *testing.T) {
 	port, url := startPostgres(t), startS3(t, (&bucket{}).around)
 	for name, p := range map[string]place{
@@ -152,8 +155,8 @@ func TestWorkspaceOfJournal(t *testing.T) {
 	}
 }
 
-// TestJournalsUnread: who moves states, or deletes a workspace, without the setting by which runs kept journals in the store, is
-// told that there are some. Nothing is left behind unseen.
+// TestJournalsUnread checks that a user who moves states or deletes a workspace without the journal setting is informed
+// of journals in the store. No journal is left unseen.
 func TestJournalsUnread(t *testing.T) {
 	port, url := startPostgres(t), startS3(t, (&bucket{}).around)
 	for variable, p := range map[string]place{
@@ -200,8 +203,8 @@ func TestJournalsUnread(t *testing.T) {
 	}
 }
 
-// TestMovedOnByTerraform: Terraform, which knows no journals, applies after a run was lost. What it wrote stays as it is:
-// of the older journal only objects that the state does not know are taken in.
+// TestMovedOnByTerraform checks an apply by Terraform after a crashed run. Terraform ignores journals. Its state stays
+// unchanged: the next run recovers from the older journal only objects that the state does not have.
 func TestMovedOnByTerraform(t *testing.T) {
 	terraform, err := exec.LookPath("terraform")
 	if err != nil {
@@ -218,7 +221,7 @@ func TestMovedOnByTerraform(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			runner(t, ours, p, "").run(0, "apply", "-auto-approve", "-var", "v=1", "-target=terraform_data.first[0]")
 			lost := runner(t, ours, p, "")
-			cmd, done := lost.holding("2") // it changes first[0], and makes first[1] and first[2]
+			cmd, done := lost.holding("2") // the run updates first[0] and creates first[1] and first[2]
 			there := inBucket(t, url)
 			if name == "pg" {
 				there = func() int64 {
@@ -232,7 +235,7 @@ func TestMovedOnByTerraform(t *testing.T) {
 			_ = cmd.Wait()
 			done()
 			check(t, os.RemoveAll(lost.dir))
-			time.Sleep(300 * time.Millisecond) // until the server knows
+			time.Sleep(300 * time.Millisecond) // until the server has noticed
 			tf := runner(t, terraform, p, "")
 			if name == "s3" {
 				unlocked(runner(t, ours, p, ""))

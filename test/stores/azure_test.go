@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"math/big"
 	"net"
@@ -30,12 +31,12 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/azurestore"
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/azurestore"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 )
 
-// azure is a storage account with the container "states": the part of the blob service that backends use.
+// azure is a storage account with the container "states". It implements the part of the blob service that backends use.
 type azure struct {
 	sync.Mutex
 	blobs  map[string]*azureBlob
@@ -180,7 +181,7 @@ func TestAzure(t *testing.T) {
 			check(t, err)
 			c, err := container.NewClientWithSharedKeyCredential(server.URL+"/states", key, &container.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: -1}}})
 			check(t, err)
-			return store.Careful(azurestore.New(azurestore.Options{Container: c, Key: "net/a.tfstate", Snapshot: true}), store.Tries{Again: 3, Shortest: time.Millisecond, Longest: time.Millisecond})
+			return store.Retrying(azurestore.New(azurestore.Options{Container: c, Key: "net/a.tfstate", Snapshot: true}), store.Tries{Retries: 3, Shortest: time.Millisecond, Longest: time.Millisecond})
 		}
 	}
 	t.Run("contract", func(t *testing.T) {
@@ -197,8 +198,8 @@ func TestAzure(t *testing.T) {
 		}
 	})
 	t.Run("cut", func(t *testing.T) {
-		storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
-			c := &storetest.Cutter{}
+		storetest.RunInterrupted(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+			c := &storetest.Interrupter{}
 			return opener(t, func(h http.Handler) http.Handler {
 				c.Handler = h
 				return c
@@ -207,22 +208,36 @@ func TestAzure(t *testing.T) {
 	})
 }
 
-// startAzure runs an account behind a proxy that stands for the whole cloud, and gives what programs need in their
-// environment: its address, and the authority of its certificates.
+// startAzure runs an account behind a proxy that represents the whole cloud. It returns environment variables for
+// programs: the address and the authority of its certificates.
 func startAzure(t *testing.T) []string {
+	account := &azure{blobs: map[string]*azureBlob{}}
+	return append(startCloud(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host != "acct.blob.core.windows.net" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		account.ServeHTTP(w, r)
+	})), "ARM_ACCESS_KEY="+azureKey)
+}
+
+// startCloud runs a server that answers for every host of the internet, with TLS, and a proxy that leads to it. It
+// returns environment variables for programs.
+func startCloud(t *testing.T, hosts http.Handler) []string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	check(t, err)
-	authority := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	authority := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	ca, err := x509.CreateCertificate(rand.Reader, authority, authority, &key.PublicKey, key)
 	check(t, err)
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	check(t, os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca}), 0o600))
-	host := "acct.blob.core.windows.net"
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: []string{host}, NotBefore: authority.NotBefore, NotAfter: authority.NotAfter}
-	cert, err := x509.CreateCertificate(rand.Reader, leaf, authority, &key.PublicKey, key)
-	check(t, err)
-	server := httptest.NewUnstartedServer(&azure{blobs: map[string]*azureBlob{}})
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert}, PrivateKey: key}}}
+	server := httptest.NewUnstartedServer(hosts)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		leaf := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), DNSNames: []string{hello.ServerName}, NotBefore: authority.NotBefore, NotAfter: authority.NotAfter}
+		cert, err := x509.CreateCertificate(rand.Reader, leaf, authority, &key.PublicKey, key)
+		return &tls.Certificate{Certificate: [][]byte{cert}, PrivateKey: key}, err
+	}}
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -234,18 +249,18 @@ func startAzure(t *testing.T) []string {
 			if err != nil {
 				return
 			}
-			go tunnel(c, host, server.Listener.Addr().String())
+			go tunnel(c, server.Listener.Addr().String())
 		}
 	}()
-	return []string{"HTTPS_PROXY=http://" + l.Addr().String(), "SSL_CERT_FILE=" + file, "ARM_ACCESS_KEY=" + azureKey}
+	return []string{"HTTPS_PROXY=http://" + l.Addr().String(), "SSL_CERT_FILE=" + file}
 }
 
-// tunnel connects a client of the proxy with the server, for any host of the cloud that it asks for.
-func tunnel(c net.Conn, host, to string) {
+// tunnel connects a client of the proxy with the server, for every host.
+func tunnel(c net.Conn, to string) {
 	defer c.Close()
 	r := bufio.NewReader(c)
 	req, err := http.ReadRequest(r)
-	if err != nil || req.Method != http.MethodConnect || req.Host != host+":443" {
+	if err != nil || req.Method != http.MethodConnect {
 		fmt.Fprint(c, "HTTP/1.1 403 Forbidden\r\n\r\n")
 		return
 	}

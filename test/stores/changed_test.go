@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// drawn is a configuration that is drawn, and edited, at random.
+// drawn is a random configuration with random edits.
 type drawn struct {
 	*rand.Rand
 	resources map[int]*drawnResource
 	locals    [3]string
 	variables [4]int
-	module    int // how many instances; negative: it is not called
+	module    int // number of instances; negative if the module is not called
 	inner     [2]int
 	argument  string
 	outputs   map[int]string
@@ -45,7 +45,7 @@ func draw(seed uint64) *drawn {
 	return d
 }
 
-// value is an expression that a resource may use: only what comes before it, so that there are no cycles.
+// value returns an expression for a resource. It refers only to earlier resources, so that no cycle arises.
 func (d *drawn) value(before int) string {
 	var all []string
 	for i := range d.locals {
@@ -62,7 +62,7 @@ func (d *drawn) value(before int) string {
 	return all[d.IntN(len(all))]
 }
 
-// edit changes one thing.
+// edit makes one random change.
 func (d *drawn) edit() {
 	i := d.IntN(7)
 	r := d.resources[i]
@@ -103,7 +103,7 @@ func (d *drawn) edit() {
 	}
 }
 
-// files are those of the configuration. What is not there any more is referred to by no one.
+// files returns the files of the configuration. No expression refers to removed objects.
 func (d *drawn) files() map[string]string {
 	var b strings.Builder
 	fill := func(expr string) string {
@@ -170,10 +170,11 @@ func (d *drawn) files() map[string]string {
 		"variable \"x\" {}\nresource \"terraform_data\" \"a\" {\n  input = [var.x, %d]\n  triggers_replace = %d\n}\nresource \"terraform_data\" \"b\" {\n  count = 2\n  input = [terraform_data.a.id, %d]\n}\noutput \"o\" {\n  value = terraform_data.b[*].id\n}\n", d.inner[0], d.inner[0]/2, d.inner[1])}
 }
 
-// planned is what a plan with these flags would do: actions by address, of outputs too, and which conditions do not hold.
+// planned returns the changes of a plan with these flags: the actions by address, the actions of outputs, and the
+// failed conditions. part is true if the plan was limited to changed objects.
 func (u *directory) planned(flags ...string) (changes, outputs, fail map[string]string, part bool) {
 	u.Helper()
-	part = strings.Contains(u.run(0, append([]string{"plan", "-out=p"}, flags...)...), "Planning for what changed")
+	part = strings.Contains(u.run(0, append([]string{"plan", "-out=p"}, flags...)...), "Planning changed resources only")
 	var p struct {
 		Changes []struct {
 			Address, Deposed string
@@ -209,7 +210,8 @@ func (u *directory) planned(flags ...string) (changes, outputs, fail map[string]
 	return changes, outputs, fail, part
 }
 
-// TestChanged: a plan of what changed is the plan of everything, where nothing changed outside. LETHE_LONG=1 does more.
+// TestChanged checks that a plan with -changed equals a full plan if no object has drifted. LETHE_LONG=1 runs more
+// steps.
 func TestChanged(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)
@@ -263,7 +265,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// step does something to the state.
+// step changes the state with a random command.
 func (u *directory) step(d *drawn) {
 	u.Helper()
 	text, err := u.cmd("state", "list").Output()
@@ -290,8 +292,8 @@ func (u *directory) step(d *drawn) {
 	}
 }
 
-// TestConditionsOfParts: a plan of a part of a state looks at the conditions that changed, or that what they are made from
-// did, and leaves the results of the others.
+// TestConditionsOfParts checks that a partial plan evaluates conditions that changed or whose inputs changed. It keeps
+// the results of the others.
 func TestConditionsOfParts(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)

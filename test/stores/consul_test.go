@@ -17,18 +17,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/consulstore"
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/consulstore"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// consul is an agent of Consul: the part of it about keys and sessions that backends use.
+// consul is an agent of Consul. It implements the part about keys and sessions that backends use.
 type consul struct {
 	sync.Mutex
 	keys     map[string]*consulKey
 	sessions map[string]*consulSession
-	delays   map[string]time.Time // until when a key whose session ended is not given to another
+	delays   map[string]time.Time // the time until which a key whose session has ended stays locked
 	index    uint64
 }
 
@@ -45,7 +45,7 @@ type consulSession struct {
 	ends                          time.Time
 }
 
-// consulOp is a part of a transaction, or a request that is as much.
+// consulOp is a part of a transaction, or a request with the same content.
 type consulOp struct {
 	Verb, Key, Session string
 	Value              []byte
@@ -213,7 +213,7 @@ func (c *consul) read(say func(int, any), key string, recurse, names bool) {
 	}
 }
 
-// apply does a part of a transaction; what is wrong with it is the answer.
+// apply executes a part of a transaction. It returns the reason if the part fails.
 func (c *consul) apply(op consulOp) string {
 	k := c.keys[op.Key]
 	now, held := uint64(0), ""
@@ -305,18 +305,18 @@ func newConsul() *consul {
 	return &consul{keys: map[string]*consulKey{}, sessions: map[string]*consulSession{}, delays: map[string]time.Time{}}
 }
 
-// startConsul runs an agent, and gives its address.
+// startConsul runs an agent and returns its address.
 func startConsul(t *testing.T, h http.Handler) string {
 	server := httptest.NewServer(h)
 	server.Config.ErrorLog = nil
 	t.Cleanup(func() {
-		server.CloseClientConnections() // which may wait for changes
+		server.CloseClientConnections() // ends requests that wait for changes
 		server.Close()
 	})
 	return server.URL
 }
 
-// consulOpener opens the store with further settings.
+// consulOpener returns a function that opens the store with further settings.
 func consulOpener(t *testing.T, address string, more map[string]cty.Value) func() store.Store {
 	attrs := map[string]cty.Value{"path": cty.StringVal("net/a"), "address": cty.StringVal(address), "access_token": cty.StringVal("canary-4711")}
 	maps.Copy(attrs, more)
@@ -339,8 +339,8 @@ func TestConsul(t *testing.T) {
 		})
 	}
 	t.Run("cut", func(t *testing.T) {
-		storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
-			c := &storetest.Cutter{Handler: newConsul()}
+		storetest.RunInterrupted(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+			c := &storetest.Interrupter{Handler: newConsul()}
 			return consulOpener(t, startConsul(t, c), nil), c
 		})
 	})
@@ -353,8 +353,8 @@ func TestConsul(t *testing.T) {
 	})
 }
 
-// TestConsulChunks kills writers of states that are too large for a key at each of their requests: a reader has the old
-// state or the new one, and nothing is left of what was replaced.
+// TestConsulChunks kills writers of states that are too large for a key at each of their requests. A reader sees the
+// old state or the new state, and no replaced part remains.
 func TestConsulChunks(t *testing.T) {
 	for _, sizes := range [][2]int{{1, 1}, {0, 1}, {1, 0}} {
 		for _, late := range []bool{false, true} {
@@ -366,7 +366,7 @@ func TestConsulChunks(t *testing.T) {
 				v, err := st.Put(ctx, "w", before, "")
 				check(t, err)
 				f.left, f.late = n, late
-				_, _ = st.Put(ctx, "w", after, v) // which may fail, at the request that is cut
+				_, _ = st.Put(ctx, "w", after, v) // may fail at the request that is cut
 				done = f.left > 0
 				f.left = 1 << 30
 				got, _, err := st.Get(ctx, "w")
@@ -383,7 +383,7 @@ func TestConsulChunks(t *testing.T) {
 	}
 }
 
-// TestConsulTorn: a state of which a part is gone can be replaced by one that is kept elsewhere.
+// TestConsulTorn checks that a state with a missing part can be replaced by a copy from elsewhere.
 func TestConsulTorn(t *testing.T) {
 	c := newConsul()
 	torn(t, consulOpener(t, startConsul(t, c), nil)(), func() {
@@ -395,7 +395,7 @@ func TestConsulTorn(t *testing.T) {
 	})
 }
 
-// torn checks what is said of a state of which a part is lost.
+// torn checks the messages about a state with a missing part.
 func torn(t *testing.T, st store.Store, lose func()) {
 	_, err := st.Put(ctx, "w", large(1, 2), "")
 	check(t, err)
@@ -414,7 +414,7 @@ func torn(t *testing.T, st store.Store, lose func()) {
 	}
 }
 
-// TestConsulRace: writers of large states without a lock do not take the parts of one another away.
+// TestConsulRace checks that writers of large states without a lock do not remove each other's parts.
 func TestConsulRace(t *testing.T) {
 	c := newConsul()
 	open := consulOpener(t, startConsul(t, c), nil)
@@ -443,7 +443,7 @@ func TestConsulRace(t *testing.T) {
 	}
 }
 
-// TestConsulLostSession: the session of a lock ends, as it does when it cannot be renewed in time. The holder takes the
+// TestConsulLostSession ends the session of a lock, as happens when it cannot be renewed in time. The holder takes the
 // lock again.
 func TestConsulLostSession(t *testing.T) {
 	c := newConsul()

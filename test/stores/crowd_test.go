@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 )
 
-// crowd is a configuration of many objects, of which each worker makes one.
+// crowd is a configuration with many objects. Each worker creates one.
 const crowd = `
 variable "n" {
   type = number
@@ -33,7 +33,7 @@ resource "terraform_data" "w" {
 }
 `
 
-// written remembers the serials of the states that a server took.
+// written records the serials of the states that a server accepted.
 type written struct {
 	sync.Mutex
 	serials []int
@@ -48,7 +48,7 @@ func (w *written) add(state []byte) {
 	}
 }
 
-// around listens to what is written through HTTP, and accepted.
+// around records accepted writes through HTTP.
 func (w *written) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost && r.Method != http.MethodPut {
@@ -73,8 +73,8 @@ func (w *written) around(next http.Handler) http.Handler {
 	})
 }
 
-// TestCrowd lets many machines change one state, and kills a third of them: each takes up where it was killed. Nothing
-// that was made is lost, and the state has one serial for each writing.
+// TestCrowd lets many machines change one state, and kills a third of them. Each killed run is repeated. No created
+// object is lost, and each write has a serial.
 func TestCrowd(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)
@@ -122,8 +122,8 @@ CREATE TRIGGER note AFTER INSERT OR UPDATE ON crowd.states FOR EACH ROW EXECUTE 
 	})
 }
 
-// TestQueue: twenty short applies that begin at once, and wait for one another, all succeed, and in little time. Each tries for
-// the lock while another gives it back.
+// TestQueue checks that twenty short applies that start together and wait for each other all succeed quickly. Each
+// tries to take the lock while another releases it.
 func TestQueue(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)
@@ -156,7 +156,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// crowdInRows is the crowd on a state that is kept in rows, whose versions are the writings.
+// crowdInRows runs the crowd on a state in rows. Each version is a write.
 func crowdInRows(t *testing.T, program string, n int) {
 	port := startPostgres(t)
 	runCrowd(t, program, n, rowsPlace(port, "crowd"))
@@ -172,7 +172,7 @@ func crowdInRows(t *testing.T, program string, n int) {
 	}
 }
 
-// consecutive checks that each writing has the serial after the one before it.
+// consecutive checks that the serials of the writes are consecutive.
 func consecutive(t *testing.T, serials []int) {
 	t.Helper()
 	for i, s := range serials {
@@ -227,7 +227,7 @@ func runCrowd(t *testing.T, program string, n int, p place) {
 	}
 }
 
-// unlockOwn gives back the lock that a killed process left, if it outlives the process.
+// unlockOwn releases the lock of a killed process if the lock outlives the process.
 func unlockOwn(d *directory, pid int) {
 	out, _ := d.cmd("plan", "-no-color", "-refresh=false").CombinedOutput()
 	if _, about, locked := strings.Cut(string(out), "  ID: "); locked && strings.Contains(about, fmt.Sprintf("process %d\n", pid)) {

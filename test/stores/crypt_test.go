@@ -4,13 +4,13 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/crypt"
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/crypt"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// encrypted opens a store with a key of its own derivation, as another process would.
+// encrypted opens a store with a separately derived key, as another process does.
 func encrypted(t *testing.T, open func() store.Store) func() store.Store {
 	return func() store.Store {
 		provider, _ := crypt.ProviderKinds.Find("pbkdf2")
@@ -28,7 +28,7 @@ func encrypted(t *testing.T, open func() store.Store) func() store.Store {
 	}
 }
 
-// TestEncrypted runs the contract of stores on a store that encrypts around one of another machine.
+// TestEncrypted runs the contract of stores on a store that encrypts and wraps a remote store.
 func TestEncrypted(t *testing.T) {
 	settings := map[string]cty.Value{"use_lockfile": cty.True}
 	t.Run("contract", func(t *testing.T) {
@@ -37,8 +37,8 @@ func TestEncrypted(t *testing.T) {
 		})
 	})
 	t.Run("cut", func(t *testing.T) {
-		storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
-			c := &storetest.Cutter{}
+		storetest.RunInterrupted(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+			c := &storetest.Interrupter{}
 			url := startS3(t, func(h http.Handler) http.Handler {
 				c.Handler = h
 				return c

@@ -10,24 +10,24 @@ import (
 	"testing"
 )
 
-// single are the places that keep one state.
+// single lists the places that keep one state.
 var single = []string{"http", "remote", "cloud"}
 
-// everywhere are all places, and their names.
+// everywhere returns all places, and their names.
 func everywhere(t *testing.T) (map[string]place, []string) {
 	all := places(t)
 	all["pg in rows"] = place{rowsPlace("", "everywhere").backend, all["pg"].env}
 	return all, slices.Sorted(maps.Keys(all))
 }
 
-// settings are what stands in the block of a backend, as the value of "config" has it.
+// settings returns the type of a backend, and the content of its block as a value of "config".
 func (p place) settings() (backend, config string) {
 	_, rest, _ := strings.Cut(p.backend, `backend "`)
 	backend, config, _ = strings.Cut(rest, "\" {\n")
 	return backend, "{\n" + strings.ReplaceAll(strings.TrimSuffix(config, "  }\n}\n"), "workspaces {", "workspaces = {") + "}"
 }
 
-// stored is the head of the state that a directory uses.
+// stored returns the head of the state that a directory uses.
 func (u *directory) stored() (s struct {
 	Lineage string
 	Serial  int
@@ -37,8 +37,8 @@ func (u *directory) stored() (s struct {
 	return s
 }
 
-// TestCommands: saved plans, the commands about states and workspaces, and the reading by another configuration work wherever
-// states are.
+// TestCommands checks that saved plans, commands about states and workspaces, and data sources of remote state work in
+// every place.
 func TestCommands(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)
@@ -63,7 +63,7 @@ func TestCommands(t *testing.T) {
 			if list := u.run(0, "state", "list"); list != "" {
 				t.Errorf("after state rm there is %s", list)
 			}
-			u.run(1, "state", "push", kept) // it is older
+			u.run(1, "state", "push", kept) // the pushed state is older
 			u.run(0, "state", "push", "-force", kept)
 			u.run(0, "state", "mv", "terraform_data.b", "terraform_data.a")
 			u.run(0, "plan", "-detailed-exitcode", "-var", "v=1")
@@ -103,14 +103,14 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestMigrations moves two workspaces from each kind of place to the next, and all the way back, and one of a directory into
-// places of one state and out again. They stay the same states, and each is still in the former place when it is in the next.
+// TestMigrations moves two workspaces from each kind of place to the next, and back. It also moves one workspace into
+// places with one state, and out again. The states stay the same, and each former place keeps a copy.
 func TestMigrations(t *testing.T) {
 	all, names := everywhere(t)
 	all["local"] = place{}
 	many, one := []string{"local"}, []string{"local", "http", "remote", "local"}
 	for _, name := range names {
-		if !slices.Contains(single, name) && name != "gcs with a key" { // whose variable is for the other one, too
+		if !slices.Contains(single, name) && name != "gcs with a key" { // its environment variable also configures the other place
 			many = append(many, name)
 		}
 	}

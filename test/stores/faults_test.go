@@ -1,10 +1,12 @@
 package stores
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,21 +17,23 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/azurestore"
-	"github.com/lethe-iac/lethe/internal/state/store/gcsstore"
-	"github.com/lethe-iac/lethe/internal/state/store/httpstore"
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/azurestore"
+	"github.com/lethe-iac/lethe/internal/store/gcsstore"
+	"github.com/lethe-iac/lethe/internal/store/httpstore"
+	"github.com/lethe-iac/lethe/internal/store/remotestore"
+	"github.com/lethe-iac/lethe/internal/store/remotestore/tfetest"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fault is what a request gets instead of its answer.
+// fault replaces the answer to a request.
 type fault struct {
 	name   string
-	status int           // 0: none
+	status int           // 0 if the fault has no status
 	late   bool          // after the request was carried out
 	delay  time.Duration // before the usual answer
-	passes bool          // Terraform retries it, or never sees it
+	passes bool          // Terraform retries the request, or never sees the fault
 }
 
 var faults = []fault{
@@ -40,7 +44,8 @@ var faults = []fault{
 	{name: "reset", passes: true}, {name: "answer lost", late: true, passes: true}, {name: "delay", delay: 20 * time.Millisecond, passes: true},
 }
 
-// faulty is a server some of whose answers are faults: from one request on, a number of times or for a time.
+// faulty wraps a server and replaces some answers by faults. The faults begin at a request, and last for a number of
+// requests or for a time.
 type faulty struct {
 	http.Handler
 
@@ -49,18 +54,18 @@ type faulty struct {
 	skip  int // requests before the first fault
 	times int
 	until time.Time
-	seen  int    // faults so far
-	only  string // the method of the requests that count; "": all do
+	seen  int    // number of faults so far
+	only  string // the method of the requests that count; "" for all
 }
 
-// begin begins a fault.
+// begin sets the next faults.
 func (f *faulty) begin(what fault, skip, times int, during time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fault, f.skip, f.times, f.until, f.seen = what, skip, times, time.Now().Add(during), 0
 }
 
-// end ends it, and tells how many faults there were.
+// end ends the faults and returns their number.
 func (f *faulty) end() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,13 +106,13 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(what.status)
 }
 
-// around puts the faults before a server.
+// around returns h with the faults in front.
 func (f *faulty) around(h http.Handler) http.Handler {
 	f.Handler = h
 	return f
 }
 
-// faultyStores are the stores whose services are asked by HTTP, each on a server with faults.
+// faultyStores holds the stores that use HTTP, each on a server with faults.
 var faultyStores = map[string]func(t *testing.T, f *faulty) store.Store{
 	"http": func(t *testing.T, f *faulty) store.Store {
 		server := httptest.NewServer(f.around(&storetest.HTTP{User: "u", Password: "p", ETags: true}))
@@ -143,7 +148,26 @@ var faultyStores = map[string]func(t *testing.T, f *faulty) store.Store{
 		check(t, err)
 		c, err := container.NewClientWithSharedKeyCredential(server.URL+"/states", key, &container.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: -1}}})
 		check(t, err)
-		return store.Careful(azurestore.New(azurestore.Options{Container: c, Key: "net/a.tfstate"}), store.Settings{}.Tries(time.Minute))
+		return store.Retrying(azurestore.New(azurestore.Options{Container: c, Key: "net/a.tfstate"}), store.Settings{}.Tries(time.Minute))
+	},
+	"remote": func(t *testing.T, f *faulty) store.Store {
+		server := httptest.NewServer(f.around(&tfetest.Service{}))
+		t.Cleanup(server.Close)
+		base, err := url.Parse(server.URL + "/api/v2/")
+		check(t, err)
+		config, err := remotestore.Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
+			"hostname": cty.StringVal("tfe.test"), "organization": cty.StringVal(tfetest.Organization), "workspaces": cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal("a")}),
+		}))
+		check(t, err)
+		st, err := remotestore.Driver.Open(ctx, store.Settings{Config: config, Schema: remotestore.Driver.Schema, Getenv: func(string) string { return "" }, Hosts: oneHost{base}})
+		check(t, err)
+		return st
+	},
+	"s3, encrypted": func(t *testing.T, f *faulty) store.Store {
+		return encrypted(t, s3Opener(t, s3Settings(startS3(t, f.around), map[string]cty.Value{"use_lockfile": cty.True})))()
+	},
+	"s3 with a journal": func(t *testing.T, f *faulty) store.Store {
+		return s3Opener(t, s3Settings(startS3(t, f.around), map[string]cty.Value{"use_lockfile": cty.True, "journal": cty.True}))()
 	},
 	"consul": func(t *testing.T, f *faulty) store.Store {
 		return consulOpener(t, startConsul(t, f.around(newConsul())), nil)()
@@ -155,13 +179,19 @@ var faultyStores = map[string]func(t *testing.T, f *faulty) store.Store{
 	},
 }
 
-// hurried makes the pauses of policies short.
+// oneHost is a host with one service.
+type oneHost struct{ base *url.URL }
+
+func (h oneHost) Service(context.Context, string, string) (*url.URL, error) { return h.base, nil }
+func (h oneHost) Token(context.Context, string) (string, error)             { return tfetest.Token, nil }
+
+// hurried shortens the pauses of retry policies.
 func hurried(t *testing.T, factor int64) {
 	store.Hurry(factor)
 	t.Cleanup(func() { store.Hurry(1) })
 }
 
-// TestFaultOnce: one fault at any request of a run that Terraform's clients retry is not noticed.
+// TestFaultOnce checks that a run survives one fault at any request, if Terraform's clients retry that fault.
 func TestFaultOnce(t *testing.T) {
 	hurried(t, 100)
 	for name, open := range faultyStores {
@@ -186,7 +216,7 @@ func TestFaultOnce(t *testing.T) {
 	}
 }
 
-// ranThrough locks a state, reads it, writes it, and gives the lock back.
+// ranThrough locks a state, reads it, writes it, and releases the lock.
 func ranThrough(t *testing.T, st store.Store, prev store.Version, next []byte) store.Version {
 	t.Helper()
 	unlock, err := st.Lock(ctx, store.Default, store.NewLockInfo("o", "1"))
@@ -202,7 +232,8 @@ func ranThrough(t *testing.T, st store.Store, prev store.Version, next []byte) s
 	return v
 }
 
-// TestFaultAtTheEnd: a write and the release of a lock outlast three faults, and a service that fails for 30 seconds.
+// TestFaultAtTheEnd checks that a write and the release of a lock survive three faults, and a service that fails for 30
+// seconds.
 func TestFaultAtTheEnd(t *testing.T) {
 	const factor = 200
 	hurried(t, factor)
@@ -243,8 +274,8 @@ func TestFaultAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestFaultRefused: an answer that refuses a request is believed: the state is the old one then, unless the error says that it
-// is not known, and the lock can be given back.
+// TestFaultRefused checks refused requests. Afterwards the state is the old one, unless the error calls the result
+// unknown. The lock can be released.
 func TestFaultRefused(t *testing.T) {
 	hurried(t, 200)
 	for name, open := range faultyStores {
@@ -268,7 +299,7 @@ func TestFaultRefused(t *testing.T) {
 					check(t, unlock(ctx))
 					have, now, err := st.Get(ctx, store.Default)
 					var damaged *store.DamagedError
-					if errors.As(err, &damaged) { // its checksum could not be written
+					if errors.As(err, &damaged) { // the checksum could not be written
 						if !strings.Contains(fmt.Sprint(failed), "its checksum could not be written") {
 							t.Fatalf("at %d: %v, after %v", n, err, failed)
 						}
@@ -290,7 +321,8 @@ func TestFaultRefused(t *testing.T) {
 	}
 }
 
-// TestFaultBesideTerraform: what Terraform outlasts while it writes a state, Lethe does, too, and the state is there then.
+// TestFaultBesideTerraform checks that Lethe survives all faults that Terraform survives during a write, and that the
+// state is written.
 func TestFaultBesideTerraform(t *testing.T) {
 	terraform, err := exec.LookPath("terraform")
 	if err != nil {

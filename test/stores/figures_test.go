@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// company is a configuration of many instances of a module with 100 objects each, and one object that all refer to.
+// company is a configuration with many instances of a module of 100 objects each. All of them refer to one object.
 const company = `
 variable "n" {}
 variable "values" {
@@ -45,7 +45,7 @@ resource "terraform_data" "b" {
 }
 `
 
-// TestRowFigures measures what a state in rows costs the program: LETHE_FIGURES=100000 says of how many objects.
+// TestRowFigures measures the cost of a state in rows. LETHE_FIGURES=100000 sets the number of objects.
 func TestRowFigures(t *testing.T) {
 	n := 1_000
 	if more, err := strconv.Atoi(os.Getenv("LETHE_FIGURES")); err == nil {
@@ -74,7 +74,7 @@ func TestRowFigures(t *testing.T) {
 	u := machine()
 	measure := func(what, want string, args ...string) {
 		t.Helper()
-		// What it prints is kept out of memory: a process begins with the peak of the one that has started it.
+		// The output goes to a file and not to memory: a new process starts with the memory peak of its parent.
 		file, err := os.Create(filepath.Join(t.TempDir(), "out"))
 		check(t, err)
 		defer file.Close()

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// startGateway builds versitygw, which checks signatures and keeps objects as files, and gives its address and where the
-// files are.
+// startGateway builds versitygw, which checks signatures and stores objects as files. It returns the address and the
+// directory of the files.
 func startGateway(t *testing.T) (url, files string) {
 	dir := t.TempDir()
 	build := exec.Command("go", "install", "github.com/versity/versitygw/cmd/versitygw@v1.8.0")
@@ -61,7 +61,8 @@ func TestS3Gateway(t *testing.T) {
 	})
 }
 
-// TestS3GatewayJournal: journals are kept there, and taken in, and so is what a keeper hands over.
+// TestS3GatewayJournal checks that the service keeps journals, and that the next run recovers them, including records
+// that a keeper uploads.
 func TestS3GatewayJournal(t *testing.T) {
 	url, files := startGateway(t)
 	check(t, os.Mkdir(filepath.Join(files, "states"), 0o700))

@@ -26,15 +26,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/gcsstore"
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/gcsstore"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 	"github.com/zclconf/go-cty/cty"
 	"golang.org/x/oauth2"
 )
 
-// gcs is a service with one bucket, "states": the part of Google's JSON API that backends use, and the reading by the
-// older one.
+// gcs is a service with one bucket, "states". It implements the part of Google's JSON API that backends use, and reads
+// by the older API.
 type gcs struct {
 	sync.Mutex
 	objects map[string]*gcsObject
@@ -44,7 +44,7 @@ type gcs struct {
 type gcsObject struct {
 	data       []byte
 	generation int
-	key        string // of the customer, which the service does not keep
+	key        string // of the customer; the service does not store it
 }
 
 func (o *gcsObject) number() string {
@@ -140,13 +140,13 @@ func startGCS(t *testing.T, around func(http.Handler) http.Handler) string {
 	return server.URL
 }
 
-// gcsAccount is a service account, and what Google's services say of it.
+// gcsAccount is a service account, and the answers of Google's services about it.
 type gcsAccount struct {
 	key     *rsa.PrivateKey
 	bucket  http.Handler
 	refuse  string // the host that refuses
 	keys    []string
-	scopes  []string // that tokens were asked for
+	scopes  []string // the scopes of requested tokens
 	granted int
 }
 
@@ -200,7 +200,7 @@ func (a *gcsAccount) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// claims are those of an assertion that the account has signed.
+// claims returns the claims of an assertion that the account has signed.
 func (a *gcsAccount) claims(assertion string) (claims map[string]any, err error) {
 	parts := strings.Split(assertion, ".")
 	if len(parts) != 3 {
@@ -215,8 +215,8 @@ func (a *gcsAccount) claims(assertion string) (claims map[string]any, err error)
 	return claims, json.Unmarshal(text, &claims)
 }
 
-// TestGCSCredentials works with the file of a service account, as it is and in the role of another, and with a key of KMS. No message
-// has a part of the file, or a token.
+// TestGCSCredentials uses the file of a service account directly, in the role of another account, and with a key of
+// KMS. No message contains a part of the file, or a token.
 func TestGCSCredentials(t *testing.T) {
 	key, err := rsa.GenerateKey(crand.Reader, 2048)
 	check(t, err)
@@ -302,8 +302,8 @@ func TestGCS(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) func() store.Store { return opener(t, startGCS(t, plain)) })
 	})
 	t.Run("cut", func(t *testing.T) {
-		storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
-			c := &storetest.Cutter{}
+		storetest.RunInterrupted(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+			c := &storetest.Interrupter{}
 			url := startGCS(t, func(h http.Handler) http.Handler {
 				c.Handler = h
 				return c
@@ -313,7 +313,7 @@ func TestGCS(t *testing.T) {
 	})
 }
 
-// TestGCSUnlock: the ID by which Terraform knows a lock serves for Lethe, too.
+// TestGCSUnlock checks that force-unlock accepts the lock ID that Terraform uses.
 func TestGCSUnlock(t *testing.T) {
 	l, tf := pair(t, place{"terraform {\n  backend \"gcs\" {\n    bucket = \"states\"\n  }\n}\n", []string{"GOOGLE_OAUTH_ACCESS_TOKEN=canary-4711", "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT=" + startGCS(t, plain) + "/storage/v1/"}})
 	for _, holder := range []*directory{l, tf} {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestLostMachine: what a run did that is gone with its directory comes in with the next command that changes something,
-// wherever that is; also of the first run of all.
+// TestLostMachine checks a crashed run whose directory is lost. The next command that changes objects recovers its
+// changes on any machine, also after the first run of a state.
 func TestLostMachine(t *testing.T) {
 	port := startPostgres(t)
 	s := newShop(t, port, "lost machine")
@@ -30,7 +30,7 @@ func TestLostMachine(t *testing.T) {
 	check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	check(t, os.RemoveAll(gone.dir))
-	time.Sleep(300 * time.Millisecond) // until the server knows
+	time.Sleep(300 * time.Millisecond) // until the server has noticed
 	journals("1")
 	if out := s.directory().run(0, "state", "check"); !strings.Contains(out, "in the backend: the run default-") || !strings.Contains(out, "recorded 2 changes that the state lacks") {
 		t.Errorf("a look at the state does not find it:\n%s", out)
@@ -51,7 +51,7 @@ func TestLostMachine(t *testing.T) {
 	if list := u.run(0, "state", "list"); !strings.Contains(list, "module.m[\"2\"].terraform_data.a") {
 		t.Errorf("it is not in the state:\n%s", list)
 	}
-	// A run that is killed and goes on in its own directory takes in what the file has, once.
+	// A killed run that continues in its directory recovers from the file, once.
 	d := s.directory()
 	cmd, _, done := s.hold(d, "3", "1")
 	check(t, cmd.Process.Kill())
@@ -62,7 +62,7 @@ func TestLostMachine(t *testing.T) {
 		t.Errorf("taken in:\n%s", out)
 	}
 	journals("0")
-	// Of a state that is not there yet.
+	// The state does not exist yet.
 	first := rowsPlace(port, "lost first")
 	n := newDirectory(t, s.program, first)
 	cmd, done = n.holding("1")
@@ -78,7 +78,8 @@ func TestLostMachine(t *testing.T) {
 	}
 }
 
-// TestCameBack: the directory of a run that was killed does not bring back what another took in and did away with since.
+// TestCameBack checks that the directory of a killed run does not restore objects that another run recovered and
+// destroyed.
 func TestCameBack(t *testing.T) {
 	port := startPostgres(t)
 	s := newShop(t, port, "came back")

@@ -28,7 +28,7 @@ var playground = sync.OnceValues(func() (string, error) {
 	return filepath.Dir(ours), nil
 })
 
-// cloud is a configuration with objects of a provider, of which the last takes a while.
+// cloud is a configuration whose last object takes a while to create.
 const cloud = `
 terraform {
   required_providers {
@@ -53,7 +53,7 @@ resource "playground_thing" "other" {
 }
 `
 
-// fleet are machines with one state, and one cloud.
+// fleet is a set of machines with one state and one cloud.
 type fleet struct {
 	*testing.T
 	program, bin, real string
@@ -72,7 +72,15 @@ func (f *fleet) machine() *directory {
 	f.Helper()
 	dir := f.TempDir()
 	rc := filepath.Join(dir, ".rc")
-	check(f.T, os.WriteFile(rc, []byte("provider_installation {\n  dev_overrides {\n    \"registry.opentofu.org/lethe/playground\" = \""+f.bin+"\"\n    \"registry.terraform.io/lethe/playground\" = \""+f.bin+"\"\n  }\n}\n"), 0o600))
+	more := []byte{} // the host of remote and cloud
+	for _, v := range f.p.env {
+		if path, ok := strings.CutPrefix(v, "TF_CLI_CONFIG_FILE="); ok {
+			var err error
+			more, err = os.ReadFile(path)
+			check(f.T, err)
+		}
+	}
+	check(f.T, os.WriteFile(rc, append(more, []byte("provider_installation {\n  dev_overrides {\n    \"registry.opentofu.org/lethe/playground\" = \""+f.bin+"\"\n    \"registry.terraform.io/lethe/playground\" = \""+f.bin+"\"\n  }\n}\n")...), 0o600))
 	u := &directory{f.T, f.program, dir, append(append(os.Environ(), f.p.env...), "TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "TF_CLI_CONFIG_FILE="+rc,
 		"PLAYGROUND_CLOUD="+f.real, "PLAYGROUND_IDS=name", "PLAYGROUND_ORPHAN=0s", "PLAYGROUND_LOG_BEGIN=1", "PLAYGROUND_LOG="+filepath.Join(dir, ".calls"))}
 	u.configure(cloud + f.p.backend)
@@ -80,7 +88,7 @@ func (f *fleet) machine() *directory {
 	return u
 }
 
-// making begins an apply on a machine and gives its keeper once the last object is being made.
+// making starts an apply on a machine and waits until the last object is being created. It returns the keeper.
 func (f *fleet) making(u *directory, delay string) (cmd *exec.Cmd, keeper int) {
 	f.Helper()
 	cmd = u.cmd("apply", "-auto-approve", "-target=playground_thing.late", "-var", "delay="+delay)
@@ -101,7 +109,7 @@ func (f *fleet) making(u *directory, delay string) (cmd *exec.Cmd, keeper int) {
 	return nil, 0
 }
 
-// child is a process that another has started, by the end of its arguments; 0 if there is none.
+// child returns the process that another has started with these last arguments, or 0.
 func child(of int, last string) int {
 	all, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, stat := range all {
@@ -116,7 +124,7 @@ func child(of int, last string) int {
 	return 0
 }
 
-// loseWith kills an engine and, once its keeper is over, takes the machine away that they ran on.
+// loseWith kills an engine, waits for the end of its keeper, and removes their machine.
 func loseWith(u *directory, cmd *exec.Cmd, keeper int) {
 	u.Helper()
 	check(u.T, cmd.Process.Kill())
@@ -139,7 +147,7 @@ func gone(t *testing.T, id int) {
 	t.Fatalf("the process %d does not end", id)
 }
 
-// free gives the lock of a lost run back, where it outlives that.
+// free releases the lock of a crashed run if the lock outlives the run.
 func free(u *directory) {
 	u.Helper()
 	if out := u.run2("plan"); strings.Contains(out, "Error acquiring the state lock") {
@@ -149,7 +157,8 @@ func free(u *directory) {
 	}
 }
 
-// TestKeeperInS3: what the keeper of a lost run records gets into the bucket, without credentials of it.
+// TestKeeperInS3 checks that the keeper of a crashed run uploads its records to the bucket, without credentials for the
+// bucket.
 func TestKeeperInS3(t *testing.T) {
 	b := &bucket{}
 	url := startS3(t, b.around)
@@ -167,7 +176,7 @@ func TestKeeperInS3(t *testing.T) {
 		}
 		none(t, url)
 	})
-	t.Run("too late", func(t *testing.T) { // another has the state by then
+	t.Run("too late", func(t *testing.T) { // another run has the state by then
 		f := newFleet(t, s3Place(url, "b", journalOn))
 		u := f.machine()
 		cmd, keeper := f.making(u, "6s")
@@ -205,8 +214,9 @@ func TestKeeperInS3(t *testing.T) {
 	}
 }
 
-// TestClaimsOfKilledRun: the claims of a run end with it, although its keeper may still wait for a call. Who comes next on
-// another machine is told which object that is about, and what the keeper records then comes in by object.
+// TestClaimsOfKilledRun checks that the claims of a run end with the run, although its keeper may still wait for a
+// call. The next run on another machine reports the object of that call. It recovers the keeper's later records by
+// object.
 func TestClaimsOfKilledRun(t *testing.T) {
 	port := startPostgres(t)
 	f := newFleet(t, rowsPlace(port, "claims"))
@@ -218,11 +228,11 @@ func TestClaimsOfKilledRun(t *testing.T) {
 	check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	wants(t, other.run(0, "plan", "-target=playground_thing.late", "-lock-timeout=1m"), "Recovered an interrupted run", `playground_thing.late: the outcome of "create" is unknown`)
-	if claims := query(t, port, `SELECT count(*) FROM claims.states_claims`); claims != "0" && claims != "1" { // the next claim removes what a dead run left
+	if claims := query(t, port, `SELECT count(*) FROM claims.states_claims`); claims != "0" && claims != "1" { // the next claim removes the claims of a dead run
 		t.Errorf("there are %s claims", claims)
 	}
 	gone(t, keeper)
-	// The object is not made again: its machine has the outcome by now.
+	// The object is not created again, because its machine has the result by now.
 	wants(t, u.run(0, "apply", "-auto-approve", "-target=playground_thing.late", "-lock-timeout=1m"), "Recovered an interrupted run", "0 added, 1 changed, 0 destroyed")
 	if out := other.run(0, "plan", "-lock-timeout=1m", "-detailed-exitcode"); strings.Contains(out, "unknown") || strings.Contains(out, "Recovered") {
 		t.Errorf("it is taken in again:\n%s", out)

@@ -23,16 +23,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/kubestore"
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/kubestore"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// kube is the API of a cluster: the part of it about Secrets and Leases that backends use.
+// kube is the API of a cluster. It implements the part about Secrets and Leases that backends use.
 type kube struct {
 	sync.Mutex
-	objects map[string]*kubeObject // by the path
+	objects map[string]*kubeObject // keyed by path
 	writes  int
 }
 
@@ -54,7 +54,7 @@ type kubeMeta struct {
 	Annotations     map[string]string `json:"annotations,omitempty"`
 }
 
-// kubeKinds are the resources that there are, each with the path of its group, and its kind.
+// kubeKinds lists the resources, each with the path of its group and its kind.
 var kubeKinds = map[string][2]string{"secrets": {"v1", "Secret"}, "leases": {"coordination.k8s.io/v1", "Lease"}}
 
 func (k *kube) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -145,7 +145,7 @@ var (
 	kubeLabel = regexp.MustCompile(`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`)
 )
 
-// kubeWrong is what a cluster has against a name, "" for none, or labels.
+// kubeWrong returns the reason for which a cluster refuses a name or labels, or "".
 func kubeWrong(name string, labels map[string]string) string {
 	if name != "" && (len(name) > 253 || !kubeName.MatchString(name)) {
 		return "metadata.name"
@@ -158,7 +158,7 @@ func kubeWrong(name string, labels map[string]string) string {
 	return ""
 }
 
-// list gives the objects whose labels a selector chooses: "a=b,c!=d,e,f in (g)".
+// list returns the objects whose labels match a selector: "a=b,c!=d,e,f in (g)".
 func (k *kube) list(prefix, selector string) []*kubeObject {
 	out := []*kubeObject{}
 	for _, path := range slices.Sorted(maps.Keys(k.objects)) {
@@ -180,7 +180,7 @@ func (k *kube) list(prefix, selector string) []*kubeObject {
 	return out
 }
 
-// startKube runs a cluster, and gives the path of a kubeconfig file.
+// startKube runs a cluster, and returns the path of a kubeconfig file.
 func startKube(t *testing.T, around func(http.Handler) http.Handler) string {
 	server := httptest.NewUnstartedServer(around(&kube{objects: map[string]*kubeObject{}}))
 	server.Config.ErrorLog = nil
@@ -214,8 +214,8 @@ func TestKube(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) func() store.Store { return opener(t, startKube(t, plain)) })
 	})
 	t.Run("cut", func(t *testing.T) {
-		storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
-			c := &storetest.Cutter{}
+		storetest.RunInterrupted(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+			c := &storetest.Interrupter{}
 			kubeconfig := startKube(t, func(h http.Handler) http.Handler {
 				c.Handler = h
 				return c
@@ -225,7 +225,7 @@ func TestKube(t *testing.T) {
 	})
 }
 
-// large is a state that does not get smaller, of that many megabytes.
+// large returns a state of that many megabytes that cannot be compressed.
 func large(serial, megabytes int) []byte {
 	r := rand.NewChaCha8([32]byte{byte(serial)})
 	noise := make([]byte, megabytes<<20)
@@ -233,7 +233,8 @@ func large(serial, megabytes int) []byte {
 	return fmt.Appendf(nil, `{"version":4,"serial":%d,"noise":%q}`, serial, base64.StdEncoding.EncodeToString(noise))
 }
 
-// failing is a transport that ends with the n-th request from now on, before it or after: late.
+// failing is a transport that ends with the n-th request from now on. late selects whether the request is still carried
+// out.
 type failing struct {
 	http.RoundTripper
 	left int
@@ -252,8 +253,8 @@ func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("the process is dead")
 }
 
-// TestKubeParts kills writers of states that do not fit into one Secret at each of their requests: a reader has the old
-// state or the new one, whole, and what they left over goes.
+// TestKubeParts kills writers of states that do not fit into one Secret at each of their requests. A reader sees the
+// old state or the new state, whole. Remaining parts are removed later.
 func TestKubeParts(t *testing.T) {
 	for _, sizes := range [][2]int{{1, 2}, {2, 0}} {
 		for _, late := range []bool{false, true} {
@@ -290,7 +291,7 @@ func TestKubeParts(t *testing.T) {
 	}
 }
 
-// TestKubeTorn: a state of which a part is gone, as Terraform leaves one when it is killed, can be replaced by one that is kept
+// TestKubeTorn checks that a state with a missing part, as a killed Terraform leaves it, can be replaced by a copy from
 // elsewhere.
 func TestKubeTorn(t *testing.T) {
 	k := &kube{objects: map[string]*kubeObject{}}
@@ -313,7 +314,8 @@ func withToken(r *http.Request) *http.Request {
 	return r
 }
 
-// TestKubeNames: a workspace has any name that a cluster takes, and another is refused before it is asked.
+// TestKubeNames checks that a workspace may have any name that a cluster accepts. Other names are refused without a
+// request.
 func TestKubeNames(t *testing.T) {
 	st, err := openKube(t, startKube(t, plain), map[string]cty.Value{"secret_suffix": cty.StringVal(strings.Repeat("s", 63))})
 	check(t, err)
@@ -347,7 +349,7 @@ func TestKubePartsMixed(t *testing.T) {
 	exchange(t, l, tf)
 }
 
-// TestKubeCredentials: a plugin gives a token, and one that fails says why.
+// TestKubeCredentials checks that a plugin returns a token, and that the error of a failed plugin has its reason.
 func TestKubeCredentials(t *testing.T) {
 	kubeconfig := startKube(t, plain)
 	dir := t.TempDir()
@@ -363,7 +365,7 @@ func TestKubeCredentials(t *testing.T) {
 	const said = `echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"canary-4711"}}'`
 	for _, tt := range []struct {
 		settings map[string]cty.Value
-		want     string // of the error, "" for none
+		want     string // part of the error; "" for success
 	}{
 		{map[string]cty.Value{"exec": script("good", "echo $1 $WHO $KUBERNETES_EXEC_INFO >> "+asked+"\n"+said)}, ""},
 		{map[string]cty.Value{"exec": script("bad", "echo no luck >&2; exit 3")}, "no luck"},
@@ -404,10 +406,11 @@ func mustURL(t *testing.T, text string) *url.URL {
 	return u
 }
 
-// annotating is a cluster in which others annotate each object just before it is written: its resourceVersion is another then.
+// annotating is a cluster in which another client annotates each object just before a write, which changes its
+// resourceVersion.
 type annotating struct {
 	*kube
-	left int // how often that still happens
+	left int // number of remaining annotations
 }
 
 func (a *annotating) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -423,7 +426,7 @@ func (a *annotating) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.kube.ServeHTTP(w, r)
 }
 
-// TestKubeAnnotated: what others write beside the state is no change of it, and no change of the holder of its lock.
+// TestKubeAnnotated checks that annotations by other clients are not a change of the state or of the lock's holder.
 func TestKubeAnnotated(t *testing.T) {
 	hurried(t, 100)
 	a := &annotating{kube: &kube{objects: map[string]*kubeObject{}}}

@@ -9,23 +9,23 @@ import (
 	"testing"
 )
 
-// rowsPlace is a schema of a server in which states are kept in rows.
+// rowsPlace returns a schema of a server that keeps states in rows.
 func rowsPlace(port, schema string) place {
 	return place{"terraform {\n  backend \"pg\" {\n    schema_name = \"" + schema + "\"\n    layout = \"rows\"\n  }\n}\n", []string{"PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:" + port + "/postgres?sslmode=disable"}}
 }
 
-// inDocument is the same place with the other layout.
+// inDocument returns the same place with the other layout.
 func (p place) inDocument() place {
 	return place{strings.Replace(p.backend, "    layout = \"rows\"\n", "", 1), p.env}
 }
 
-// configure gives a directory another configuration.
+// configure replaces the configuration of a directory.
 func (u *directory) configure(text string) {
 	u.Helper()
 	check(u.T, os.WriteFile(filepath.Join(u.dir, "main.tf"), []byte(text), 0o600))
 }
 
-// TestLayouts works with states in rows as with others, and moves them from one layout to the other.
+// TestLayouts uses states in rows like other states, and moves them between the layouts.
 func TestLayouts(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)
@@ -104,7 +104,8 @@ func testRowHistory(t *testing.T, l *directory, port string) {
 		t.Errorf("restored is\n%s\nand was\n%s", out, before)
 	}
 	l.run(1, "state", "diff", "9")
-	// What is older than the days for which it is kept is gone with the next writing, but for what was the latest then.
+	// Versions older than the retention time are removed at the next write, except the version that was the latest
+	// then.
 	query(t, port, `UPDATE history.states_versions SET time = time - interval '31 days' WHERE number <= 3`)
 	l.run(0, "apply", "-auto-approve", "-var", "v=4")
 	if out := query(t, port, `SELECT string_agg(number::text, ' ' ORDER BY number) FROM history.states_versions`); out != "3 4 5 6" {
@@ -119,7 +120,7 @@ func testRowHistory(t *testing.T, l *directory, port string) {
 	}
 }
 
-// testMoving: init moves states between the layouts of one table, and neither is ever taken for nothing.
+// testMoving checks that init moves states between the layouts of one table, and that no state counts as empty.
 func testMoving(t *testing.T, ours string, p place) {
 	l := newDirectory(t, ours, p.inDocument())
 	l.run(0, "apply", "-auto-approve", "-var", "v=1")
@@ -134,7 +135,7 @@ func testMoving(t *testing.T, ours string, p place) {
 			l.configure(config + next.backend)
 			l.run(1, "plan", "-var", "v=w")
 			l.run(0, "init", "-migrate-state", "-force-copy")
-			// A command that was killed before it wrote down what it had moved is run again.
+			// A command that was killed before it recorded the move is run again.
 			check(t, os.WriteFile(remembered, before, 0o600))
 			l.run(0, "init", "-migrate-state", "-force-copy")
 			if out := l.run(0, "state", "pull"); out != pulled {
@@ -147,11 +148,11 @@ func testMoving(t *testing.T, ours string, p place) {
 			l.run(0, "init", "-migrate-state", "-force-copy")
 		}
 	}
-	// Another setting of the same layout moves nothing.
+	// Another setting of the same layout moves no state.
 	l.configure(config + strings.Replace(p.inDocument().backend, "schema_name", "skip_schema_creation = true\n    schema_name", 1))
 	l.run(1, "plan", "-var", "v=w")
 	l.run(0, "init", "-migrate-state", "-force-copy")
-	// Nothing is moved while another works.
+	// No state is moved while another run is active.
 	other := newDirectory(t, ours, p.inDocument())
 	cmd, done := other.holding("9")
 	l.configure(config + p.backend)
@@ -160,7 +161,7 @@ func testMoving(t *testing.T, ours string, p place) {
 	}
 	done()
 	check(t, cmd.Wait())
-	// Into rows, and from there to somewhere else and back.
+	// Into rows, and from there to another place and back.
 	for _, next := range []string{p.backend, "", p.backend} {
 		l.configure(config + next)
 		l.run(0, "init", "-migrate-state", "-force-copy")
@@ -171,8 +172,8 @@ func testMoving(t *testing.T, ours string, p place) {
 	}
 }
 
-// testEncrypting: a state in rows becomes an encrypted document in one step, where the configuration takes what is not
-// encrypted, and goes back likewise.
+// testEncrypting checks that init moves a state in rows to an encrypted document in one step, if the configuration
+// accepts unencrypted states, and back.
 func testEncrypting(t *testing.T, l *directory, port string) {
 	rows := rowsPlace(port, "encrypting")
 	l.run(0, "apply", "-auto-approve", "-var", "v=canary-4711")
@@ -199,7 +200,7 @@ func testEncrypting(t *testing.T, l *directory, port string) {
 	}
 }
 
-// testWrongLayout: a directory that has never heard of the other layout stops, and so does Terraform.
+// testWrongLayout checks that a directory with the other layout in its memory stops, and that Terraform stops, too.
 func testWrongLayout(t *testing.T, ours string, p place) {
 	l := newDirectory(t, ours, p)
 	l.run(0, "apply", "-auto-approve", "-var", "v=1")

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 )
 
 // lethe builds the program once.
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// place is somewhere to keep states, and how to get there.
+// place is a place for states, and the environment that programs need for it.
 type place struct {
 	backend string // the block
 	env     []string
@@ -86,7 +86,7 @@ func (u *directory) cmd(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a command that ends with that code, and gives what it printed.
+// run runs a command, checks its exit code, and returns its output.
 func (u *directory) run(code int, args ...string) string {
 	u.Helper()
 	out, err := u.cmd(args...).CombinedOutput()
@@ -102,7 +102,7 @@ func (u *directory) run(code int, args ...string) string {
 	return string(out)
 }
 
-// holding begins an apply that does not end before done is called.
+// holding starts an apply that does not end before done is called.
 func (u *directory) holding(v string) (cmd *exec.Cmd, done func()) {
 	u.Helper()
 	hold := filepath.Join(u.dir, "hold")
@@ -122,7 +122,7 @@ func (u *directory) holding(v string) (cmd *exec.Cmd, done func()) {
 	return cmd, func() { os.Remove(hold) }
 }
 
-// TestMixed lets Lethe and Terraform share states: each goes on where the other stopped, and waits while the
+// TestMixed lets Lethe and Terraform share states. Each continues from the state of the other, and waits while the
 // other works.
 func TestMixed(t *testing.T) {
 	terraform, err := exec.LookPath("terraform")
@@ -160,8 +160,8 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestUnlockMixed: what each of two programs leaves locked when it is killed, both can give back, by the ID that the message of
-// Lethe names. On http Terraform's request has no ID, and is refused.
+// TestUnlockMixed kills each program while it holds the lock. Both programs can release the lock by the ID in the
+// message of Lethe. On http Terraform's request has no ID and is refused.
 func TestUnlockMixed(t *testing.T) {
 	for name, p := range places(t) {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestUnlockMixed(t *testing.T) {
 				out := l.run2("plan", "-no-color", "-var", "v=x")
 				_, id, locked := strings.Cut(out, "  ID: ")
 				if !locked {
-					if name != "pg" { // whose locks end with their process
+					if name != "pg" { // locks of pg end with their process
 						t.Errorf("it is not locked: %s", out)
 					}
 					continue
@@ -187,14 +187,14 @@ func TestUnlockMixed(t *testing.T) {
 				}
 				id, _, _ = strings.Cut(strings.TrimSpace(id), "\n")
 				tt.breaks.run(0, "force-unlock", "-force", strings.TrimSpace(id))
-				l.run(0, "plan", "-lock-timeout=1m", "-var", "v=x") // Consul gives a lock to another only after some time
+				l.run(0, "plan", "-lock-timeout=1m", "-var", "v=x") // Consul delays a lock after its session has ended
 			}
 		})
 	}
 }
 
-// TestKilled: a process that is killed in the middle of an apply leaves a lock at most, and loses nothing that was
-// made: the next one on that machine takes it in.
+// TestKilled kills a process in the middle of an apply. It leaves at most a lock. The next run on that machine recovers
+// all created objects.
 func TestKilled(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)
@@ -222,13 +222,13 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// run2 runs a command, and gives what it printed.
+// run2 runs a command and returns its output.
 func (u *directory) run2(args ...string) string {
 	out, _ := u.cmd(args...).CombinedOutput()
 	return string(out)
 }
 
-// places starts all the servers.
+// places starts all servers.
 func places(t *testing.T) map[string]place {
 	server := httptest.NewServer(&storetest.HTTP{User: "u", Password: "canary-4711"})
 	t.Cleanup(server.Close)
@@ -251,7 +251,7 @@ func places(t *testing.T) map[string]place {
 	}
 }
 
-// pair are two directories with the same place, of Lethe and of Terraform.
+// pair returns two directories with the same place, for Lethe and for Terraform.
 func pair(t *testing.T, p place) (l, tf *directory) {
 	terraform, err := exec.LookPath("terraform")
 	if err != nil {
@@ -262,7 +262,7 @@ func pair(t *testing.T, p place) (l, tf *directory) {
 	return newDirectory(t, ours, p), newDirectory(t, terraform, p)
 }
 
-// exchange lets each of two programs read and replace large states of the other, and small ones.
+// exchange lets each of two programs read and replace large and small states of the other.
 func exchange(t *testing.T, a, b *directory) {
 	serial := 0
 	for _, size := range []int{3, 3, 0, 2, 0} {

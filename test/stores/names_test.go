@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNamesBesideTerraform: states that Terraform has written are found, however the settings spell where they are: parts that
-// are empty, ".", "..".
+// TestNamesBesideTerraform checks that Lethe finds states written by Terraform for all spellings of their place: empty
+// parts, ".", "..".
 func TestNamesBesideTerraform(t *testing.T) {
 	all := places(t)
 	set := func(name string, more ...string) place {

@@ -19,8 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// parted is a configuration whose module instances have nothing to do with one another. What stands in for real objects
-// are files.
+// parted is a configuration whose module instances are independent of each other. Files represent the real objects.
 const parted = `
 variable "n" {
   default = 4
@@ -89,11 +88,11 @@ func newShop(t *testing.T, port, schema string) *shop {
 	ours, err := lethe()
 	check(t, err)
 	s := &shop{t, ours, port, schema, t.TempDir()}
-	s.directory().run(0, "apply", "-auto-approve", "-target=terraform_data.base") // a state that is not there yet has no parts
+	s.directory().run(0, "apply", "-auto-approve", "-target=terraform_data.base") // a state that does not exist yet has no parts
 	return s
 }
 
-// directory is another working directory with the state.
+// directory returns another working directory with the state.
 func (s *shop) directory() *directory {
 	s.Helper()
 	d := newDirectory(s.T, s.program, rowsPlace(s.port, s.schema))
@@ -105,12 +104,12 @@ func (s *shop) directory() *directory {
 	return d
 }
 
-// args are those of an apply of one instance of the module.
+// args returns the arguments of an apply of one instance of the module.
 func args(key, v string, more ...string) []string {
 	return append([]string{"apply", "-auto-approve", "-no-color", "-target=module.m[\"" + key + "\"]", "-var=key=" + key, "-var=v=" + v}, more...)
 }
 
-// hold begins an apply that waits in the middle, when its first object is made.
+// hold starts an apply that waits after it has created its first object.
 func (s *shop) hold(d *directory, key, v string) (cmd *exec.Cmd, out *strings.Builder, done func()) {
 	s.Helper()
 	hold := filepath.Join(d.dir, "hold")
@@ -131,7 +130,7 @@ func (s *shop) hold(d *directory, key, v string) (cmd *exec.Cmd, out *strings.Bu
 	return nil, nil, nil
 }
 
-// over waits for an apply that was held.
+// over waits for the end of a held apply.
 func (s *shop) over(cmd *exec.Cmd, out *strings.Builder, done func()) {
 	s.Helper()
 	done()
@@ -140,13 +139,13 @@ func (s *shop) over(cmd *exec.Cmd, out *strings.Builder, done func()) {
 	}
 }
 
-// id is that of an object in the state.
+// id returns the ID of an object in the state.
 func (s *shop) id(address string) string {
 	s.Helper()
 	return query(s.T, s.port, fmt.Sprintf(`SELECT attributes->>'id' FROM %s.states_objects WHERE until IS NULL AND address = '%s'`, s.schema, address))
 }
 
-// whole checks that state and files have the same, and that serials follow one another.
+// whole checks that the state and the files agree, and that the serials are consecutive.
 func (s *shop) whole() {
 	s.Helper()
 	d := s.directory()
@@ -195,7 +194,7 @@ func (s *shop) says(out string, words ...string) {
 func TestParts(t *testing.T) {
 	port := startPostgres(t)
 	for name, run := range map[string]func(*shop){
-		"disjoint": (*shop).disjoint, "same": (*shop).same, "exclusive": (*shop).exclusive, "destroy": (*shop).destroy, "dependency": (*shop).dependency,
+		"disjoint": (*shop).disjoint, "same": (*shop).same, "queue": (*shop).queue, "died": (*shop).died, "exclusive": (*shop).exclusive, "destroy": (*shop).destroy, "dependency": (*shop).dependency,
 		"saved": (*shop).saved, "killed": (*shop).killed, "overtaken": (*shop).overtaken, "edits": (*shop).edits, "connection": (*shop).connection,
 		"one directory": (*shop).oneDirectory, "outputs": (*shop).outputs, "crowd": (*shop).crowd, "cut": (*shop).cut,
 	} {
@@ -203,7 +202,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// disjoint: a run is made from beginning to end while another goes on.
+// disjoint checks that a run can start and end while another run is active.
 func (s *shop) disjoint() {
 	a, b := s.directory(), s.directory()
 	cmd, out, done := s.hold(a, "1", "x")
@@ -220,27 +219,87 @@ func (s *shop) disjoint() {
 	s.whole()
 }
 
-// same: of two that change the same object the second is refused, or waits and then finds its plan out of date.
+// same lets two runs change the same object. The second is refused or waits. A waiting run plans again. If a user has
+// approved its plan, the plan is out of date.
 func (s *shop) same() {
-	a, b := s.directory(), s.directory()
+	a, b, c := s.directory(), s.directory(), s.directory()
 	cmd, out, done := s.hold(a, "1", "x")
 	s.says(b.run(1, args("1", "y")...), "Error acquiring the state lock", `a run that is in progress changes module.m["1"].terraform_data.`, "Operation: OperationTypeApply", fmt.Sprintf("process %d", cmd.Process.Pid))
+	var said, asked strings.Builder
 	waits := b.cmd(args("1", "y", "-lock-timeout=1m")...)
-	var said strings.Builder
 	waits.Stdout, waits.Stderr = &said, &said
 	check(s.T, waits.Start())
+	approves := c.cmd(slices.DeleteFunc(args("1", "z", "-lock-timeout=1m"), func(a string) bool { return a == "-auto-approve" })...)
+	approves.Stdin, approves.Stdout, approves.Stderr = strings.NewReader("yes\n"), &asked, &asked
+	check(s.T, approves.Start())
 	time.Sleep(1500 * time.Millisecond)
 	s.over(cmd, out, done)
-	var exit *exec.ExitError
-	if err := waits.Wait(); !errors.As(err, &exit) {
-		s.Errorf("the plan of a state that is no more was applied: %v\n%s", err, &said)
+	if err := waits.Wait(); err != nil {
+		s.Errorf("%v\n%s", err, &said)
 	}
-	s.says(said.String(), "Plan is out of date", `module.m["1"].terraform_data.a`, "written since by", "Nothing was done")
-	b.run(0, args("1", "y")...)
+	s.says(said.String(), "Planning again", "Apply complete!")
+	var exit *exec.ExitError
+	if err := approves.Wait(); !errors.As(err, &exit) {
+		s.Errorf("the plan of a state that is no more was applied: %v\n%s", err, &asked)
+	}
+	s.says(asked.String(), "Plan is out of date", `module.m["1"].terraform_data.a`, "The state was written by", "Nothing was done")
 	s.whole()
 }
 
-// exclusive: the lock of one keeps out those who share it, and the other way round.
+// queue checks that runs that wait for the same object run one after the other. Each plans from the result of the
+// previous run.
+func (s *shop) queue() {
+	cmd, out, done := s.hold(s.directory(), "1", "x")
+	var all sync.WaitGroup
+	for i := range 6 {
+		d := s.directory()
+		all.Go(func() {
+			if out, err := d.cmd(args("1", fmt.Sprint(i), "-lock-timeout=3m")...).CombinedOutput(); err != nil {
+				s.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	time.Sleep(time.Second)
+	s.over(cmd, out, done)
+	all.Wait()
+	s.whole()
+}
+
+// died kills a run while another waits for its objects. The waiting run recovers the journal before it creates an
+// object.
+func (s *shop) died() {
+	a, b, c := s.directory(), s.directory(), s.directory()
+	c.run(0, "plan", "-target=module.m[\"1\"]", "-var=key=1", "-var=v=x", "-out=p")
+	cmd, _, done := s.hold(a, "1", "x")
+	var said strings.Builder
+	waits := b.cmd(args("1", "x", "-lock-timeout=1m", "-unknown=create")...)
+	waits.Stdout, waits.Stderr = &said, &said
+	check(s.T, waits.Start())
+	time.Sleep(1500 * time.Millisecond)
+	check(s.T, cmd.Process.Kill())
+	_ = cmd.Wait()
+	done()
+	made := s.shown(a.run(0, "state", "show", "-no-color", `module.m["1"].terraform_data.a`)) // from the journal
+	if err := waits.Wait(); err != nil {
+		s.Errorf("%v\n%s", err, &said)
+	}
+	s.says(said.String(), "Planning again", "Recovered an interrupted run")
+	if now := s.id(`module.m["1"].terraform_data.a`); now != made || now == "" {
+		s.Errorf("%s was made, and there is %s:\n%s", made, now, &said)
+	}
+	s.says(c.run(1, "apply", "p"), "Plan is out of date")
+	s.whole()
+}
+
+// shown extracts the ID from the output of state show.
+func (s *shop) shown(text string) string {
+	_, id, _ := strings.Cut(text, " id ")
+	_, id, _ = strings.Cut(id, `"`)
+	id, _, _ = strings.Cut(id, `"`)
+	return id
+}
+
+// exclusive checks that an exclusive lock excludes shared locks, and the other way round.
 func (s *shop) exclusive() {
 	a, b := s.directory(), s.directory()
 	b.run(0, args("2", "y")...)
@@ -251,7 +310,7 @@ func (s *shop) exclusive() {
 	c, err := pgconn.Connect(ctx, "postgres://postgres@127.0.0.1:"+s.port+"/postgres?sslmode=disable")
 	check(s.T, err)
 	defer c.Close(ctx)
-	_, err = c.Exec(ctx, `SELECT pg_advisory_lock(id) FROM `+s.schema+`.states WHERE name = 'default'`).ReadAll() // as Terraform does
+	_, err = c.Exec(ctx, `SELECT pg_advisory_lock(id) FROM `+s.schema+`.states WHERE name = 'default'`).ReadAll() // Terraform takes this lock
 	check(s.T, err)
 	s.says(b.run(1, args("2", "z")...), "Error acquiring the state lock")
 	_, err = c.Exec(ctx, `SELECT pg_advisory_unlock_all()`).ReadAll()
@@ -260,7 +319,7 @@ func (s *shop) exclusive() {
 	s.whole()
 }
 
-// destroy: what another run needs is not destroyed, and what it does not, is.
+// destroy checks that an object that another run needs is not destroyed, and that other objects are.
 func (s *shop) destroy() {
 	a, b := s.directory(), s.directory()
 	b.run(0, args("1", "w")...)
@@ -276,21 +335,21 @@ func (s *shop) destroy() {
 	s.whole()
 }
 
-// dependency: a plan does not outlive a change of what it is made from.
+// dependency checks that a change of a dependency makes a plan out of date.
 func (s *shop) dependency() {
 	a, b := s.directory(), s.directory()
 	a.run(0, "plan", "-out=p", "-target=module.m[\"1\"]")
 	b.run(0, "apply", "-auto-approve", "-target=terraform_data.base", "-var=base=2")
-	s.says(a.run(1, "apply", "p"), "Plan is out of date", " terraform_data.base ", "written since by")
+	s.says(a.run(1, "apply", "p"), "Plan is out of date", " terraform_data.base ", "The state was written by")
 	a.run(0, "apply", "-auto-approve", "-var=base=2", "-target=module.m[\"1\"]")
-	// While one goes on that needs it, it is not changed.
+	// While a run needs the object, no other run may change it.
 	cmd, out, done := s.hold(a, "2", "x")
 	s.says(b.run(1, "apply", "-auto-approve", "-target=terraform_data.base", "-var=base=3"), "Error acquiring the state lock", "terraform_data.base")
 	s.over(cmd, out, done)
 	s.whole()
 }
 
-// saved: a plan does outlive changes of what it has nothing to do with.
+// saved checks that changes of independent objects do not make a plan out of date.
 func (s *shop) saved() {
 	a, b := s.directory(), s.directory()
 	a.run(0, "plan", "-out=p", "-target=module.m[\"1\"]")
@@ -300,7 +359,7 @@ func (s *shop) saved() {
 	s.whole()
 }
 
-// killed: what a run did that was killed comes into a state that others have moved on.
+// killed checks that the changes of a killed run are recovered into a state that other runs have changed.
 func (s *shop) killed() {
 	a, b := s.directory(), s.directory()
 	cmd, _, _ := s.hold(a, "1", "x")
@@ -321,7 +380,8 @@ func (s *shop) killed() {
 	s.whole()
 }
 
-// overtaken: what was changed since by another, who knew nothing of it, is not taken in, and said.
+// overtaken removes the journal of a killed run from the store, and lets another run change the object. The older
+// change is not recovered, and a warning reports this.
 func (s *shop) overtaken() {
 	a, b := s.directory(), s.directory()
 	cmd, _, _ := s.hold(a, "1", "x")
@@ -340,7 +400,7 @@ func (s *shop) overtaken() {
 	s.whole()
 }
 
-// edits: two edits of one configuration, each with something new, and no targets.
+// edits checks two edits of one configuration, each with a new object, without targets.
 func (s *shop) edits() {
 	a, b := s.directory(), s.directory()
 	hold := filepath.Join(a.dir, "hold")
@@ -369,7 +429,8 @@ func (s *shop) edits() {
 	s.whole()
 }
 
-// connection: the connection breaks that has the claims of a run, which goes on where no other took them.
+// connection breaks the connection that holds the claims of a run. The run continues if no other run has taken the
+// claims.
 func (s *shop) connection() {
 	a, b := s.directory(), s.directory()
 	cmd, out, done := s.hold(a, "1", "x")
@@ -379,17 +440,17 @@ func (s *shop) connection() {
 	s.whole()
 	cmd, out, done = s.hold(a, "1", "y")
 	endLocks(s.T, s.port)
-	b.run(0, args("1", "z")...) // the lock was lost, and this is how it shows
+	b.run(0, args("1", "z")...) // the lock is lost: this run succeeds
 	done()
 	if err := cmd.Wait(); err == nil {
 		s.Errorf("it overwrote what another wrote:\n%s", out)
 	}
-	s.says(out.String(), "Failed to save state", "Everything that was done is in the journal beside the state")
+	s.says(out.String(), "Failed to save state", "All changes are in the journal beside the state")
 	s.says(a.run(0, args("1", "z")...), "Changes not recovered")
 	s.whole()
 }
 
-// oneDirectory: in one directory one command comes after the other.
+// oneDirectory checks that commands in one directory run one after the other.
 func (s *shop) oneDirectory() {
 	a := s.directory()
 	cmd, out, done := s.hold(a, "1", "x")
@@ -399,7 +460,7 @@ func (s *shop) oneDirectory() {
 	s.whole()
 }
 
-// outputs: an output that two runs change is a part, too.
+// outputs checks that an output that two runs change is a part, too.
 func (s *shop) outputs() {
 	a, b := s.directory(), s.directory()
 	for _, d := range []*directory{a, b} {
@@ -423,8 +484,8 @@ func (s *shop) outputs() {
 	s.says(b.run(0, "plan", "-var=key=1", "-var=v=x", "-no-color"), "No changes")
 }
 
-// cut: the connection breaks at each request of a run, before it is sent or before its answer. What was made is in the
-// state, by then or when the run is made again.
+// cut breaks the connection at each request of a run, before the request or before its answer. The state has all
+// created objects, at once or after the run is repeated.
 func (s *shop) cut() {
 	d, p := s.directory(), newProxy(s.T, "127.0.0.1:"+s.port)
 	through := &directory{s.T, s.program, d.dir, append(slices.Clone(d.env), "PG_CONN_STR="+strings.Replace(rowsPlace(p.port(), s.schema).env[0], "PG_CONN_STR=", "", 1))}
@@ -434,7 +495,7 @@ func (s *shop) cut() {
 	}
 	for reached := true; reached; n += step {
 		for _, late := range []bool{false, true} {
-			p.Cut(n, late)
+			p.Interrupt(n, late)
 			v := fmt.Sprintf("%d-%v", n, late)
 			if _, err := through.cmd(args("1", v)...).CombinedOutput(); err != nil {
 				failed++
@@ -450,7 +511,7 @@ func (s *shop) cut() {
 	s.whole()
 }
 
-// crowd: many at once, a third of them killed.
+// crowd lets many runs work at once, and kills a third of them.
 func (s *shop) crowd() {
 	n := 8
 	if os.Getenv("LETHE_LONG") != "" {
@@ -468,7 +529,7 @@ func (s *shop) crowd() {
 				hold := filepath.Join(d.dir, "hold")
 				for again := i%3 == 0; ; again = false {
 					cmd := d.cmd(all...)
-					if again { // it would wait for ever, and is killed before that or then
+					if again { // this run waits for the file and is killed before or then
 						check(s.T, os.WriteFile(hold, nil, 0o600))
 						cmd = d.cmd(append(all, "-var=hold="+hold)...)
 					}

@@ -1,4 +1,4 @@
-// Package stores tries the stores of states on real servers.
+// Package stores tests the stores of states on real servers.
 package stores
 
 import (
@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/pgstore"
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/pgstore"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -44,7 +44,7 @@ func TestPostgres(t *testing.T) {
 				})
 			})
 			t.Run("cut", func(t *testing.T) {
-				storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+				storetest.RunInterrupted(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
 					n++
 					p := newProxy(t, "127.0.0.1:"+port)
 					return opener(t, p.port(), fmt.Sprintf("cut %d", n), layout), p
@@ -62,7 +62,7 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-// opener opens the store with a schema of its own, and settings that are true.
+// opener returns a function that opens the store with a separate schema, and with the flags set to true.
 func opener(t *testing.T, port, schema, layout string, flags ...string) func() store.Store {
 	return func() store.Store {
 		settings := map[string]cty.Value{
@@ -80,8 +80,8 @@ func opener(t *testing.T, port, schema, layout string, flags ...string) func() s
 	}
 }
 
-// testSkipped: where something is missing that is not to be made, the error says which setting that is; where it is
-// there, nothing is missed.
+// testSkipped checks the skip settings. If an object is missing that may not be created, the error names the setting.
+// If the object exists, no error occurs.
 func testSkipped(t *testing.T, port string) {
 	for _, layout := range []string{"document", "rows"} {
 		for _, c := range []struct{ skip, there, want string }{
@@ -102,7 +102,7 @@ func testSkipped(t *testing.T, port string) {
 				check(t, err)
 			}
 			_, err := opener(t, port, schema, layout, c.skip)().List(ctx)
-			if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), `"`+c.want+`" keeps it from being made`) || strings.Contains(err.Error(), "cannot be made")) {
+			if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), `"`+c.want+`" is set`) || strings.Contains(err.Error(), "cannot be created")) {
 				t.Errorf("%s: %v", schema, err)
 			}
 		}
@@ -110,17 +110,17 @@ func testSkipped(t *testing.T, port string) {
 	document := opener(t, port, "skipped journal", "document")()
 	_, err := document.List(ctx)
 	check(t, err)
-	without, _ := store.As[store.Journaler](opener(t, port, "skipped journal", "document", "journal", "skip_table_creation")())
-	if _, err := without.(store.Store).List(ctx); err == nil || !strings.Contains(err.Error(), "skip_table_creation") { // so init says it
+	without := opener(t, port, "skipped journal", "document", "journal", "skip_table_creation")()
+	if _, err := without.List(ctx); err == nil || !strings.Contains(err.Error(), "skip_table_creation") { // init calls List
 		t.Errorf("without the table of journals workspaces are listed: %v", err)
 	}
-	if _, err := without.Lost(ctx, "w"); err == nil || !strings.Contains(err.Error(), "skip_table_creation") {
+	if _, err := without.Capabilities().Journals.Orphaned(ctx, "w"); err == nil || !strings.Contains(err.Error(), "skip_table_creation") {
 		t.Errorf("the table of journals: %v", err)
 	}
 }
 
-// testLostLock: the connection that has a lock breaks. Its holder goes on where no other took the lock, and
-// overwrites nothing where one did.
+// testLostLock breaks the connection that holds a lock. The holder continues if no other run has taken the lock.
+// Otherwise it overwrites nothing.
 func testLostLock(t *testing.T, port, layout string) {
 	open := opener(t, port, "lost "+layout, layout)
 	a, b := open(), open()
@@ -139,14 +139,14 @@ func testLostLock(t *testing.T, port, layout string) {
 	endLocks(t, port)
 	unlock, err := b.Lock(ctx, "w", store.NewLockInfo("other", "1"))
 	check(t, err)
-	if _, err := a.Put(ctx, "w", []byte("3"), v); !errors.As(err, &held) || !strings.Contains(err.Error(), "another has taken the lock") {
+	if _, err := a.Put(ctx, "w", []byte("3"), v); !errors.As(err, &held) || !strings.Contains(err.Error(), "another process has locked the state") {
 		t.Errorf("written under the lock of another: %v", err)
 	}
 	check(t, unlock(ctx))
 }
 
-// TestSessionDies: the connection of a lock breaks in the middle of an apply, and another apply takes the lock. Neither loses what
-// it made: the second has the state, and the first is refused and has a file.
+// TestSessionDies breaks the connection of a lock during an apply, and another apply takes the lock. No created object
+// is lost: the second run writes the state, and the first is refused and writes a file.
 func TestSessionDies(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)
@@ -171,7 +171,7 @@ func TestSessionDies(t *testing.T) {
 	first.run(1, "state", "push", "errored.tfstate")
 }
 
-// endLocks ends each connection of the server that has an advisory lock.
+// endLocks ends each connection of the server that holds an advisory lock.
 func endLocks(t *testing.T, port string) {
 	t.Helper()
 	c, err := pgconn.Connect(ctx, "postgres://postgres@127.0.0.1:"+port+"/postgres?sslmode=disable")
@@ -193,8 +193,8 @@ func endLocks(t *testing.T, port string) {
 	t.Fatal("the locks are still there")
 }
 
-// proxy stands before a server, and breaks connections: storetest.Breaks. What a client sends at once is a
-// request.
+// proxy is a proxy before a server that implements storetest.Breaks: it breaks connections. Data that a client sends at
+// once counts as a request.
 type proxy struct {
 	net.Listener
 	to        string
@@ -224,7 +224,7 @@ func (p *proxy) port() string {
 	return port
 }
 
-func (p *proxy) Cut(n int, late bool) {
+func (p *proxy) Interrupt(n int, late bool) {
 	p.count.Store(0)
 	p.at.Store(int64(n))
 	p.late.Store(late)
@@ -239,7 +239,7 @@ func (p *proxy) serve(client net.Conn) {
 		return
 	}
 	defer server.Close()
-	var answers sync.Mutex // held once no more answers are to pass
+	var answers sync.Mutex // held when no more answers may pass
 	go func() {
 		buf := make([]byte, 1<<16)
 		for {

@@ -12,41 +12,65 @@ import (
 	"testing"
 )
 
-// startPostgres runs a PostgreSQL server for one test, and gives its port. Its files are gone afterwards. A server does not run as root: the system's postgres does it then.
+// startPostgres runs a PostgreSQL server for one test, and returns its port. The files are removed at the end. A server
+// refuses to run as root; then the system's user postgres runs it.
 func startPostgres(t *testing.T) string {
 	t.Helper()
 	bin := serverPrograms(t)
-	base, err := os.MkdirTemp("", "pg") // short: there will be a socket in it
-	check(t, err)
-	t.Cleanup(func() { os.RemoveAll(base) })
-	var as *syscall.Credential
-	if os.Getuid() == 0 {
-		as = someone(t)
-		check(t, os.Chown(base, int(as.Uid), int(as.Gid)))
-	}
-	run := func(name string, args ...string) {
-		t.Helper()
-		cmd := exec.Command(filepath.Join(bin, name), args...)
-		cmd.Dir, cmd.Env = base, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
-		log, err := os.Create(filepath.Join(t.TempDir(), name)) // a pipe would stay open as long as the server runs
-		check(t, err)
-		defer log.Close()
-		cmd.Stdout, cmd.Stderr = log, log
-		if err := cmd.Run(); err != nil {
-			text, _ := os.ReadFile(log.Name())
-			t.Fatalf("%s: %v\n%s", name, err, text)
-		}
-	}
-	db := filepath.Join(base, "db")
-	port := strconv.Itoa(freePort(t))
-	run("initdb", "-D", db, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync")
-	run("pg_ctl", "-D", db, "-w", "-l", filepath.Join(base, "log"), "-o", fmt.Sprintf("-k %s -h 127.0.0.1 -p %s -c fsync=off", base, port), "start")
-	t.Cleanup(func() { run("pg_ctl", "-D", db, "-m", "immediate", "stop") })
-	return port
+	s := newServer(t)
+	s.run(filepath.Join(bin, "initdb"), "-D", s.db, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync")
+	s.start()
+	return s.port
 }
 
-// serverPrograms is where the programs of the server are: distributions keep them off PATH, by version.
+// server is the directory and the user of a PostgreSQL server.
+type server struct {
+	*testing.T
+	base, db, port string
+	as             *syscall.Credential
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	base, err := os.MkdirTemp("", "pg") // a short path, because it contains a socket
+	check(t, err)
+	t.Cleanup(func() { os.RemoveAll(base) })
+	s := &server{T: t, base: base, db: filepath.Join(base, "db"), port: strconv.Itoa(freePort(t))}
+	if os.Getuid() == 0 {
+		s.as = someone(t)
+		check(t, os.Chown(base, int(s.as.Uid), int(s.as.Gid)))
+	}
+	return s
+}
+
+func (s *server) command(path string, args ...string) *exec.Cmd {
+	cmd := exec.Command(path, args...)
+	cmd.Dir, cmd.Env = s.base, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as}
+	return cmd
+}
+
+func (s *server) run(path string, args ...string) {
+	s.Helper()
+	cmd := s.command(path, args...)
+	log, err := os.Create(filepath.Join(s.TempDir(), filepath.Base(path))) // a pipe would stay open until the server ends
+	check(s.T, err)
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Run(); err != nil {
+		text, _ := os.ReadFile(log.Name())
+		s.Fatalf("%s: %v\n%s", path, err, text)
+	}
+}
+
+func (s *server) start() {
+	s.Helper()
+	control := filepath.Join(serverPrograms(s.T), "pg_ctl")
+	s.run(control, "-D", s.db, "-w", "-l", filepath.Join(s.base, "log"), "-o", fmt.Sprintf("-k %s -h 127.0.0.1 -p %s -c fsync=off", s.base, s.port), "start")
+	s.Cleanup(func() { s.run(control, "-D", s.db, "-m", "immediate", "stop") })
+}
+
+// serverPrograms returns the directory of the server's programs. Distributions keep them outside PATH, by version.
 func serverPrograms(t *testing.T) string {
 	t.Helper()
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_ctl"); len(found) > 0 {

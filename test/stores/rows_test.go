@@ -17,12 +17,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 	"golang.org/x/tools/txtar"
 )
 
-// document is a state of n objects, each of about size bytes, as programs lay it out. One in the middle has an id that
-// ends with changed.
+// document returns a state of n objects, each of about size bytes, in the layout that programs write. The object in the
+// middle has an ID that ends with changed.
 func document(serial, n, size int, changed string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\n  \"version\": 4,\n  \"terraform_version\": \"1.12.0\",\n  \"serial\": %d,\n  \"lineage\": \"l\",\n  \"outputs\": {},\n  \"resources\": [", serial)
@@ -44,7 +44,7 @@ func document(serial, n, size int, changed string) []byte {
 	return b.Bytes()
 }
 
-// query asks a server, and gives the text of the first column of the first row.
+// query runs SQL on a server, and returns the text of the first column of the first row.
 func query(t *testing.T, port, sql string) string {
 	t.Helper()
 	c, err := pgconn.Connect(ctx, "postgres://postgres@127.0.0.1:"+port+"/postgres?sslmode=disable")
@@ -58,7 +58,7 @@ func query(t *testing.T, port, sql string) string {
 	return ""
 }
 
-// TestRows is about the layout "rows" alone.
+// TestRows tests the layout "rows" alone.
 func TestRows(t *testing.T) {
 	port := startPostgres(t)
 	t.Run("changes", func(t *testing.T) { testRowChanges(t, port) })
@@ -70,7 +70,7 @@ func TestRows(t *testing.T) {
 	t.Run("other shapes", func(t *testing.T) { testRowShapes(t, port) })
 }
 
-// testRowChanges: a change of one object is a constant number of requests, and of rows.
+// testRowChanges checks that a change of one object takes a constant number of requests and rows.
 func testRowChanges(t *testing.T, port string) {
 	requests := map[int]int64{}
 	for _, n := range []int{10, 2000} {
@@ -83,12 +83,12 @@ func testRowChanges(t *testing.T, port string) {
 			t.Errorf("there are %s, want %s", rows, want)
 		}
 		const stats = `SELECT pg_stat_force_next_flush(); SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_user_tables WHERE schemaname = 'changes %d'`
-		p.Cut(1<<30, false)
+		p.Interrupt(1<<30, false)
 		before := query(t, port, fmt.Sprintf(stats, n))
 		v, err = st.Put(ctx, "w", document(2, n, 100, "!"), v)
 		check(t, err)
 		requests[n] = p.count.Load()
-		time.Sleep(1200 * time.Millisecond) // until the server counts it
+		time.Sleep(1200 * time.Millisecond) // until the server has counted the change
 		_, _, err = st.Get(ctx, "w")
 		check(t, err)
 		t.Logf("%d objects: %d requests; rows %s, then %s", n, requests[n], before, query(t, port, fmt.Sprintf(stats, n)))
@@ -106,8 +106,8 @@ func testRowChanges(t *testing.T, port string) {
 	}
 }
 
-// testRowDocuments: what comes out is what went in, and what the other layout gives: of all states that scripts have,
-// of one with text that databases do not like, and of a large one.
+// testRowDocuments checks that a document that was written is read unchanged, and equals the document of the other
+// layout. The documents are the states of scripts, a state with text that databases refuse, and a large state.
 func testRowDocuments(t *testing.T, port string) {
 	var raw [][]byte
 	scripts, err := filepath.Glob("../../internal/cli/testdata/script/*/*.txtar")
@@ -166,7 +166,7 @@ func testRowDocuments(t *testing.T, port string) {
 	}
 }
 
-// testRowWorkspaces: writers of several states wait for one another at most.
+// testRowWorkspaces checks that writers of different states at most wait for each other.
 func testRowWorkspaces(t *testing.T, port string) {
 	open := opener(t, port, "crowded", "rows")
 	var wg sync.WaitGroup
@@ -188,8 +188,8 @@ func testRowWorkspaces(t *testing.T, port string) {
 	t.Logf("%d writings", writes.Load())
 }
 
-// testRowDamage: rows that another program changed or removed are noticed by whoever reads or writes them as a part, and
-// parts without them work on.
+// testRowDamage checks that damaged or removed rows are noticed by reads and writes of their part. Parts without these
+// rows continue to work.
 func testRowDamage(t *testing.T, port string) {
 	const resource, other = "module.m.aws_x.n0000001", "module.m.aws_x.n0000002"
 	for what, sql := range map[string]string{
@@ -202,7 +202,7 @@ func testRowDamage(t *testing.T, port string) {
 	} {
 		schema := "damage_" + strings.ReplaceAll(what, " ", "_")
 		st := opener(t, port, schema, "rows")()
-		parted, _ := store.As[store.Parted](st)
+		parted := st.Capabilities().Parts
 		v, err := st.Put(ctx, "w", document(1, 5, 100, ""), "")
 		check(t, err)
 		whole, _, err := parted.GetPart(ctx, "w", []string{resource})
@@ -222,13 +222,13 @@ func testRowDamage(t *testing.T, port string) {
 	}
 }
 
-// testRowParts: a part comes out as a state of its own, and goes in without the others being read or written.
+// testRowParts checks that a part is read as a separate state, and written without reads or writes of other parts.
 func testRowParts(t *testing.T, port string) {
 	st := opener(t, port, "parted", "rows")()
-	parted, _ := store.As[store.Parted](st)
+	parted := st.Capabilities().Parts
 	const n = 40
 	resource := func(i int) string { return fmt.Sprintf("module.m.aws_x.n%07d", i) }
-	if _, err := parted.Review(ctx, "w", nil); !errors.Is(err, store.ErrWhole) {
+	if _, err := parted.Review(ctx, "w", nil); !errors.Is(err, store.ErrNotPartial) {
 		t.Errorf("of no state: %v", err)
 	}
 	v, err := st.Put(ctx, "w", document(1, n, 100, ""), "")
@@ -256,7 +256,7 @@ func testRowParts(t *testing.T, port string) {
 	if got != v || bytes.Count(data, []byte(`"schema_version"`)) != 1 || !bytes.Contains(data, []byte(resource(n / 2)[len("module.m.aws_x."):])) {
 		t.Errorf("the part is %s", data)
 	}
-	// What one run changes is of two stamps: its own, and that of the resource that is made from it.
+	// A run changes two stamps: the stamp of its object, and the stamp of the resource that depends on the object.
 	whole := document(2, n, 100, "!")
 	changed := bytes.Replace(bytes.Replace(data, []byte(`"serial": 1`), []byte(`"serial": 2`), 1), fmt.Appendf(nil, `i-%d`, n/2), fmt.Appendf(nil, `i-%d!`, n/2), 1)
 	next, err := parted.PutPart(ctx, "w", store.Part{Resources: []string{resource(n / 2)}, Data: changed}, v)
@@ -277,13 +277,13 @@ func testRowParts(t *testing.T, port string) {
 	if rows := query(t, port, `SELECT (SELECT count(*) FROM parted.states_objects WHERE since = 2 OR until = 2) || ' ' || (SELECT sum FROM parted.states_versions WHERE number = 2)`); !strings.HasPrefix(rows, "2 ") {
 		t.Errorf("rows of objects and sum: %s", rows)
 	}
-	// The sum is moved as it is worked out: writing all of the same changes no row.
+	// The stored sum is the same as the computed sum: writing the same document changes no row.
 	v, err = st.Put(ctx, "w", document(3, n, 100, "!"), v)
 	check(t, err)
 	if same := query(t, port, `SELECT count(DISTINCT sum) FROM parted.states_versions WHERE number > 1`); same != "1" {
 		t.Errorf("there are %s sums", same)
 	}
-	// A part that is gone has no resource any more.
+	// A part that was removed has no resource.
 	gone := document(4, 0, 0, "")
 	if v, err = parted.PutPart(ctx, "w", store.Part{Resources: []string{resource(n / 2)}, Data: gone}, v); err != nil {
 		t.Fatal(err)
@@ -293,11 +293,11 @@ func testRowParts(t *testing.T, port string) {
 	if all, _, err = st.Get(ctx, "w"); err != nil || len(r.Resources) != n-1 || bytes.Count(all, []byte(`"schema_version"`)) != n-1 {
 		t.Errorf("%d resources: %v", len(r.Resources), err)
 	}
-	// A connection that breaks in the middle, or at the end of it, changes nothing of that.
+	// A connection that breaks during or at the end of the write changes nothing.
 	for at := range 4 {
 		p := newProxy(t, "127.0.0.1:"+port)
-		through, _ := store.As[store.Parted](opener(t, p.port(), "parted", "rows")())
-		p.Cut(at, at%2 == 0)
+		through := opener(t, p.port(), "parted", "rows")().Capabilities().Parts
+		p.Interrupt(at, at%2 == 0)
 		serial := 5 + at
 		v, err = through.PutPart(ctx, "w", store.Part{Resources: []string{resource(n / 2)}, Data: document(serial, 0, 0, "")}, v)
 		check(t, err)
@@ -307,7 +307,8 @@ func testRowParts(t *testing.T, port string) {
 	}
 }
 
-// testFirstFormat: what an older version wrote is read, and is of the present format when it is written.
+// testFirstFormat checks that the format of an older version is read, and that a write converts it to the current
+// format.
 func testFirstFormat(t *testing.T, port string) {
 	st := opener(t, port, "older", "rows")()
 	doc := document(1, 20, 50, "")
@@ -321,8 +322,8 @@ UPDATE older.states_objects SET digest = substr(sha256(digest), 1, 16); ALTER TA
 	if !bytes.Equal(got, doc) {
 		t.Errorf("%s", got)
 	}
-	parted, _ := store.As[store.Parted](st)
-	if _, err := parted.Review(ctx, "w", nil); !errors.Is(err, store.ErrWhole) {
+	parted := st.Capabilities().Parts
+	if _, err := parted.Review(ctx, "w", nil); !errors.Is(err, store.ErrNotPartial) {
 		t.Errorf("parts: %v", err)
 	}
 	v, err = st.Put(ctx, "w", document(2, 20, 50, "!"), v)
@@ -333,13 +334,13 @@ UPDATE older.states_objects SET digest = substr(sha256(digest), 1, 16); ALTER TA
 	if got, _, err = st.Get(ctx, "w"); err != nil || !bytes.Equal(got, document(2, 20, 50, "!")) {
 		t.Errorf("%v %s", err, got)
 	}
-	h, _ := store.As[store.Historian](st)
+	h := st.Capabilities().History
 	if former, err := h.Former(ctx, "w", 1); err != nil || !bytes.Equal(former, doc) {
 		t.Errorf("the former state: %v %s", err, former)
 	}
 }
 
-// testRowShapes: what is not of this layout is refused.
+// testRowShapes checks that data in other layouts is refused.
 func testRowShapes(t *testing.T, port string) {
 	rows, documents := opener(t, port, "shapes", "rows"), opener(t, port, "shapes", "document")
 	v, err := rows().Put(ctx, "rows", document(1, 1, 1, ""), "")
@@ -371,10 +372,10 @@ func testRowShapes(t *testing.T, port string) {
 	refused("a newer format", err, "newer version")
 	query(t, port, `UPDATE shapes.states SET data = '{"version":5,"layout":"rows","format":2}' WHERE name = 'rows'; UPDATE shapes.states_objects SET schema_version = 7`)
 	_, _, err = rows().Get(ctx, "rows")
-	refused("rows that another changed", err, "changed by another program")
+	refused("rows that another changed", err, "another program changed")
 	query(t, port, `CREATE SCHEMA strange; CREATE TABLE strange.states_objects (a int)`)
 	_, _, err = opener(t, port, "strange", "rows")().Get(ctx, "rows")
-	refused("a table of others", err, "are not those of Lethe")
+	refused("a table of others", err, "belong to another program")
 	if err != nil && strings.Contains(err.Error(), "canary") {
 		t.Error(err)
 	}
@@ -384,7 +385,7 @@ func testRowShapes(t *testing.T, port string) {
 	}
 }
 
-// TestRowsRepaired: a state whose rows another program changed is put back as it was before.
+// TestRowsRepaired checks that a state whose rows were changed by another program is restored.
 func TestRowsRepaired(t *testing.T) {
 	port := startPostgres(t)
 	ours, err := lethe()
@@ -400,16 +401,16 @@ func TestRowsRepaired(t *testing.T) {
 	} {
 		u.run(0, "apply", "-auto-approve", "-var", "v=2")
 		query(t, port, harm)
-		wants(t, u.run(1, "plan", "-var", "v=2"), "changed by another program", "lethe state check")
-		wants(t, u.run(1, "state", "check"), "it cannot be read. The rows of workspace \"default\" with the serial 2", "serial 1, written", "the newest that is whole")
+		wants(t, u.run(1, "plan", "-var", "v=2"), "another program changed", "lethe state check")
+		wants(t, u.run(1, "state", "check"), "it cannot be read. The rows of workspace \"default\" with the serial 2", "serial 1, written", "the newest usable backup")
 		wants(t, u.run(0, "state", "repair", "-auto-approve"), "put back the former state with the serial 1")
 		u.run(0, "state", "check")
 		u.run(0, "plan", "-detailed-exitcode", "-var", "v=1")
 	}
 }
 
-// TestDamagedRowsReplaced: where nothing that is kept is whole, a state that someone has is put in the place of rows that
-// another program changed, and what there was of them is kept in a file.
+// TestDamagedRowsReplaced checks that a user's copy of a state replaces damaged rows if no whole version is kept. The
+// damaged data is kept in a file.
 func TestDamagedRowsReplaced(t *testing.T) {
 	port := startPostgres(t)
 	ours, err := lethe()
@@ -428,7 +429,7 @@ func TestDamagedRowsReplaced(t *testing.T) {
 		} {
 			query(t, port, fmt.Sprintf(harm, name))
 			for _, c := range [][]string{{"plan"}, {"plan", "-refresh=false"}, {"apply", "-auto-approve"}, {"state", "list"}, {"state", "push", saved}} {
-				wants(t, u.run(1, c...), "by another program", "lethe state check")
+				wants(t, u.run(1, c...), "another program", "lethe state check")
 			}
 			wants(t, u.run(1, "state", "repair", "-auto-approve"), "state push -force FILE")
 			file := "default.unreadable"
@@ -445,8 +446,8 @@ func TestDamagedRowsReplaced(t *testing.T) {
 	}
 }
 
-// TestRowSpeed measures large states; LETHE_LONG=1 does a larger one, LETHE_ROWS=1000000 one of that many objects, in rows
-// alone.
+// TestRowSpeed measures large states. LETHE_LONG=1 measures a larger one, LETHE_ROWS=1000000 a state with that many
+// objects in rows alone.
 func TestRowSpeed(t *testing.T) {
 	port := startPostgres(t)
 	sizes := []int{10_000}

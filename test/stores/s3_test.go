@@ -16,13 +16,13 @@ import (
 
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
-	"github.com/lethe-iac/lethe/internal/state/store"
-	"github.com/lethe-iac/lethe/internal/state/store/s3store"
-	"github.com/lethe-iac/lethe/internal/state/store/storetest"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/s3store"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// startS3 runs a service with the bucket "states", and gives its address.
+// startS3 runs a service with the bucket "states", and returns its address.
 func startS3(t *testing.T, around func(http.Handler) http.Handler) string {
 	backend := s3mem.New()
 	check(t, backend.CreateBucket("states"))
@@ -34,7 +34,7 @@ func startS3(t *testing.T, around func(http.Handler) http.Handler) string {
 
 func plain(h http.Handler) http.Handler { return h }
 
-// s3Settings are those of a store on a service.
+// s3Settings returns the settings of a store on a service.
 func s3Settings(url string, more map[string]cty.Value) map[string]cty.Value {
 	s := map[string]cty.Value{
 		"bucket": cty.StringVal("states"), "key": cty.StringVal("net/a.tfstate"), "region": cty.StringVal("us-east-1"),
@@ -70,8 +70,8 @@ func TestS3(t *testing.T) {
 			})
 		})
 		t.Run(name+" cut", func(t *testing.T) {
-			storetest.RunCut(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
-				c := &storetest.Cutter{}
+			storetest.RunInterrupted(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+				c := &storetest.Interrupter{}
 				url := startS3(t, func(h http.Handler) http.Handler {
 					c.Handler = withTable(h)
 					return c
@@ -82,19 +82,19 @@ func TestS3(t *testing.T) {
 	}
 }
 
-// TestS3NoLock: where there is no kind of lock, none is broken.
+// TestS3NoLock checks that no lock is broken if no kind of lock is configured.
 func TestS3NoLock(t *testing.T) {
 	st := s3Opener(t, s3Settings(startS3(t, plain), nil))()
 	unlock, err := st.Lock(ctx, store.Default, store.NewLockInfo("o", "1"))
 	check(t, err)
 	check(t, unlock(ctx))
-	b, _ := store.As[store.Breaker](st)
+	b := st.Capabilities().Breaker
 	if err := b.Break(ctx, store.Default, "another"); err == nil || !strings.Contains(err.Error(), "use_lockfile") {
 		t.Errorf("broken is a lock that there is not: %v", err)
 	}
 }
 
-// withTable puts a table of DynamoDB before a service: the requests that the store makes, and no more.
+// withTable adds a table of DynamoDB to a service. It supports only the requests of the store.
 func withTable(next http.Handler) http.Handler {
 	table := &table{items: map[string]map[string]string{}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -156,8 +156,8 @@ func (t *table) serve(w http.ResponseWriter, r *http.Request, target string) {
 	}
 }
 
-// TestS3CustomerKey: a service reads an object with the key that it was written with, and no other way. Without encrypt
-// the key has no effect, as in Terraform.
+// TestS3CustomerKey checks that the service reads an object only with the key of its write. Without encrypt the key has
+// no effect, as in Terraform.
 func TestS3CustomerKey(t *testing.T) {
 	var keys sync.Map // of objects, by path
 	around := func(next http.Handler) http.Handler {
@@ -188,7 +188,7 @@ func TestS3CustomerKey(t *testing.T) {
 	}
 }
 
-// TestS3Encrypt: what is written is to be encrypted by the service as the settings say, and the lock is as the state.
+// TestS3Encrypt checks that the service is asked to encrypt the state and the lock as the settings specify.
 func TestS3Encrypt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		more      map[string]cty.Value
@@ -227,8 +227,8 @@ func TestS3Encrypt(t *testing.T) {
 	}
 }
 
-// TestS3Roles: who is asked for a role is the address of the settings, whatever names the role. How long a role is taken
-// is up to the settings alone, as in Terraform.
+// TestS3Roles checks that a role is requested at the address in the settings, for every way to name the role. Only the
+// settings determine the duration of a role, as in Terraform.
 func TestS3Roles(t *testing.T) {
 	dir := t.TempDir()
 	token, conf, cred := filepath.Join(dir, "token"), filepath.Join(dir, "config"), filepath.Join(dir, "credentials")
@@ -244,7 +244,7 @@ func TestS3Roles(t *testing.T) {
 		name     string
 		env      map[string]string
 		settings map[string]cty.Value
-		want     []string // of the form of the request
+		want     []string // parts of the request's form
 	}{
 		{"a token that the environment names", map[string]string{"AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/environment", "AWS_WEB_IDENTITY_TOKEN_FILE": token}, nil, []string{"AssumeRoleWithWebIdentity", "role/environment", "canary-4713"}},
 		{"a profile", nil, map[string]cty.Value{"profile": cty.StringVal("r"), "shared_config_files": cty.ListVal([]cty.Value{cty.StringVal(conf)}), "shared_credentials_files": cty.ListVal([]cty.Value{cty.StringVal(cred)})}, []string{"AssumeRole", "role/profile"}},
@@ -288,8 +288,8 @@ func TestS3Roles(t *testing.T) {
 	}
 }
 
-// TestS3NoDigest: a state is read without the check of its checksum by a role that may not read the table, or where there is none,
-// and the user is told once.
+// TestS3NoDigest checks that a state is read without its checksum if the role may not read the table, or if the table
+// does not exist. A warning reports this once.
 func TestS3NoDigest(t *testing.T) {
 	url := startS3(t, func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -306,7 +306,7 @@ func TestS3NoDigest(t *testing.T) {
 	config, err := s3store.Driver.Schema.Coerce(cty.ObjectVal(s3Settings(url, map[string]cty.Value{"dynamodb_table": cty.StringVal("locks")})))
 	check(t, err)
 	var told []string
-	st, err := s3store.Driver.Open(ctx, store.Settings{Config: config, Tell: func(text string) { told = append(told, text) }})
+	st, err := s3store.Driver.Open(ctx, store.Settings{Config: config, Notify: func(text string) { told = append(told, text) }})
 	check(t, err)
 	for range 2 {
 		data, v, err := st.Get(ctx, store.Default)
@@ -322,7 +322,7 @@ func TestS3NoDigest(t *testing.T) {
 	}
 }
 
-// TestS3OldDigest: a state whose checksum could not be written can be replaced.
+// TestS3OldDigest checks that a state can be replaced if its checksum could not be written.
 func TestS3OldDigest(t *testing.T) {
 	hurried(t, 20)
 	url := startS3(t, withTable)

@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// bucket listens to what is asked of a service, and refuses some of it.
+// bucket records the requests to a service, and refuses some of them.
 type bucket struct {
 	sync.Mutex
 	asked  map[string]int             // by method and kind of object
-	keys   []string                   // that were written
-	bodies [][]byte                   // that were sent
-	refuse func(r *http.Request) bool // nil: nothing
-	slow   time.Duration              // each request takes that much longer
+	keys   []string                   // keys that were written
+	bodies [][]byte                   // bodies that were sent
+	refuse func(r *http.Request) bool // nil refuses no request
+	slow   time.Duration              // delay of each request
 }
 
 func (b *bucket) around(next http.Handler) http.Handler {
@@ -65,7 +65,7 @@ func (b *bucket) around(next http.Handler) http.Handler {
 	})
 }
 
-// forget begins to count anew.
+// forget resets the records.
 func (b *bucket) forget() {
 	b.Lock()
 	defer b.Unlock()
@@ -78,20 +78,20 @@ func (b *bucket) count(what string) int {
 	return b.asked[what]
 }
 
-// denies refuses what a test says.
+// denies sets the requests to refuse.
 func (b *bucket) denies(f func(*http.Request) bool) {
 	b.Lock()
 	defer b.Unlock()
 	b.refuse = f
 }
 
-// journals are the keys of journals that are there, and not empty.
+// journals returns the keys of journals that are not empty.
 func journals(t *testing.T, url string) []string {
 	t.Helper()
 	return slices.Sorted(maps.Keys(pieces(t, url)))
 }
 
-// pieces are the objects of journals, and their sizes, where these are not 0.
+// pieces returns the sizes of the objects of journals that are not empty.
 func pieces(t *testing.T, url string) map[string]int64 {
 	t.Helper()
 	resp, err := http.Get(url + "/states?list-type=2")
@@ -112,7 +112,7 @@ func pieces(t *testing.T, url string) map[string]int64 {
 	return out
 }
 
-// s3Place is a state in a bucket, with a lock object.
+// s3Place returns a state in a bucket, with a lock object.
 func s3Place(url, key, more string, env ...string) place {
 	return place{
 		fmt.Sprintf("terraform {\n  backend \"s3\" {\n    bucket = \"states\"\n    key = %q\n    region = \"us-east-1\"\n    use_path_style = true\n    use_lockfile = true\n    skip_credentials_validation = true\n    skip_requesting_account_id = true\n    skip_metadata_api_check = true\n    endpoints = { s3 = %q }\n%s  }\n}\n", key, url, more),
@@ -120,7 +120,7 @@ func s3Place(url, key, more string, env ...string) place {
 	}
 }
 
-// chained is a configuration whose last object is held back while it is made.
+// chained is a configuration whose last object waits during its creation.
 const chained = `
 variable "v" {}
 variable "hold" {
@@ -140,7 +140,7 @@ resource "terraform_data" "last" {
 }
 `
 
-// runner is a machine of its own with the chained configuration.
+// runner returns a separate machine with the chained configuration.
 func runner(t *testing.T, program string, p place, more string) *directory {
 	t.Helper()
 	u := &directory{t, program, t.TempDir(), slices.Concat(os.Environ(), []string{"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + os.DevNull, "TF_IN_AUTOMATION=1"}, p.env)}
@@ -149,7 +149,7 @@ func runner(t *testing.T, program string, p place, more string) *directory {
 	return u
 }
 
-// lose kills a run in the middle of an apply, and its machine with it; the lock stays.
+// lose kills a run in the middle of an apply, and removes its machine. The lock stays.
 func lose(u *directory, url, v string) {
 	u.Helper()
 	cmd, done := u.holding(v)
@@ -161,7 +161,7 @@ func lose(u *directory, url, v string) {
 	check(u.T, os.Mkdir(u.dir, 0o700))
 }
 
-// copied waits until a store has what the journals of a machine have. there is how many bytes it has.
+// copied waits until a store has all bytes of a machine's journals. there returns the number of bytes in the store.
 func copied(u *directory, there func() int64) {
 	u.Helper()
 	for range 3000 {
@@ -180,7 +180,7 @@ func copied(u *directory, there func() int64) {
 	u.Fatal("the journal does not get into the store")
 }
 
-// inBucket is how much of a journal is in a bucket.
+// inBucket returns a function that returns the bytes of journals in a bucket.
 func inBucket(t *testing.T, url string) func() int64 {
 	return func() (there int64) {
 		for key, size := range pieces(t, url) {
@@ -193,7 +193,7 @@ func inBucket(t *testing.T, url string) func() int64 {
 	}
 }
 
-// unlocked gives back the lock of a run that is no more.
+// unlocked releases the lock of a crashed run.
 func unlocked(u *directory) {
 	u.Helper()
 	out := u.run(1, "plan", "-var", "v=x")
@@ -207,8 +207,8 @@ func unlocked(u *directory) {
 
 const journalOn = "    journal = true\n"
 
-// TestJournalInS3: what a run did that is gone with its machine comes in with the next command that takes the lock,
-// wherever that is.
+// TestJournalInS3 checks that the changes of a run whose machine is lost are recovered by the next command that takes
+// the lock, on any machine.
 func TestJournalInS3(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)
@@ -224,7 +224,7 @@ func TestJournalInS3(t *testing.T) {
 	}
 }
 
-// none fails the test if there is a journal.
+// none fails the test if a journal exists.
 func none(t *testing.T, url string) {
 	t.Helper()
 	if left := journals(t, url); len(left) > 0 {
@@ -232,7 +232,7 @@ func none(t *testing.T, url string) {
 	}
 }
 
-// wants fails the test if a text has not all of some words.
+// wants fails the test if a text does not contain all words.
 func wants(t *testing.T, text string, words ...string) {
 	t.Helper()
 	flat := strings.Join(strings.Fields(strings.ReplaceAll(text, "│", " ")), " ")
@@ -247,7 +247,7 @@ func testLostRunner(t *testing.T, ours, url string, _ *bucket) {
 	table := s3Place(url, "net/c", journalOn+"    dynamodb_table = \"locks\"\n")
 	table.backend = strings.NewReplacer("    use_lockfile = true\n", "", "endpoints = { ", "endpoints = { dynamodb = \""+url+"/dynamodb\", ").Replace(table.backend)
 	for _, p := range []place{s3Place(url, "net/a", journalOn), s3Place(url, "net/b", "", "LETHE_S3_JOURNAL=1"), table} {
-		for _, first := range []bool{true, false} { // the first run of all, and another
+		for _, first := range []bool{true, false} { // the first run of the state, and a later run
 			if !first {
 				runner(t, ours, p, "").run(0, "destroy", "-auto-approve", "-var", "v=1")
 			}
@@ -257,7 +257,7 @@ func testLostRunner(t *testing.T, ours, url string, _ *bucket) {
 			}
 			next := runner(t, ours, p, "")
 			wants(t, next.run(0, "state", "check"), "in the backend, of the run that has the lock:", "recorded 4 changes that the state lacks")
-			wants(t, next.run(0, "state", "list"), "terraform_data.last") // although the run may go on
+			wants(t, next.run(0, "state", "list"), "terraform_data.last") // the run may still be active
 			unlocked(next)
 			wants(t, next.run(0, "state", "list"), "terraform_data.last")
 			wants(t, next.run(0, "state", "check"), "in the backend: the run default-", "recorded 4 changes that the state lacks")
@@ -305,11 +305,12 @@ func testLostEncrypted(t *testing.T, ours, url string, b *bucket) {
 	}
 }
 
-// testLostMovedOn: between the lost run and the next one with this setting, the state was written without it.
+// testLostMovedOn writes the state without the journal setting between the crashed run and the next run with the
+// setting.
 func testLostMovedOn(t *testing.T, ours, url string, _ *bucket) {
 	on, off := s3Place(url, "a", "", "LETHE_S3_JOURNAL=true"), s3Place(url, "a", "")
 	runner(t, ours, on, "").run(0, "apply", "-auto-approve", "-var", "v=1", "-target=terraform_data.first[0]")
-	lose(runner(t, ours, on, ""), url, "2") // it changes first[0], and makes first[1] and first[2]
+	lose(runner(t, ours, on, ""), url, "2") // the run updates first[0] and creates first[1] and first[2]
 	without := runner(t, ours, off, "")
 	unlocked(without)
 	without.run(0, "apply", "-auto-approve", "-var", "v=3", "-target=terraform_data.first[0]")
@@ -323,7 +324,7 @@ func testLostMovedOn(t *testing.T, ours, url string, _ *bucket) {
 	if list := next.run(0, "state", "list"); strings.Count(list, "\n") != 4 {
 		t.Errorf("the state has:\n%s", list)
 	}
-	// A state that was removed.
+	// The state was removed.
 	lose(runner(t, ours, on, ""), url, "4")
 	unlocked(without)
 	without.run(0, "destroy", "-auto-approve", "-var", "v=1")
@@ -369,7 +370,8 @@ func testLostWorkspace(t *testing.T, ours, url string, _ *bucket) {
 	}
 }
 
-// testLostOwn: where the directory is still there, the file is taken in, and what the bucket has once.
+// testLostOwn checks that a run in the same directory recovers from the file, and recovers the journal in the bucket
+// only once.
 func testLostOwn(t *testing.T, ours, url string, _ *bucket) {
 	p := s3Place(url, "a", journalOn)
 	kill := func(u *directory, v string) {
@@ -387,7 +389,7 @@ func testLostOwn(t *testing.T, ours, url string, _ *bucket) {
 		t.Errorf("taken in:\n%s", out)
 	}
 	none(t, url)
-	// Another takes it in first; then there is nothing left to take in here.
+	// Another machine recovers first; then nothing remains to recover here.
 	kill(u, "2")
 	other := runner(t, ours, p, "")
 	wants(t, other.run(0, "apply", "-auto-approve", "-var", "v=2", "-target=terraform_data.first"), "Recovered an interrupted run", "0 added, 0 changed, 0 destroyed")
@@ -397,7 +399,7 @@ func testLostOwn(t *testing.T, ours, url string, _ *bucket) {
 	}
 }
 
-// testJournalRefused: a bucket that does not take the journal keeps no run from its work, and the run says so.
+// testJournalRefused checks that a run works although the bucket refuses the journal, and that a warning reports this.
 func testJournalRefused(t *testing.T, ours, url string, b *bucket) {
 	p := s3Place(url, "a", journalOn)
 	u := runner(t, ours, p, "")
@@ -414,7 +416,8 @@ func testJournalRefused(t *testing.T, ours, url string, b *bucket) {
 	wants(t, u.run(1, "apply", "-auto-approve", "-var", "v=1"), "cannot be listed", "LETHE_S3_JOURNAL")
 }
 
-// testJournalKept: where nothing may be removed, what is left is empty, and the next run does without it.
+// testJournalKept checks a bucket that refuses removals: the journal that remains is empty, and the next run ignores
+// it.
 func testJournalKept(t *testing.T, ours, url string, b *bucket) {
 	p := s3Place(url, "a", journalOn)
 	u := runner(t, ours, p, "")
@@ -429,7 +432,7 @@ func testJournalKept(t *testing.T, ours, url string, b *bucket) {
 	}
 }
 
-// testJournalOff: without the setting nothing is asked for but the state and its lock.
+// testJournalOff checks that without the setting only the state and its lock are requested.
 func testJournalOff(t *testing.T, ours, url string, b *bucket) {
 	p := s3Place(url, "net/a", "")
 	b.denies(func(r *http.Request) bool {
@@ -439,9 +442,10 @@ func testJournalOff(t *testing.T, ours, url string, b *bucket) {
 	u := runner(t, ours, p, "")
 	u.run(0, "apply", "-auto-approve", "-var", "v=1")
 	u.run(0, "destroy", "-auto-approve", "-var", "v=1")
-	// With -lock=false there is no journal, either: who takes the lock could not know that the run goes on.
+	// With -lock=false the store keeps no journal, because the next holder of the lock could not know that the run is
+	// active.
 	b.denies(nil)
-	on := runner(t, ours, s3Place(url, "net/a", journalOn), "") // init looks at the state
+	on := runner(t, ours, s3Place(url, "net/a", journalOn), "") // init reads the state
 	b.forget()
 	on.run(0, "apply", "-auto-approve", "-lock=false", "-var", "v=1")
 	if n := b.count("PUT journal") + b.count("GET journal"); n != 0 {
@@ -457,8 +461,8 @@ func testJournalUnlocked(t *testing.T, ours, url string, _ *bucket) {
 	u.run(0, "apply", "-auto-approve", "-lock=false", "-var", "v=1")
 }
 
-// TestJournalRequests counts what the journal of an apply costs in requests: those of the state and its lock are the same,
-// and of the journal there are no more than there is time for.
+// TestJournalRequests counts the requests for the journal of an apply. Requests for the state and its lock are the same
+// as without it. The time limits the number of requests for the journal.
 func TestJournalRequests(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// builtinTypes uses every built-in type that Terraform has, with the settings that change what is stored.
+// builtinTypes uses every built-in type of Terraform, with the settings that change the stored form.
 const builtinTypes = `
 resource "terraform_data" "empty" {}
 resource "terraform_data" "full" {
@@ -41,7 +41,7 @@ output "o" {
 }
 `
 
-// TestStoredForm compares what is stored of built-in types with what Terraform stores, and lets Terraform show the state that
+// TestStoredForm compares the stored form of built-in types with Terraform's, and lets Terraform show the state that
 // Lethe wrote.
 func TestStoredForm(t *testing.T) {
 	terraform, err := exec.LookPath("terraform")
@@ -90,7 +90,7 @@ func TestStoredForm(t *testing.T) {
 	after.run(0, "plan", "-detailed-exitcode")
 }
 
-// storedForms are the instances of a state as they are stored, without what is drawn anew for each object.
+// storedForms returns the instances of a state in their stored form, without values that are random for each object.
 func storedForms(u *directory) map[string]string {
 	text, err := os.ReadFile(filepath.Join(u.dir, "terraform.tfstate"))
 	check(u.T, err)

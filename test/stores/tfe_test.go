@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/lethe-iac/lethe/internal/state/store/remotestore/tfetest"
+	"github.com/lethe-iac/lethe/internal/store/remotestore/tfetest"
 )
 
-// startTFE starts a service with the API of HCP Terraform, whose workspaces are run where the user is. It gives the
+// startTFE starts a service with the API of HCP Terraform, with workspaces of local execution. It returns the
 // environment in which the host tfe.test is that service.
 func startTFE(t *testing.T) []string {
 	server := httptest.NewServer(&tfetest.Service{Mode: "local"})

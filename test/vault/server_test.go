@@ -13,23 +13,23 @@ import (
 	"testing"
 )
 
-// canary stands in every secret of the server.
+// canary is part of every secret of the server.
 const canary = "canary-51c7"
 
 // bao is a server with leases.
 type bao struct {
 	url, token string
-	real       bool // one that was there already
+	real       bool // an existing server
 
 	mu     sync.Mutex
 	number int
-	tokens map[string]string // a token → its parent
-	leases map[string]string // an open lease → the token that it was opened with
+	tokens map[string]string // maps a token to its parent
+	leases map[string]string // maps an open lease to the token that opened it
 	opened int
 	asked  []string
 }
 
-// newBao gives the server of a test: a new one, or the real one that the environment names.
+// newBao returns the server of a test: a new one, or the real server in the environment.
 func newBao(t *testing.T) *bao {
 	b := &bao{tokens: map[string]string{}, leases: map[string]string{}}
 	if at := os.Getenv("LETHE_OPENBAO_ADDR"); at != "" {
@@ -44,7 +44,7 @@ func newBao(t *testing.T) *bao {
 	return b
 }
 
-// open is which leases are open, as the server lists them.
+// open returns the open leases that the server lists.
 func (b *bao) open(t *testing.T, engine string) []string {
 	t.Helper()
 	req, err := http.NewRequest("GET", b.url+"/v1/sys/leases/lookup/"+engine+"/creds/app?list=true", nil)
@@ -85,7 +85,7 @@ func (b *bao) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		LeaseID string `json:"lease_id"`
 	}
-	_ = json.NewDecoder(r.Body).Decode(&body) // most have none
+	_ = json.NewDecoder(r.Body).Decode(&body) // most requests have no body
 	b.number++
 	engine, role, creds := strings.Cut(path, "/creds/")
 	prefix, lookup := strings.CutPrefix(path, "sys/leases/lookup/")
@@ -131,7 +131,7 @@ func (b *bao) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// revoke ends a token, its children, and the leases that were opened with them.
+// revoke ends a token, its children, and the leases that they opened.
 func (b *bao) revoke(token string) {
 	delete(b.tokens, token)
 	for id, of := range b.leases {

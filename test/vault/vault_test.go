@@ -1,4 +1,5 @@
-// Package vault has the public provider of OpenBao and Vault open leases through Lethe, and the server say which are open.
+// Package vault opens leases through Lethe with the published provider of OpenBao and Vault, and asks the server which
+// leases are open.
 package vault
 
 import (
@@ -40,7 +41,7 @@ var lethe = sync.OnceValues(func() (string, error) {
 	return path, source.Build("../..", "./cmd/lethe", path)
 })
 
-// release is version 5.9.0 of the provider. Its module's path has no number, so Go knows the commit only.
+// release is version 5.9.0 of the provider. The path of its module has no major version, so Go knows only the commit.
 var release = source.Module{
 	Path: "github.com/hashicorp/terraform-provider-vault", Version: "v1.9.1-0.20260422134934-5e9fcd457a99",
 	Sum: "h1:Y8APAoHlAT4+gXjv1X4cG96bWiYR8JgyZakAk94jPf4=",
@@ -69,7 +70,7 @@ type place struct {
 	dir  string
 	env  []string
 	out  bytes.Buffer
-	exec string // what is run as the provider
+	exec string // the program that runs as the provider
 }
 
 func newPlace(t *testing.T, config string) *place {
@@ -132,7 +133,7 @@ func (p *place) start(command string) *exec.Cmd {
 	return cmd
 }
 
-// until waits for something.
+// until waits for a condition.
 func (p *place) until(what string, is func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) {
@@ -148,7 +149,7 @@ func (b *bao) log() []string {
 	return append([]string{}, b.asked...)
 }
 
-// forgotten looks for secrets in the output and in all files.
+// forgotten searches the output and all files for secrets.
 func (p *place) forgotten() {
 	p.t.Helper()
 	if bytes.Contains(p.out.Bytes(), []byte(canary)) {
@@ -166,7 +167,7 @@ func (p *place) forgotten() {
 	}))
 }
 
-// processes are those of the provider of this place.
+// processes returns the provider processes of this place.
 func (p *place) processes() (pids []int) {
 	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range all {
@@ -197,11 +198,11 @@ resource "terraform_data" "use" {
 }
 `
 
-// TestLeasesAreClosed: however a run ends, the server lists no lease of it afterwards.
+// TestLeasesAreClosed checks that the server lists no lease of a run after any kind of end.
 func TestLeasesAreClosed(t *testing.T) {
 	for name, c := range map[string]struct {
 		command string
-		do      func(p *place, cmd *exec.Cmd) // once the command runs, with both leases open
+		do      func(p *place, cmd *exec.Cmd) // called when the command runs and both leases are open
 		fails   bool
 	}{
 		"well":  {"echo well", nil, false},
@@ -258,8 +259,8 @@ func TestLeasesAreClosed(t *testing.T) {
 	}
 }
 
-// TestNotClosedByProvider: credentials of a database are not revoked by the provider, which says nothing of it. Should
-// it learn to, docs/reliability.md is to be changed.
+// TestNotClosedByProvider checks that the provider does not revoke credentials of a database, and does not report this.
+// If that changes, update docs/reliability.md.
 func TestNotClosedByProvider(t *testing.T) {
 	p := newPlace(t, `
 ephemeral "vault_database_secret" "d" {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// About is what help, manual pages and documents say of a command.
+// About describes a command for help, manual pages and documents.
 type About struct {
 	Name, Args, Short string
 	Text              []Paragraph
-	Examples          [][2]string // commands, each with what it does
+	Examples          [][2]string // commands, each with its effect
 	Options           []Option
 }
 
-// Paragraph is one of a text. The lines of one that is laid out stay as they are.
+// Paragraph is a paragraph of a text. If LaidOut is true, its line breaks are kept.
 type Paragraph struct {
 	Text    string
 	LaidOut bool
@@ -22,7 +22,7 @@ type Paragraph struct {
 // Option is a flag of a command.
 type Option struct {
 	Name  string // "-out"
-	Value string // what stands behind the equals sign, "" for none
+	Value string // the value in "-name=value"; "" without one
 	Text  string
 }
 
@@ -42,7 +42,7 @@ func (c *Call) About() About {
 	return a
 }
 
-// Usage is the line that says how a command is called, without the program's name.
+// Usage returns the usage line of a command, without the program's name.
 func (a About) Usage() string {
 	line := "[global options] " + a.Name + " [options]"
 	if a.Args != "" {
@@ -51,7 +51,7 @@ func (a About) Usage() string {
 	return line
 }
 
-// Left is an option as it is written.
+// Left returns an option with its value, such as -out=file.
 func (o Option) Left() string {
 	if o.Value == "" {
 		return o.Name

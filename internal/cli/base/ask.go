@@ -13,16 +13,15 @@ import (
 	"golang.org/x/term"
 )
 
-// Question is something to ask the user.
+// Question is a question for the user.
 type Question struct {
 	Title  string // "var.name"
 	Note   string
-	Secret bool // not to be shown while it is typed
+	Secret bool // do not show the answer while it is typed
 }
 
-// Ask puts a question and reads one line. Where it gets none, because the input has ended or an
-// interrupt came (cutShort), no questions may be put from then on, and the caller says what that
-// means.
+// Ask prints a question and reads one line. It returns false if the input has ended or an interrupt came (see
+// Interrupted). After that, MayAsk returns false, and the caller reports the missing answer.
 func (s *Screen) Ask(q Question) (string, bool) {
 	fmt.Fprintf(s.call.Stdout, "%s\n", q.Title)
 	if q.Note != "" {
@@ -34,8 +33,8 @@ func (s *Screen) Ask(q Question) (string, bool) {
 	return text, ok
 }
 
-// read reads one line, until the first interrupt: what is typed after that is not read. What is secret is hidden before the
-// prompt is there, because users and programs may type at once.
+// read reads one line. It stops at the first interrupt. A secret answer is hidden before the prompt is printed, because
+// users and programs may type at once.
 func (s *Screen) read(prompt string, secret bool) (string, bool) {
 	f, isFile := s.call.Stdin.(*os.File)
 	var shown *term.State
@@ -59,7 +58,7 @@ func (s *Screen) read(prompt string, secret bool) (string, bool) {
 	select {
 	case a := <-answers:
 		return a.text, a.ok
-	case <-s.call.Stops.begun():
+	case <-s.call.Stops.started():
 		return "", false
 	}
 }
@@ -72,16 +71,16 @@ func (s *Screen) readLine(f *os.File, shown *term.State) (string, bool) {
 	return strings.TrimRightFunc(text, unicode.IsSpace), err == nil || text != ""
 }
 
-// readHidden reads one line of a terminal that shows nothing of it, and leaves that as it was. What is typed is taken as
-// it is, byte by byte, so that what is typed ahead is left for the next question. term.ReadPassword goes on after ^D, and
-// the editor of term takes neither tabs nor bytes that are no text.
+// readHidden reads one line of a terminal in raw mode, and restores the terminal. It reads single bytes, so that later
+// lines remain for the next question. term.ReadPassword continues after ^D, and the editor of package term does not
+// accept tabs and invalid UTF-8.
 func (s *Screen) readHidden(f *os.File, shown *term.State) (string, bool) {
 	text, end := hiddenLine(f)
 	fmt.Fprint(s.call.Stdout, "\r\n")
 	term.Restore(int(f.Fd()), shown)
 	if end == interruptKey {
 		if self, err := os.FindProcess(os.Getpid()); err == nil && self.Signal(os.Interrupt) == nil {
-			<-s.call.Stops.begun()
+			<-s.call.Stops.started()
 		}
 	}
 	return text, end == enterKey
@@ -97,8 +96,8 @@ const (
 	clearKey     = 21 // ^U
 )
 
-// hiddenLine reads a line from a terminal in raw mode, and gives the key that ended it: that of the end also where there
-// is nothing to read any more.
+// hiddenLine reads a line from a terminal in raw mode, and returns it with the key that ended it. At the end of the
+// input, the key is endKey.
 func hiddenLine(in io.Reader) (text string, end byte) {
 	var line []byte
 	for {
@@ -123,31 +122,33 @@ func hiddenLine(in io.Reader) (text string, end byte) {
 	}
 }
 
-// Confirm asks for a plain "yes"; what says what it is given for, such as "approve". Without an answer it is false and false.
+// Confirm asks a question that only "yes" confirms. what is the purpose, such as "approve". Without an answer it
+// returns false and false.
 func (s *Screen) Confirm(title, note, what string) (yes, answered bool) {
 	s.Print("\n")
 	text, ok := s.Ask(Question{Title: title, Note: strings.TrimPrefix(note+"\n", "\n") + "Only 'yes' will be accepted to " + what + "."})
 	return ok && text == "yes", ok
 }
 
-// Approval is what a command asks for before it changes something.
+// Approval is the question that a command asks before it changes something.
 type Approval struct {
-	Given   bool   // by a flag: nothing is asked
+	Given   bool   // by a flag, so do not ask
 	Title   string // the question
-	Note    string // what stands below it
-	For     string // what "yes" is given for, "approve" if empty
-	Use     string // what to give where no user can be asked
-	Refused string // what is printed where the answer is another
+	Note    string // the text below the question
+	For     string // the purpose of "yes"; "approve" if empty
+	Use     string // the advice if no user can be asked
+	Refused string // the text to print after another answer
 }
 
-// Approve asks for approval, and reports it if no user can be asked.
+// Approve asks for approval and returns the answer. If no user can be asked, it reports an error with the advice and
+// returns false.
 func (c *Call) Approve(a Approval) bool {
 	if a.Given {
 		return true
 	}
 	yes, answered := c.UI.Confirm(a.Title, a.Note, cmp.Or(a.For, "approve"))
 	switch {
-	case !answered && !c.CutShort():
+	case !answered && !c.Interrupted():
 		c.Bag.Add(diag.Errorf("Not approved", notApproved, a.Use))
 	case !yes:
 		c.UI.Print(a.Refused + "\n")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A line that is not shown is taken as it was typed, and what is typed ahead is left.
+// A hidden line contains each typed byte, except editing keys. The bytes after the line remain unread.
 func TestHiddenLine(t *testing.T) {
 	for typed, want := range map[string]string{
 		"abc\r": "abc", "abc\n": "abc", "\r": "",

@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/secret"
 )
 
-// Run parses the flags of a command and runs it. It gives the exit code.
+// Run parses the flags of a command, runs it and returns the exit code.
 func (e *Env) Run(cmd *Command, args []string) (code int) {
 	out := &stdout{Writer: e.Stdout}
 	e.Stdout = out
@@ -44,12 +44,12 @@ func (e *Env) Run(cmd *Command, args []string) (code int) {
 	code = c.ended(run(ctx))
 	if d, is := c.missing(out); is {
 		c.Bag.Add(d)
-		c.UI.DoneQuiet()
+		c.UI.DoneDocument()
 		code = ExitError
 	}
 	if d, is := c.UI.lacking(); is {
 		c.Bag.Add(d)
-		c.UI.DoneQuiet()
+		c.UI.DoneDocument()
 	}
 	if d, is := c.interrupted(); is && code == ExitError {
 		c.Bag.Add(d)
@@ -58,8 +58,8 @@ func (e *Env) Run(cmd *Command, args []string) (code int) {
 	return code
 }
 
-// AtEnd has something done when the command is over, before what was to be done then earlier. What is
-// wrong with it is reported, and makes the command fail.
+// AtEnd adds a function that runs at the end of the command, before functions added earlier. Its diagnostics are
+// reported, and its errors make the command fail.
 func (c *Call) AtEnd(do func()) { c.ends = append(c.ends, do) }
 
 func (c *Call) end() {
@@ -70,7 +70,7 @@ func (c *Call) end() {
 	}
 }
 
-// ended does what is to be done at the end of a command that has reported, and gives its exit code.
+// ended runs the functions of AtEnd after the command has reported, and returns the exit code.
 func (c *Call) ended(code int) int {
 	c.Bag.Clear()
 	c.end()
@@ -84,7 +84,7 @@ func (c *Call) ended(code int) int {
 	return code
 }
 
-// New is a command with its flags, before these are read, and what runs it.
+// New returns a call of a command before its flags are parsed, and the function that runs it.
 func (e *Env) New(cmd *Command) (*Call, Run) {
 	c := &Call{Env: e, Command: cmd, Sources: &diag.Sources{}, Secrets: &secret.Set{}}
 	if e.Hide != nil {

@@ -15,7 +15,7 @@ type testFlags struct {
 	sure bool
 }
 
-// run runs a command that prints its flags and operands.
+// run executes a command that prints its flags and operands.
 func run(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -38,7 +38,7 @@ func run(t *testing.T, args ...string) (code int, out, errs string) {
 	return code, stdout.String(), stderr.String()
 }
 
-// TestRun: flags take one or two dashes and stand anywhere; what follows two dashes is no flag.
+// TestRun checks that flags have one or two dashes and may be anywhere, and that arguments after "--" are operands.
 func TestRun(t *testing.T) {
 	for _, tt := range []struct {
 		args string
@@ -55,7 +55,7 @@ func TestRun(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"": "Usage: lethe try [options] WORD [WORD]", "a b c": "Too many command line arguments", "a -nam x": `There is no option -nam here. Did you mean -name?`,
-		"a -chdir=x": "stands before the command", "a -name": "needs a value, as in -name=NAME", "a -sure=x": `takes true or false, and not "x"`,
+		"a -chdir=x": "before the command", "a -name": "needs a value, as in -name=NAME", "a -sure=x": `takes true or false, not "x"`,
 	} {
 		if code, out, errs := run(t, strings.Fields(args)...); code != ExitError || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("%s: %d, %q, %q", args, code, out, errs)
@@ -69,7 +69,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestAtEnd: what is wrong at the end of a command, after it has reported, is reported as well.
+// TestAtEnd checks that errors at the end of a command are reported, although the command has reported already.
 func TestAtEnd(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	env := Env{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr}

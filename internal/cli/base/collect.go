@@ -7,33 +7,35 @@ import (
 	"runtime/metrics"
 )
 
-// room is what may always be allocated before garbage is collected: commands that need little
-// never collect any.
+// room is the number of bytes that may always be allocated before the next garbage collection. Commands that need less
+// never collect garbage.
 const room = 16 << 20
 
-// mostPercent of what lives may be allocated before garbage is collected: with three quarters as much again a command
-// takes a few per cent less time than with half as much, and a few per cent more memory.
+// mostPercent is the highest percentage of the live heap that may be allocated before the next garbage collection. With
+// 75 %, a command takes a few per cent less time than with 50 %, and a few per cent more memory.
 const mostPercent = 75
 
-// leastPercent is for a heap that is nearly all text. What a collection costs goes by what has pointers in it: where a
-// state has an attribute of 70 MB, or a message, waiting for 200 MB of garbage saves next to nothing.
+// leastPercent is the percentage for a heap that consists mostly of text. The cost of a collection depends on the
+// objects with pointers. If a state or a message has an attribute of 70 MB, waiting for 200 MB of garbage saves next to
+// nothing.
 const leastPercent = 5
 
-// Collect sets how eagerly garbage is collected: after every collection by what lives then. A user
-// who sets GOGC decides that; GOMEMLIMIT holds in any case.
+// Collect adjusts GOGC after each garbage collection to the live heap. It does nothing if the user sets GOGC.
+// GOMEMLIMIT always applies.
 func Collect() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	debug.SetGCPercent(percent(4<<20, 4<<20)) // the runtime takes the heap for this large at first
+	debug.SetGCPercent(percent(4<<20, 4<<20)) // the runtime first assumes a heap of this size
 	watch()
 }
 
-// watcher is an object on its own: the runtime packs those without pointers together, and they live
-// as long as their neighbours.
+// watcher has a pointer, because the runtime allocates objects without pointers together, and then they live as long as
+// their neighbours.
 type watcher struct{ _ *watcher }
 
-// watch makes an object that nothing refers to; the next collection finds that out, and makes another.
+// watch creates an unreachable object. Its finalizer runs after the next collection, sets the percentage and calls
+// watch again.
 func watch() {
 	runtime.SetFinalizer(&watcher{}, func(*watcher) {
 		heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"}}
@@ -43,7 +45,8 @@ func watch() {
 	})
 }
 
-// percent is the runtime's setting for a heap where so many bytes live, of which so many are in objects with pointers.
+// percent returns the setting of GOGC for a heap with so many live bytes, of which scanned bytes are in objects with
+// pointers.
 func percent(live, scanned uint64) int {
 	may := max(room, min(live*mostPercent/100, 3*scanned))
 	return max(leastPercent, int(100*may/max(live, 1<<20)))

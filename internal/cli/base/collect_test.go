@@ -18,8 +18,8 @@ func TestPercent(t *testing.T) {
 		{32 << 20, 16 << 20, 75},
 		{1 << 30, 400 << 20, 75},
 		{1 << 30, 171 << 20, 50}, // mostly text
-		{350 << 20, 2 << 20, 5},  // a text or two
-		{200 << 20, 2 << 20, 8},  // what is always there to be allocated
+		{350 << 20, 2 << 20, 5},  // one or two large texts
+		{200 << 20, 2 << 20, 8},  // the room
 		{1 << 30, 1 << 30, 75},
 	} {
 		if got := percent(heap.live, heap.scanned); got != heap.want {
@@ -28,7 +28,7 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// The setting follows the heap.
+// Collect leaves a GOGC of the environment unchanged, and otherwise adjusts it to the heap.
 func TestCollect(t *testing.T) {
 	t.Setenv("GOGC", "77")
 	defer debug.SetGCPercent(debug.SetGCPercent(77))

@@ -6,12 +6,11 @@ import (
 	"runtime/debug"
 )
 
-// crashed is deferred around a command: it reports a panic of our own as the runtime would, but
-// without this run's secrets, and with an exit code that means an error: 2, the runtime's, says of a
-// plan that there are changes. What happens inside of a walk does not come here; see
-// engine.run.panicked.
+// crashed is deferred in Run. It reports a panic like the runtime, but without the secrets of the run. It sets the exit
+// code to 1, because the runtime's exit code is 2, which means changes after plan -detailed-exitcode. Panics inside a
+// walk do not arrive here; see engine.run.panicked.
 //
-// It writes to standard error itself: a view may be what is broken.
+// It writes to standard error directly, because the view may have caused the panic.
 func (c *Call) crashed(code *int) {
 	v := recover()
 	if v == nil {
@@ -19,8 +18,8 @@ func (c *Call) crashed(code *int) {
 	}
 	*code = ExitError
 	io.WriteString(c.Stderr, c.Secrets.Scrub(fmt.Sprintf(`
-Lethe crashed. This is a bug in Lethe, please report it with all that follows.
-What was recorded so far is kept, and the next run goes on from there.
+Lethe crashed. This is a bug in Lethe. Please report it with all of the text below.
+Completed changes are saved. The next run continues from them.
 
 panic: %v
 

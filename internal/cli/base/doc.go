@@ -1,20 +1,19 @@
-// Package base is what all commands share: the world as a command sees it, the command itself with
-// its flags, and the screen where it reports.
+// Package base defines the parts that all commands share: the environment, the command with its flags, and the screen
+// for its reports.
 //
-//	Env      arguments, streams, environment, clock, interrupts: all that a command may touch
+//	Env      arguments, streams, environment, clock, interrupts: everything that a command may use
 //	Command  a name, texts for help, and a Setup that registers flags
-//	Call     one command being run: its flags and operands, what is wrong (Bag), what must not be
-//	         shown (Secrets), how it reports (UI)
-//	Screen   a view for what happens, plain lines, questions, and the exit code at the end
+//	Call     one command in progress: its flags and operands, its diagnostics (Bag), its secrets (Secrets), its output (UI)
+//	Screen   a view for progress, plain lines, questions, and the exit code at the end
 //
-// The flags of a command are a struct beside the function that runs it; Flags puts both together:
+// The flags of a command are fields of a struct. Flags combines the struct with the function that runs the command:
 //
 //	Setup: base.Flags(func(c *base.Call, f *listFlags) {
 //		c.Flags.StringVar(&f.id, "id", "", "Only objects whose attribute \"id\" is this `ID`.")
 //	}, runList),
 //
-// Flags take one or two dashes and may stand before or after operands. Those that decide how a
-// command reports are ViewFlags; those that say how to work on a directory are in package project.
+// Flags have one or two dashes and may be before or after operands. ViewFlags are the flags for the output of a
+// command. The flags for a working directory are in package workdir.
 package base
 
 import (
@@ -27,17 +26,17 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/secret"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Version is the level of the language that the program speaks, which is what constraints, states and plans go by.
+// Version is the version of the language that the program implements. Version constraints, states and plans use it.
 const Version = "1.12.0"
 
-// Release is the product's own version. A release sets it when it is built.
+// Release is the version of the product. The build of a release sets it.
 var Release = "0.1.0-dev"
 
 // Exit codes.
@@ -49,7 +48,7 @@ const (
 	ExitUsage   = 127
 )
 
-// Env is what a command sees of the world.
+// Env is the environment of a command.
 type Env struct {
 	Args     []string // without the program's name
 	Program  string   // argv[0]
@@ -60,45 +59,46 @@ type Env struct {
 	Environ  []string
 	Now      func() time.Time
 	Signals  <-chan os.Signal // interrupts; may be nil
-	Files    disk.FS          // where states, journals, plans and selections are kept; nil: the real one
-	Called   string           // where the program was called, as its caller names that directory
-	Named    string           // Dir, as the program's caller names it if it was called there: what abspath begins with
+	Files    disk.FS          // the storage of states, journals, plans and selections; nil means the file system
+	Called   string           // the directory in which the program was started, under the name that its caller uses
+	Named    string           // Dir, under the caller's name if -chdir did not change it; abspath begins with it
 	Start    string           // real path of Called: TF_CLI_CONFIG_FILE and TF_LOG_PATH are relative to it
-	Commands func() []string  // names of all, and of their groups; may be nil
+	Commands func() []string  // returns the names of all commands and groups; may be nil
 
-	// Enter changes the directory of the process, so that all that it starts begins there; nil: it stays where it is.
+	// Enter changes the directory of the process, so that child processes start in it; nil leaves it unchanged.
 	Enter func(dir string) error
 
-	// Hide keeps others out of the program's memory. It is called when the first secret is in it; may be nil.
+	// Hide prevents other processes from reading the program's memory. It is called before the first secret is added;
+	// may be nil.
 	Hide func()
 
-	// Keeper starts a process that keeps providers; nil: there is to be none.
+	// Keeper starts a keeper process for providers; nil means that there is no keeper.
 	Keeper func() (*keeper.Process, error)
 }
 
-// Command is one command of the program.
+// Command is a command of the program.
 type Command struct {
 	Name  string // "plan", "state list"
-	Args  string // operands, for the usage line: each is needed but those in brackets, and many may stand for one with an ellipsis
+	Args  string // operands for the usage line: operands in brackets are optional, an ellipsis permits more
 	Short string
 	Long  string
-	// Examples are commands, as a user would write them, each with what it does.
+	// Examples are commands as a user writes them, each with its effect.
 	Examples [][2]string
 	Hidden   bool
-	Stream   bool   // -json is a stream of events; elsewhere it is one document
-	Result   bool   // standard output is for what is asked for alone, also without -json
-	Makes    bool   // it may change what providers manage
-	Counts   bool   // it counts its operands itself; elsewhere it is run only with as many as Args says
-	Instead  string // a sentence for those who give operands to a command that takes none
-	// Setup registers the flags of the command and gives the function that runs it with them. Help and
-	// completion call it for the flags alone.
+	Stream   bool   // -json prints a stream of events; otherwise it prints one document
+	Result   bool   // standard output is only for the result, also without -json
+	Makes    bool   // it may change objects of providers
+	Counts   bool   // it checks the number of its operands itself; otherwise the number must match Args
+	Instead  string // advice for a user who gives operands to a command without operands
+	// Setup registers the flags of the command and returns the function that runs it. Help and completion call Setup
+	// only for the flags.
 	Setup func(c *Call) Run
 }
 
-// Run runs a command until ctx is done, and gives its exit code.
+// Run executes a command until ctx ends, and returns its exit code.
 type Run func(ctx context.Context) int
 
-// Flags makes the Setup of a command whose flags are a T.
+// Flags returns the Setup of a command whose flags are fields of a T.
 func Flags[T any](define func(*Call, *T), run func(context.Context, *Call, *T) int) func(*Call) Run {
 	return func(c *Call) Run {
 		f := new(T)
@@ -107,12 +107,12 @@ func Flags[T any](define func(*Call, *T), run func(context.Context, *Call, *T) i
 	}
 }
 
-// NoFlags makes the Setup of a command without any.
+// NoFlags returns the Setup of a command without flags.
 func NoFlags(run func(context.Context, *Call) int) func(*Call) Run {
 	return func(c *Call) Run { return func(ctx context.Context) int { return run(ctx, c) } }
 }
 
-// Call is one command being run.
+// Call is a command in progress.
 type Call struct {
 	*Env
 	Command  *Command
@@ -124,49 +124,49 @@ type Call struct {
 	Secrets  *secret.Set
 	UI       *Screen
 	Stops    Stops
-	Misread  func() (diag.Diagnostic, bool) // says of operands that they were meant for an option; may be nil
-	Log      func(string)                   // takes a sentence about what is done, for the log; nil: nothing is logged
-	Heard    func(string)                   // gets each line of the log as well; nil: nothing listens
+	Misread  func() (diag.Diagnostic, bool) // reports that operands were meant for an option; may be nil
+	Log      func(string)                   // writes a sentence to the log; nil means no log
+	Heard    func(string)                   // receives each line of the log as well; may be nil
 
-	// Interrupts, which may come at any time, look at these.
-	Work    atomic.Pointer[engine.Engine] // what is under way; nil before there is any
-	Keeps   atomic.Pointer[keeper.Keeper] // what keeps providers; nil: nothing does
-	leaving atomic.Pointer[func()]        // of AtOnce
+	// The handlers of interrupts read these fields at any time.
+	Work    atomic.Pointer[engine.Engine] // the work in progress; nil before it starts
+	Keeps   atomic.Pointer[keeper.Keeper] // the keeper of providers; nil without one
+	leaving atomic.Pointer[func()]        // the function of AtOnce
 
 	ends []func()
 }
 
-// Stops are what interrupts end, one after the other.
+// Stops holds the contexts that interrupts end, one after another.
 type Stops struct {
-	Begin   context.Context        // the first: nothing new is started, providers and provisioners are asked to give up
-	Abandon context.Context        // a second after the second: no call is waited for, but for those that close leases
-	Leave   context.Context        // and then these are not, either
-	Began   time.Time              // when the command did
-	cut     atomic.Bool            // that kept something from being done
-	late    atomic.Pointer[string] // what was under way when the command had taken as long as it may
-	timed   bool
-	expired chan time.Duration // gets, when that is, how long calls may still go on
+	Begin            context.Context        // ends with the first interrupt: nothing new is started, and providers and provisioners are asked to stop
+	Abandon          context.Context        // ends a second after the second interrupt: calls are abandoned, except the closing of leases
+	Leave            context.Context        // ends afterwards: the closing of leases is abandoned
+	Began            time.Time              // the start of the command
+	interrupted      atomic.Bool            // an interrupt prevented some work
+	timeLimitMessage atomic.Pointer[string] // the work in progress at the time limit, as a sentence; nil before the limit
+	timed            bool
+	expired          chan time.Duration // receives the remaining time for calls when the time limit is reached
 }
 
-// Screen is where a command talks to its user: a view for what happens, plain lines, questions.
+// Screen is the connection of a command to its user: a view for progress, plain lines, questions.
 type Screen struct {
 	view.View
-	call  *Call
-	into  *os.File     // of -json-into; nil without it
-	lost  func() error // why that file has not all that it was to have, if so; nil without it
-	in    *bufio.Reader
-	ended bool // nothing comes from it any more
+	call       *Call
+	into       *os.File     // the file of -json-into; nil without it
+	writeError func() error // returns the error of writing to into; nil without it
+	in         *bufio.Reader
+	ended      bool // the input has ended
 }
 
-// ViewFlags are the flags that say how a command reports. Each command registers those it takes.
+// ViewFlags are the flags for the output of a command. Each command registers the flags that it supports.
 type ViewFlags struct {
 	NoColor     bool
-	JSON        bool   // -json: for programs
-	JSONInto    string // a file that gets the JSON as well
-	Raw         bool   // -raw: standard output has one value to itself
+	JSON        bool   // -json
+	JSONInto    string // a file that receives the JSON as well
+	Raw         bool   // -raw: standard output contains only one value
 	Compact     bool   // warnings without their details
 	Concise     bool   // no lines about progress
 	ShowSecrets bool   // -show-sensitive
 
-	gatherWarnings, gatherErrors bool // show similar ones as one
+	gatherWarnings, gatherErrors bool // show similar diagnostics as one
 }

@@ -9,12 +9,12 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/paths"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// FS is where a command keeps things.
+// FS returns the file system in which a command stores its files.
 func (e *Env) FS() disk.FS {
 	if e.Files != nil {
 		return e.Files
@@ -22,15 +22,16 @@ func (e *Env) FS() disk.FS {
 	return disk.OS
 }
 
-// Getenv looks a variable up, "" if it is not set.
+// Getenv returns the value of an environment variable, or "" if it is not set.
 func (e *Env) Getenv(name string) string { return subprocess.Getenv(e.Environ, name) }
 
-// Path makes a path from a flag absolute: relative ones are seen from the working directory. "" stays.
+// Path returns the absolute path of a flag's value. Relative paths start at the working directory. "" stays "".
 func (e *Env) Path(p string) string {
 	return paths.In(e.Dir, p)
 }
 
-// Settle makes Dir the real path of the working directory, which the shell may have called by another name.
+// Settle sets Dir to the real path of the working directory. The shell may use another name for it, which is kept in
+// Called and Named.
 func (e *Env) Settle() error {
 	real, err := paths.Real(e.Dir)
 	if err == nil {
@@ -40,7 +41,7 @@ func (e *Env) Settle() error {
 	return err
 }
 
-// Chdir makes another directory the working directory. It reports one that there is not.
+// Chdir changes the working directory. If that fails, it prints an error and returns false.
 func (e *Env) Chdir(dir string) bool {
 	real, err := paths.Real(e.Path(dir))
 	if info, serr := os.Stat(real); err == nil && serr == nil && !info.IsDir() {
@@ -54,16 +55,16 @@ func (e *Env) Chdir(dir string) bool {
 		return false
 	}
 	if e.Named = real; real == e.Start {
-		e.Named = e.Called // the variable PWD holds again
+		e.Named = e.Called // PWD is valid again
 	}
 	e.Dir = real
 	return true
 }
 
-// Names are how the program is called and what it calls itself in the lines that other programs
-// read: installed under the name of Terraform or OpenTofu it has theirs, so that what drives these
-// finds the lines it looks for. Wrappers put "-bin" behind the name of what they wrap; with "-lethe" behind it, the
-// program stands beside its peer (ADR 38).
+// Names returns the names of the product and of the command for lines that other programs read. Under the name of
+// Terraform or OpenTofu, the program uses their names, so that programs that drive them find the expected lines.
+// Wrappers add "-bin" to the name of the wrapped program. The suffix "-lethe" is for an installation next to the
+// original (ADR 38).
 func (e *Env) Names() (product, command string) {
 	command = strings.TrimSuffix(strings.TrimSuffix(filepath.Base(e.Program), ".exe"), "-bin")
 	switch strings.TrimSuffix(command, "-lethe") {
@@ -75,14 +76,14 @@ func (e *Env) Names() (product, command string) {
 	return "Lethe", "lethe"
 }
 
-// Product is what the program calls itself.
+// Product returns the name of the product.
 func (e *Env) Product() string {
 	product, _ := e.Names()
 	return product
 }
 
-// Registry is the host under which new providers are known, where neither the configuration nor the
-// state names one: that of the program under whose name this one was called.
+// Registry returns the registry of providers for which neither the configuration nor the state names a host. It depends
+// on the name under which the program was called.
 func (e *Env) Registry() string {
 	if e.Product() == "Terraform" {
 		return addr.TerraformHost
@@ -90,7 +91,7 @@ func (e *Env) Registry() string {
 	return addr.DefaultHost
 }
 
-// MeantOption is " Did you mean …?" if an option is near to one of those that there are.
+// MeantOption returns " Did you mean …?" with the most similar option, or "" if no option is similar.
 func MeantOption(given string, options []string) string {
 	if near := diag.Suggest(given, options); near != "" {
 		return " Did you mean " + near + "?"

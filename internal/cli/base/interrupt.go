@@ -18,18 +18,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// After the second interrupt the program is gone within three seconds, also where calls hang.
+// After the second interrupt, the program ends within three seconds, even if calls hang.
 const (
-	abandonAfter = time.Second             // calls that are still under way are not waited for
-	leaveAfter   = 2500 * time.Millisecond // nor are closings of leases
-	goneAfter    = 3 * time.Second
-	partTime     = 2 * time.Second // after the third, for what is open to be closed by the keeper
+	abandonAfter = time.Second             // abandon calls in progress
+	leaveAfter   = 2500 * time.Millisecond // abandon the closing of leases, too
+	hangupDelay  = 3 * time.Second
+	partTime     = 2 * time.Second // the time that the keeper has after the third interrupt to close leases
 
-	writeTime = 200 * time.Millisecond // for messages, which a reader of standard output that has stopped holds up
+	writeTime = 200 * time.Millisecond // the limit for messages, because a reader that does not read blocks them
 )
 
-// within calls do and returns when it ends or the time is over. An interrupt must have its effect also if nobody reads
-// standard output, so that every write to it waits.
+// within calls do and returns when do ends or the duration has passed. Interrupts need it: if nobody reads standard
+// output, writes to it block.
 func within(d time.Duration, do func()) {
 	done := make(chan struct{})
 	go func() { do(); close(done) }()
@@ -39,15 +39,15 @@ func within(d time.Duration, do func()) {
 	}
 }
 
-// begun ends with the first interrupt; nil without any.
-func (s *Stops) begun() <-chan struct{} {
+// started returns a channel that is closed by the first interrupt, or nil if the command does not handle interrupts.
+func (s *Stops) started() <-chan struct{} {
 	if s.Begin == nil {
 		return nil
 	}
 	return s.Begin.Done()
 }
 
-// interrupts makes what interrupts end, and listens for them.
+// interrupts creates the contexts of Stops and handles signals. The second result ends the handling.
 func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 	var begin context.CancelFunc
 	var abandon, leave context.CancelCauseFunc
@@ -59,7 +59,7 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 	second := func() {
 		time.AfterFunc(abandonAfter, func() { abandon(provider.ErrAbandoned) })
 		time.AfterFunc(leaveAfter, func() { leave(provider.ErrAbandoned) })
-		time.AfterFunc(goneAfter, func() { c.vanish(0) })
+		time.AfterFunc(hangupDelay, func() { c.vanish(0) })
 	}
 	listen := func() {
 		for n := 1; ; n++ {
@@ -68,7 +68,7 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 				return
 			case grace := <-c.Stops.expired:
 				if n > 1 {
-					n-- // it is being ended already
+					n-- // the command is ending already
 					continue
 				}
 				c.tooLong()
@@ -85,7 +85,7 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 					within(writeTime, c.dump)
 					n = 3
 				}
-				within(writeTime, func() { c.UI.Tell(event.Interrupted{Times: n}) })
+				within(writeTime, func() { c.UI.Send(event.Interrupted{Times: n}) })
 				switch n {
 				case 1:
 					begin()
@@ -101,8 +101,8 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 	return c.Stops.Begin, func() { close(done); begin(); abandon(nil); leave(nil) }
 }
 
-// EndBy has the command end as after an interrupt when a moment has come, and, when it has not ended after a grace, as
-// after the second. No moment is never.
+// EndBy interrupts the command at a moment, and treats it as interrupted twice after a further grace. A zero moment
+// means no limit. Only the first call has an effect.
 func (c *Call) EndBy(moment time.Time, grace time.Duration) {
 	if moment.IsZero() || c.Stops.timed {
 		return
@@ -111,7 +111,7 @@ func (c *Call) EndBy(moment time.Time, grace time.Duration) {
 	time.AfterFunc(time.Until(moment), func() { c.Stops.expired <- grace })
 }
 
-// tooLong notes what is under way when the command has taken as long as it may, and says that it is being ended.
+// tooLong records the work in progress at the time limit, and prints that the command ends.
 func (c *Call) tooLong() {
 	var names []string
 	if work := c.Work.Load(); work != nil {
@@ -129,38 +129,39 @@ func (c *Call) tooLong() {
 	if len(names) > 0 {
 		text = " These were still being changed or opened: " + strings.Join(names, ", ") + "."
 	}
-	c.Stops.late.Store(&text)
-	c.UI.Line("This command has reached its time limit (wall in LETHE_LIMITS). Nothing more is begun; what is under way may still end.")
+	c.Stops.timeLimitMessage.Store(&text)
+	c.UI.Line("The command has reached its time limit (wall in LETHE_LIMITS). Operations in progress may finish; no others are started.")
 }
 
-// CutShort notes that an interrupt keeps what comes next from being done, if there was one.
-func (c *Call) CutShort() bool {
+// Interrupted reports whether an interrupt has come. If so, it records that the interrupt prevented work.
+func (c *Call) Interrupted() bool {
 	is := c.Stops.Begin != nil && c.Stops.Begin.Err() != nil
 	if is {
-		c.Stops.cut.Store(true)
+		c.Stops.interrupted.Store(true)
 	}
 	return is
 }
 
-// interrupted is what is to be said of a command that failed because of an interrupt; one that came
-// too late to keep anything from being done is no reason.
+// interrupted returns the error for a command that failed because of an interrupt or the time limit. It returns false
+// if the interrupt came too late to prevent any work.
 func (c *Call) interrupted() (diag.Diagnostic, bool) {
 	work := c.Work.Load()
 	walked := work != nil && work.Walked()
-	if c.Stops.Begin.Err() == nil || !c.Stops.cut.Load() && (walked || !c.Command.Stream) {
+	if c.Stops.Begin.Err() == nil || !c.Stops.interrupted.Load() && (walked || !c.Command.Stream) {
 		return diag.Diagnostic{}, false
 	}
-	if was := c.Stops.late.Load(); was != nil {
-		return diag.Errorf("Command takes too long", "LETHE_LIMITS limits the time of a whole command (wall), and it ran out before everything was done.%s What was done is in the state: run the command again for the rest, with more time.", *was), true
+	if was := c.Stops.timeLimitMessage.Load(); was != nil {
+		return diag.Errorf("Command takes too long", "The command reached its time limit (wall in LETHE_LIMITS) before it was finished.%s Completed changes are in the state. Raise the limit and run the command again to finish.", *was), true
 	}
-	return diag.Errorf("Interrupted", "An interrupt ended the command before everything was done. What was done is in the state: run the command again for the rest."), true
+	return diag.Errorf("Interrupted", "An interrupt ended the command before it was finished. Completed changes are in the state. Run the command again to finish."), true
 }
 
-// AtOnce has something done before an interrupt ends the program at once, to say what is left.
+// AtOnce sets a function that runs before an interrupt ends the program at once. The function reports remaining
+// objects.
 func (c *Call) AtOnce(do func()) { c.leaving.Store(&do) }
 
-// vanish ends the program, at once but for a time in which the keeper closes what is open, and names what that leaves
-// behind.
+// vanish ends the program. Before, it waits at most limit for the keeper to close leases, and prints the objects with
+// an unknown outcome and the open leases.
 func (c *Call) vanish(limit time.Duration) {
 	within(limit+writeTime, func() { c.leftBehind(limit) })
 	os.Exit(ExitError)
@@ -170,7 +171,7 @@ func (c *Call) leftBehind(limit time.Duration) {
 	next := " The next command in this directory reports it."
 	if leaving := c.leaving.Load(); leaving != nil {
 		(*leaving)()
-		next = "" // it is said what is left, and no plan comes after
+		next = "" // leaving has reported the objects, and no plan follows
 	}
 	work := c.Work.Load()
 	if work == nil {
@@ -184,18 +185,18 @@ func (c *Call) leftBehind(limit time.Duration) {
 	}
 	for _, o := range changes {
 		if o.Mode == addr.Ephemeral {
-			c.UI.Line("Unknown outcome: Lethe did not wait until " + o.String() + " was opened. If it was, nothing closes it.")
+			c.UI.Line("Unknown outcome: Lethe did not wait until " + o.String() + " was opened. If it is open, nothing will close it.")
 			continue
 		}
-		c.UI.Line("Unknown outcome: Lethe did not wait until the provider was done with " + o.String() + "." + next)
+		c.UI.Line("Unknown outcome: Lethe did not wait for the provider to finish with " + o.String() + "." + next)
 	}
 	for _, l := range leases {
 		c.UI.Line("Left open: " + l.Object.String() + " was not closed by " + l.Provider.ForDisplay() + ".")
 	}
 }
 
-// dump writes what the program is doing to standard error, for SIGQUIT: where each goroutine is,
-// without the words on its stack, which the runtime would print and which may be anything.
+// dump writes the location of each goroutine to standard error, for SIGQUIT. It omits the words on the stacks, which
+// the runtime would print and which may contain secrets.
 func (c *Call) dump() {
 	var b strings.Builder
 	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err == nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-const tooMany = "Too many command line arguments" // as Terraform and OpenTofu call it
+const tooMany = "Too many command line arguments" // the text of Terraform and OpenTofu
 
-// NoOperands refuses operands.
+// NoOperands reports an error if the command has operands.
 func (c *Call) NoOperands() bool {
 	if len(c.Operands) == 0 {
 		return true
@@ -27,11 +27,11 @@ func (c *Call) NoOperands() bool {
 		return false
 	}
 	instead := cmp.Or(c.Command.Instead, "To work in another directory, use the global -chdir option.")
-	c.Bag.Add(diag.Errorf(tooMany, "The command %s takes no arguments, and got %q. %s", c.Command.Name, strings.Join(c.Operands, " "), instead))
+	c.Bag.Add(diag.Errorf(tooMany, "The command %s takes no arguments, but got %q. %s", c.Command.Name, strings.Join(c.Operands, " "), instead))
 	return false
 }
 
-// misread reports operands that were meant for an option.
+// misread reports an error if operands were meant for an option.
 func (c *Call) misread() bool {
 	if len(c.Operands) == 0 || c.Misread == nil {
 		return false
@@ -43,7 +43,7 @@ func (c *Call) misread() bool {
 	return is
 }
 
-// counted refuses another number of operands than the usage line of the command has.
+// counted reports an error if the number of operands does not match the usage line of the command.
 func (c *Call) counted() bool {
 	switch {
 	case c.Command.Counts:
@@ -72,20 +72,21 @@ func (c *Call) counted() bool {
 	return false
 }
 
-// NotApproved names the ways out of a question about a plan that gets no answer.
+// NotApproved returns the error for a plan that nobody can approve. use is the advice.
 func NotApproved(use string) diag.Diagnostic {
 	return diag.Errorf("Plan not approved", notApproved, use)
 }
 
-const notApproved = "This command asks for approval, and there is nobody to ask here: input is off, or has ended. Use %s."
+const notApproved = "This command needs approval, but input is off or has ended. Use %s."
 
-// List is a flag that may be given many times.
+// List is a flag that may be repeated.
 type List []string
 
 func (l *List) String() string     { return strings.Join(*l, ",") }
 func (l *List) Set(s string) error { *l = append(*l, s); return nil }
 
-// RemoteFlag registers a flag that says nothing here.
+// RemoteFlag registers -ignore-remote-version. With it, package states does not compare the version of the program with
+// the version of the service that stores the state.
 func (c *Call) RemoteFlag() {
-	c.Flags.Bool("ignore-remote-version", false, "Accepted for compatibility.")
+	c.Flags.Bool("ignore-remote-version", false, "Write the state even if the remote workspace uses another Terraform version.")
 }

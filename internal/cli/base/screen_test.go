@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/secret"
 )
 
-// Questions come after what was said before them, and are answered from standard input.
+// Questions are printed after earlier lines, and their answers are read from standard input.
 func TestConfirm(t *testing.T) {
 	var out bytes.Buffer
 	e := &Env{Stdin: bytes.NewBufferString("yes\n"), Stdout: &out, Stderr: &out}

@@ -6,12 +6,17 @@ import (
 	"syscall"
 )
 
-// Signals subscribes to what asks the program to stop. SIGQUIT is among it, because the runtime's
-// own answer ends with 2, which says of a plan that there are changes, and prints words from the
-// stacks. A closed output ends nothing by itself.
+// Signals returns the signals that stop the program. SIGQUIT is among them, because the runtime would exit with 2,
+// which means changes after plan -detailed-exitcode, and would print words from the stacks. SIGHUP is not among them if
+// the parent process ignores it, as nohup does.
 func Signals() <-chan os.Signal {
 	c := make(chan os.Signal, 3)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	signal.Ignore(syscall.SIGPIPE)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(c, syscall.SIGHUP)
+	}
+	// A closed output does not end the program. SIGPIPE is received instead of ignored, because child processes would
+	// inherit an ignored signal, and a shell loop that writes to "head -1" would never end.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return c
 }

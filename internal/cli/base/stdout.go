@@ -8,19 +8,19 @@ import (
 	"syscall"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// stdout is standard output. That it cannot be written ends nothing: what a command does is done, and its exit code says
-// how that went. Where a reader has gone, as head does, that is all; where there is no room, say, a command whose output
-// is what was asked for fails when it is over.
+// stdout is standard output. A failed write does not stop the command, whose exit code reports its work. A closed pipe,
+// as with head, is not an error. After another error, such as a full disk, a command whose output is its result fails
+// at the end.
 type stdout struct {
 	io.Writer
 	mu     sync.Mutex
 	failed error
 }
 
-// Write writes as much as can be written.
+// Write writes as many bytes as possible and never returns an error.
 func (s *stdout) Write(b []byte) (int, error) {
 	if _, err := s.Writer.Write(b); err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrClosed) {
 		s.mu.Lock()
@@ -30,23 +30,23 @@ func (s *stdout) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// why says why not all was written; nil: it was.
+// why returns the last error of a write that matters, or nil.
 func (s *stdout) why() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed
 }
 
-// missing says what of the output is not there, if that matters.
+// missing returns an error if the output is incomplete and the output is the result of the command.
 func (c *Call) missing(s *stdout) (d diag.Diagnostic, matters bool) {
 	err := s.why()
 	if err == nil || c.Command.Stream {
 		return diag.Diagnostic{}, false
 	}
-	return diag.Errorf("Failed to write to standard output", "What was asked for could not be printed, or not all of it: %s.", disk.Reason(err)), true
+	return diag.Errorf("Failed to write to standard output", "The output is incomplete: %s.", disk.Reason(err)), true
 }
 
-// asFile is the file behind a stream, if there is one.
+// asFile returns the file of a stream, if it has one.
 func asFile(stream any) (*os.File, bool) {
 	if s, ok := stream.(*stdout); ok {
 		stream = s.Writer

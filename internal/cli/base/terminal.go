@@ -7,10 +7,11 @@ import (
 	"golang.org/x/term"
 )
 
-// Dumb reports whether the terminal, if there is one, can do no more than show one line after the other.
+// Dumb reports whether the terminal can only print lines.
 func (c *Call) Dumb() bool { return c.Getenv("TERM") == "dumb" }
 
-// Color reports whether to print with colours: on a terminal, unless the user asked for none.
+// Color reports whether to print colours. The flag and the environment decide; without them, only a terminal has
+// colours.
 func (c *Call) Color() bool {
 	if c.View.NoColor || c.Getenv("NO_COLOR") != "" || c.Dumb() || c.Getenv("CLICOLOR") == "0" {
 		return false
@@ -27,9 +28,9 @@ func IsTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// width is the number of columns to wrap messages at: those of a terminal. Elsewhere nothing is
-// wrapped, unless LETHE_COLUMNS says where, or the test program of a provider reads it: those match
-// on where Terraform and OpenTofu break lines.
+// width returns the number of columns at which messages are wrapped, or 0 for no wrapping. On a terminal, it is the
+// terminal's width. Elsewhere it is LETHE_COLUMNS. Without that, the test program of a provider gets testColumns,
+// because such programs match the line breaks of Terraform and OpenTofu.
 func (c *Call) width() int {
 	if f, ok := asFile(c.Stdout); ok && term.IsTerminal(int(f.Fd())) {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -47,7 +48,7 @@ func (c *Call) width() int {
 	return n
 }
 
-// size is what the terminal has room for now.
+// size returns the current size of the terminal, or zeros without a terminal.
 func (c *Call) size() (columns, lines int) {
 	if f, ok := asFile(c.Stdout); ok {
 		columns, lines, _ = term.GetSize(int(f.Fd()))
@@ -57,14 +58,14 @@ func (c *Call) size() (columns, lines int) {
 
 const (
 	leastColumns = 20
-	testColumns  = 79 // where Terraform and OpenTofu break lines
+	testColumns  = 79 // the width of Terraform and OpenTofu
 )
 
-// underTest reports whether the test program of a provider runs this: it serves the provider itself.
+// underTest reports whether the test program of a provider runs the command. Such a program serves the provider itself.
 func (c *Call) underTest() bool {
 	attached, err := launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS"))
 	if err != nil {
-		return false // said where the providers are needed
+		return false // the start of providers reports the error
 	}
 	for _, r := range attached {
 		if r.Test {

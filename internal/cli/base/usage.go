@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// parse takes flags and operands in any order.
+// parse parses flags and operands in any order.
 func (c *Call) parse(args []string) error {
 	for {
 		if err := c.Flags.Parse(args); err != nil {
@@ -29,15 +29,15 @@ func (c *Call) parse(args []string) error {
 	}
 }
 
-// badValue is what package flag says of a value: the value, the flag, and why.
+// badValue matches the error of package flag for a value: the value, the flag and the reason.
 var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+): (.*)$`)
 
-// usageError words an error of package flag for a user.
+// usageError converts an error of package flag into a diagnostic for users.
 func (c *Call) usageError(err error) diag.Diagnostic {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: "); ok {
 		if name == "-chdir" {
-			text = "The option -chdir stands before the command, as in lethe -chdir=DIR " + c.Command.Name + "."
+			text = "Write -chdir before the command: lethe -chdir=DIR " + c.Command.Name + "."
 		} else {
 			var names []string
 			c.Flags.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
@@ -52,29 +52,29 @@ func (c *Call) usageError(err error) diag.Diagnostic {
 	return diag.Errorf("Failed to parse command-line flags", "%s", text)
 }
 
-// takes says what a flag takes, and what it was given.
+// takes returns a phrase about the values that a flag accepts and the given value.
 func (c *Call) takes(name, given, why string) string {
 	if g, ok := c.Flags.Lookup(name).Value.(flag.Getter); ok {
 		switch g.Get().(type) {
 		case int:
-			return "takes a whole number, and not " + given
+			return "takes a whole number, not " + given
 		case bool:
-			return "takes true or false, and not " + given
+			return "takes true or false, not " + given
 		case time.Duration:
-			return "takes a duration such as 30s or 5m, and not " + given
+			return "takes a duration such as 30s or 5m, not " + given
 		}
 	}
 	return fmt.Sprintf("does not take %s: %s", given, strings.TrimSuffix(why, "."))
 }
 
-// helpPage is the text of a command's -help, as it is written.
+// helpPage builds the text of a command's -help.
 type helpPage struct {
 	strings.Builder
-	width  int // columns that it has
-	column int // where the text about an option begins
+	width  int // of the page
+	column int // where the text of an option begins
 }
 
-// Help is the text of a command's -help: for 80 columns, or for those of a terminal that has fewer.
+// Help returns the text of a command's -help. It is 80 columns wide, or as wide as a narrower terminal.
 func (c *Call) Help() string {
 	b := helpPage{width: 80, column: 27}
 	if n := c.width(); n > 0 && n < b.width {
@@ -111,7 +111,7 @@ func (c *Call) Help() string {
 	return b.String()
 }
 
-// Listed are options as help lists them, with their texts at a column.
+// Listed returns options in the format of help, with their texts at a column.
 func Listed(options []Option, column int) string {
 	b := helpPage{width: 80, column: column}
 	for _, o := range options {
@@ -120,8 +120,8 @@ func Listed(options []Option, column int) string {
 	return b.String()
 }
 
-// entry writes what is on the left, and a text about it, whose lines begin in one column. Where there is no room beside
-// what is on the left, the text begins below.
+// entry writes left and its text. The lines of the text begin in one column. If left is too long, the text begins on
+// the next line.
 func (b *helpPage) entry(left, text string) {
 	at, _ := fmt.Fprintf(b, "  %s", left)
 	if at+2 > b.column {
@@ -132,7 +132,7 @@ func (b *helpPage) entry(left, text string) {
 	b.wrap(text, b.column-1, b.column)
 }
 
-// wrap writes the words of a text, each after a space, at a column, and breaks lines so that they begin at the margin.
+// wrap writes the words of a text, each after a space, beginning at column at. Further lines begin at the margin.
 func (b *helpPage) wrap(text string, at, margin int) {
 	for _, word := range strings.Fields(text) {
 		if at >= margin && at+1+len(word) > b.width {

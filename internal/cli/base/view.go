@@ -6,29 +6,31 @@ import (
 	"os"
 
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/disk"
 )
 
 // JSONFlag registers -json.
-func (c *Call) JSONFlag() { c.Flags.BoolVar(&c.View.JSON, "json", false, "Print JSON, for programs.") }
+func (c *Call) JSONFlag() {
+	c.Flags.BoolVar(&c.View.JSON, "json", false, "Print JSON instead of text.")
+}
 
-// StreamFlags registers -json and -json-into, of a command whose JSON is a stream.
+// StreamFlags registers -json and -json-into for a command whose JSON is a stream.
 func (c *Call) StreamFlags() {
 	c.JSONFlag()
 	c.Flags.StringVar(&c.View.JSONInto, "json-into", "", "Write the JSON stream to this `file` as well.")
 }
 
-// DocumentFlags registers -json and -json-into, of a command whose JSON is one document.
+// DocumentFlags registers -json and -json-into for a command whose JSON is one document.
 func (c *Call) DocumentFlags() {
 	c.JSONFlag()
 	c.Flags.StringVar(&c.View.JSONInto, "json-into", "", "Write the JSON document to this `file` as well.")
 }
 
-// ForPrograms reports whether a document is wanted, on standard output or in a file.
+// ForPrograms reports whether the user wants a document, on standard output or in a file.
 func (c *Call) ForPrograms() bool { return c.View.JSON || c.View.JSONInto != "" }
 
-// Document writes the document of a command to the file of -json-into, and with -json to standard output. alone means
-// that people are shown nothing besides; err is about standard output.
+// Document writes the document of a command to the file of -json-into, and with -json to standard output. alone is true
+// with -json: the caller prints nothing else. err is the error of writing to standard output.
 func (c *Call) Document(write func(io.Writer) error) (alone bool, err error) {
 	if c.View.JSONInto != "" {
 		f, err := c.createInto()
@@ -45,7 +47,7 @@ func (c *Call) Document(write func(io.Writer) error) (alone bool, err error) {
 	return true, write(c.Stdout)
 }
 
-// createInto makes the file of -json-into. It may have what is sensitive in it.
+// createInto creates the file of -json-into. Only its owner may read it, because it may contain sensitive values.
 func (c *Call) createInto() (*os.File, error) {
 	return os.OpenFile(c.Path(c.View.JSONInto), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 }
@@ -55,13 +57,13 @@ func (c *Call) SensitiveFlag() {
 	c.Flags.BoolVar(&c.View.ShowSecrets, "show-sensitive", false, "Show sensitive values.")
 }
 
-// GatherFlags registers the flags that say whether diagnostics that say the same are shown as one.
+// GatherFlags registers the flags that show similar diagnostics as one.
 func (c *Call) GatherFlags() {
 	c.Flags.BoolVar(&c.View.gatherWarnings, "consolidate-warnings", true, "Show similar warnings as one.")
 	c.Flags.BoolVar(&c.View.gatherErrors, "consolidate-errors", true, "Show similar errors as one.")
 }
 
-// apart are the severities of which everything is shown by itself.
+// apart returns the severities whose diagnostics are shown separately.
 func (f *ViewFlags) apart() []diag.Severity {
 	var out []diag.Severity
 	if !f.gatherWarnings {

@@ -10,11 +10,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Completion is `completion`.
+// Completion is the command `completion`.
 var Completion = &base.Command{
-	Name: "completion", Args: "SHELL", Short: "Print a script with which a shell completes command lines", Result: true,
-	Long: `Prints a script for bash, zsh, fish or powershell. A shell that has read it
-completes commands, options, and what these take: addresses, workspaces,
+	Name: "completion", Args: "SHELL", Short: "Print a script for command completion in a shell", Result: true,
+	Long: `Prints a script for bash, zsh, fish or powershell. With it, the shell
+completes commands, options and their values: addresses, workspaces,
 variables and outputs of the working directory.`,
 	Examples: [][2]string{
 		{"lethe completion bash > /etc/bash_completion.d/lethe", "For all users of bash"},
@@ -30,25 +30,26 @@ func runCompletion(_ context.Context, c *base.Call) int {
 	text, ok := CompletionScript(c.Operands[0], name)
 	if !ok {
 		shells := slices.Sorted(maps.Keys(completionScripts))
-		c.Bag.Add(diag.Errorf("Unknown shell", "There are completion scripts for %s, and none for %s.%s", strings.Join(shells, ", "), c.Operands[0], diag.Meant(diag.Suggest(c.Operands[0], shells))))
+		c.Bag.Add(diag.Errorf("Unknown shell", "There is no completion script for %[2]s. There are scripts for %[1]s.%[3]s", strings.Join(shells, ", "), c.Operands[0], diag.Meant(diag.Suggest(c.Operands[0], shells))))
 		return c.UI.Fail()
 	}
 	c.UI.Print(text)
 	return base.ExitOK
 }
 
-// CompletionScript is what makes a shell complete the command lines of a program; false for a shell that is not known.
+// CompletionScript returns the script that makes a shell complete the command lines of a program. It returns false for
+// an unknown shell.
 func CompletionScript(shell, program string) (string, bool) {
 	text, ok := completionScripts[shell]
 	return strings.ReplaceAll(text, "PROGRAM", program), ok
 }
 
-// Shells are those that CompletionScript knows.
+// Shells returns the names of the shells that CompletionScript supports.
 func Shells() []string { return slices.Sorted(maps.Keys(completionScripts)) }
 
-// completionScripts are scripts by shell. Each asks the program, with the line so far in COMP_LINE; bash, and zsh once it is
-// told so, take what stands after an equals sign for a word of its own, the others do not. Where the program has nothing to
-// offer, files are.
+// completionScripts are the scripts by shell. Each script calls the program with the line so far in COMP_LINE. bash
+// treats the text after an equals sign as a separate word; compset makes zsh do the same; the other shells do not. If
+// the program offers nothing, the shell offers files.
 var completionScripts = map[string]string{
 	"bash": `complete -o default -C PROGRAM PROGRAM
 `,

@@ -12,19 +12,21 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view"
 	"golang.org/x/term"
 )
 
-// Console is `console`.
+// Console is the command `console`.
 var Console = &base.Command{
 	Name: "console", Short: "Try Lethe expressions at an interactive command prompt",
 	Long: `Starts an interactive console for experimenting with Lethe
@@ -35,14 +37,14 @@ interpolations into and inspect their values. This command loads the
 current state. This lets you explore and test interpolations before
 using them in future configurations. It takes no lock and changes nothing.
 
-An expression goes on over several lines while a bracket or a heredoc is
-open, or when a line ends with a backslash. From a pipe, all expressions
-are evaluated and all results printed; the exit code is 1 if one of them
+An expression can have several lines: it continues while a bracket or a heredoc is
+open, or if a line ends with a backslash. From a pipe, all expressions
+are evaluated and all results printed. The exit code is 1 if an expression
 cannot be evaluated.`,
 	Examples: [][2]string{
 		{"lethe console", "Try expressions against the state"},
 		{"lethe console -scope=module.network", "Try expressions inside a module"},
-		{"echo 'cidrhost(var.net, 4)' | lethe console", "Evaluate one in a script"},
+		{"echo 'cidrhost(var.net, 4)' | lethe console", "Evaluate an expression in a script"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *consoleFlags) {
 		f.StateFlag(c)
@@ -55,79 +57,78 @@ cannot be evaluated.`,
 	Result: true,
 }
 
-// consoleHelp is what "help" prints.
+// consoleHelp is the output of "help".
 const consoleHelp = `The Lethe console allows you to experiment with Lethe expressions.
 You may access resources in the state (if you have one) just as you would
 from a configuration. For example: "aws_instance.foo.id" would evaluate
 to the ID of "aws_instance.foo" if it exists in your state.
 
 Type in the expression to test and hit <enter> to see the result; <tab>
-completes names, and the arrow keys bring back what was typed before.
+completes names, and the arrow keys recall earlier lines.
 
 To exit the console, type "exit" and hit <enter>, or use Control-C or
 Control-D.
 `
 
-// console evaluates what is typed in.
+// console evaluates the input of a user.
 type console struct {
 	c     *base.Call
-	p     *project.Project
+	s     *session.Session
 	frame *frame.Frame
 	face  frame.Face
 }
 
 type consoleFlags struct {
-	project.Options
+	workdir.Options
 	planned bool
 	scope   string
 }
 
 func runConsole(ctx context.Context, c *base.Call, f *consoleFlags) int {
-	p, ok := project.Open(c, &f.Options)
+	s, ok := session.Open(c, &f.Options, operation.None)
 	if !ok {
 		return c.UI.Fail()
 	}
-	if !p.Load() || !p.Vars.Collect() {
+	if !s.Loader.Load() || !s.Loader.Vars.Collect() {
 		return c.UI.Fail()
 	}
-	p.Vars.LeaveUnset()
-	if !p.Compile(ctx, vet.CheckOptions{}) {
+	s.Loader.Vars.LeaveUnset()
+	if !s.Compile(ctx, vet.CheckOptions{}) {
 		return c.UI.Fail()
 	}
-	s, ok := p.ReadState(ctx)
+	prior, ok := s.States.Read(ctx)
 	if !ok {
 		return c.UI.Fail()
 	}
-	con := &console{c: c, p: p, face: frame.Before}
-	if !con.look(ctx, s, f.planned) || f.scope != "" && !con.enter(f.scope) {
+	con := &console{c: c, s: s, face: frame.Before}
+	if !con.look(ctx, prior, f.planned) || f.scope != "" && !con.enter(f.scope) {
 		return c.UI.Fail()
 	}
-	p.UI.Diagnostics(p.Bag.List())
-	p.Bag.Clear()
+	c.UI.Diagnostics(c.Bag.List())
+	c.Bag.Clear()
 	if base.IsTerminal(c.Stdin) {
 		return con.interactive(ctx)
 	}
 	return until(ctx, con.batch)
 }
 
-// look makes the frame that expressions are evaluated in: of the state, or of a plan.
-func (c *console) look(ctx context.Context, s *state.Snapshot, planned bool) (ok bool) {
-	p := c.p
-	options := p.LangOptions()
+// look makes the frame in which expressions are evaluated. It contains the state, or a plan if planned is true.
+func (c *console) look(ctx context.Context, prior *state.Snapshot, planned bool) (ok bool) {
+	options := c.s.FrameOptions()
 	options.Console = true
 	if !planned {
-		c.frame, ok = p.Engine.Frame(ctx, p.Program, options, s, p.Bag)
+		c.frame, ok = c.s.Engine.Frame(ctx, c.s.Program, options, prior, &c.c.Bag)
 		return ok
 	}
-	if s == nil {
-		s = &state.Snapshot{}
+	if prior == nil {
+		prior = &state.Snapshot{}
 	}
-	req, ok := p.PlanRequest(s)
+	req, ok := c.s.PlanRequest(prior)
 	if !ok {
 		return false
 	}
 	req.Options = options
-	result, ok := p.Engine.Plan(ctx, req, p.Bag)
+	result, ok := c.s.Engine.Plan(ctx, req, &c.c.Bag)
 	if result == nil || !ok {
 		return false
 	}
@@ -135,7 +136,7 @@ func (c *console) look(ctx context.Context, s *state.Snapshot, planned bool) (ok
 	return true
 }
 
-// enter makes a module instance the place where expressions are evaluated.
+// enter evaluates later expressions in a module instance. It reports an error if the instance does not exist.
 func (c *console) enter(scope string) bool {
 	mi, err := addr.ParseModuleInstance(scope)
 	if err != nil {
@@ -163,13 +164,13 @@ func (c *console) enter(scope string) bool {
 	if len(instances) > 0 {
 		hint = " There are: " + strings.Join(instances, ", ") + "."
 	}
-	c.c.Bag.Add(diag.Errorf("No such module instance", "The option -scope says %s, and there is no such module instance.%s", scope, hint))
+	c.c.Bag.Add(diag.Errorf("No such module instance", "The configuration has no module instance %s, which -scope names.%s", scope, hint))
 	return false
 }
 
-// batch evaluates what standard input has, and fails if something cannot be evaluated.
+// batch evaluates the expressions on standard input, and returns ExitError if one of them fails.
 func (c *console) batch() int {
-	src, err := config.ReadStream(c.c.Stdin, c.p.Limits.Filled().Bytes)
+	src, err := config.ReadStream(c.c.Stdin, c.s.Dir.Settings.Limits.Filled().Bytes)
 	if err != nil {
 		c.c.Bag.Add(diag.Errorf("Failed to read standard input", "%s.", err))
 		return c.c.UI.Fail()
@@ -192,17 +193,17 @@ func (c *console) batch() int {
 	return code
 }
 
-// input gathers the lines of an expression.
+// input collects the lines of an expression.
 type input struct {
 	pending string
-	inside  bool // brackets or a heredoc
+	inside  bool // inside brackets or a heredoc
 }
 
-// add takes a line in. It gives an expression when one is complete.
+// add adds a line. It returns the expression if it is complete.
 func (in *input) add(line string) (text string, ready bool) {
 	line = strings.TrimSuffix(line, "\r")
 	if in.inside && !frame.MayClose(line) {
-		if len(in.pending) <= frame.LongestInput { // more is refused, when it ends
+		if len(in.pending) <= frame.LongestInput { // a longer input is rejected when it ends
 			in.pending += line + "\n"
 		}
 		return "", false
@@ -224,7 +225,8 @@ func (in *input) add(line string) (text string, ready bool) {
 	return in.rest(), true
 }
 
-// rest gives what there is, complete or not. A heredoc ends with the end of its last line.
+// rest returns the collected text and clears it. A text of several lines ends with a newline, because a heredoc needs
+// it.
 func (in *input) rest() string {
 	text := strings.TrimSpace(in.pending)
 	in.pending = ""
@@ -234,7 +236,7 @@ func (in *input) rest() string {
 	return text
 }
 
-// prompt asks for an expression, or for more of one.
+// prompt returns the prompt for an expression, or for its next line.
 func (in *input) prompt() string {
 	if in.pending != "" {
 		return ": "
@@ -242,7 +244,7 @@ func (in *input) prompt() string {
 	return "> "
 }
 
-// interactive reads expressions from a terminal, and leaves that as it was.
+// interactive reads expressions from a terminal, and restores the terminal at the end.
 func (c *console) interactive(ctx context.Context) int {
 	if c.c.Dumb() {
 		return until(ctx, c.lineByLine)
@@ -257,7 +259,7 @@ func (c *console) interactive(ctx context.Context) int {
 	return until(ctx, func() int { return c.converse(in, fd, cooked) })
 }
 
-// lineByLine answers what is typed at a terminal that edits no lines.
+// lineByLine evaluates the lines of a terminal without line editing.
 func (c *console) lineByLine() int {
 	lines := bufio.NewScanner(c.c.Stdin)
 	var typed input
@@ -276,7 +278,7 @@ func (c *console) lineByLine() int {
 	}
 }
 
-// converse answers what is typed, with a history and with completion.
+// converse evaluates the lines of a terminal, with a history and with completion.
 func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 	keys := &keyboard{ReadWriter: in}
 	t := term.NewTerminal(keys, "> ")
@@ -284,7 +286,7 @@ func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 	var typed input
 	for {
 		if w, h, err := term.GetSize(fd); err == nil && w > 0 {
-			_ = t.SetSize(w, h) // without it, long lines look worse
+			_ = t.SetSize(w, h) // after an error, only long lines look worse
 		}
 		line, err := t.ReadLine()
 		if errors.Is(err, io.EOF) {
@@ -294,7 +296,7 @@ func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 			return base.ExitError
 		}
 		canceled, garbled := keys.line()
-		var reply func() (done bool) // nil: there is more to be typed
+		var reply func() (done bool) // nil if the expression is incomplete
 		switch {
 		case canceled && line == "" && typed.pending == "":
 			return base.ExitOK
@@ -325,24 +327,24 @@ func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 	}
 }
 
-// unreadable reports whether a line from a terminal is not what was typed: some of it is no text, or it is so long that
-// the editor may have dropped the rest.
+// unreadable reports whether a line differs from the user's input. It has invalid UTF-8, or it is so long that the
+// editor may have dropped the rest.
 func unreadable(line string, garbled bool) bool {
 	return garbled || utf8.RuneCountInString(line) >= longestLine
 }
 
-// refuse says why a line was not looked at, nor those that it continues.
+// refuse reports why a line was not evaluated, together with the lines before it.
 func (c *console) refuse(garbled bool) {
-	d := diag.Errorf("Expression too long", "A line that is typed in may have up to %d characters. Write the expression over several lines, inside brackets or with a backslash at the end of each, or pipe it in.", longestLine-1)
+	d := diag.Errorf("Expression too long", "A typed line may have at most %d characters. Split the expression over several lines, inside brackets or with a backslash at the end of each line, or pipe it in.", longestLine-1)
 	if garbled {
-		d = diag.Errorf("Invalid character encoding", "What was typed has bytes that are not UTF-8; a question mark stands for each of them. Nothing was evaluated.")
+		d = diag.Errorf("Invalid character encoding", "The input has bytes that are not UTF-8, shown as question marks. It was not evaluated.")
 	}
 	c.c.Bag.Add(d)
 	c.c.UI.Diagnostics(c.c.Bag.List())
 	c.c.Bag.Clear()
 }
 
-// answer does what was typed, and gives the exit code and whether that was to exit.
+// answer executes a command or evaluates an expression. It returns the exit code, and whether the user exits.
 func (c *console) answer(text string) (code int, done bool) {
 	switch text {
 	case "exit":
@@ -354,11 +356,11 @@ func (c *console) answer(text string) (code int, done bool) {
 	return c.evaluate(text), false
 }
 
-// evaluate prints the value of an expression, or what is wrong with it, and gives the exit code.
+// evaluate prints the value of an expression or its errors, and returns the exit code.
 func (c *console) evaluate(text string) int {
 	const name = "<console-input>"
 	c.c.Sources.Set(name, []byte(text))
-	v, outcome := c.frame.ParseAndEval([]byte(text), name, c.face, c.p.Bag)
+	v, outcome := frame.NewConsole(c.frame, c.face).Eval([]byte(text), name, &c.c.Bag)
 	c.c.UI.Diagnostics(c.c.Bag.List())
 	failed := c.c.Bag.HasErrors()
 	c.c.Bag.Clear()
@@ -373,8 +375,8 @@ func (c *console) evaluate(text string) int {
 	return base.ExitOK
 }
 
-// complete offers names that begin with what stands before the cursor: one is completed, of several
-// what they have in common; when that is nothing more, they are listed.
+// complete returns the completion function of the terminal. It completes the word before the cursor up to the common
+// beginning of all candidates. If that adds nothing, it lists the candidates.
 func (c *console) complete(t *term.Terminal) func(string, int, rune) (string, int, bool) {
 	names := completions(c.frame)
 	return func(line string, pos int, key rune) (string, int, bool) {
@@ -385,10 +387,10 @@ func (c *console) complete(t *term.Terminal) func(string, int, rune) (string, in
 		word := line[start:pos]
 		found := c.candidates(word, names)
 		if len(found) == 0 {
-			return line, pos, true // a tab is no part of an expression
+			return line, pos, true // a tab is not part of an expression
 		}
 		common := found[0]
-		for !strings.HasPrefix(found[len(found)-1], common) { // they are sorted
+		for !strings.HasPrefix(found[len(found)-1], common) { // found is sorted
 			common = common[:len(common)-1]
 		}
 		if common == word && len(found) > 1 {
@@ -398,7 +400,7 @@ func (c *console) complete(t *term.Terminal) func(string, int, rune) (string, in
 	}
 }
 
-// candidates are the names that a word may become.
+// candidates returns the names that begin with a word.
 func (c *console) candidates(word string, names []string) []string {
 	var out []string
 	for _, n := range names {
@@ -407,7 +409,7 @@ func (c *console) candidates(word string, names []string) []string {
 		}
 	}
 	if i := strings.LastIndexByte(word, '.'); i > 0 {
-		for _, m := range c.frame.Members(word[:i], c.face) {
+		for _, m := range frame.NewConsole(c.frame, c.face).Members(word[:i]) {
 			if n := word[:i+1] + m; strings.HasPrefix(n, word) {
 				out = append(out, n)
 			}
@@ -417,7 +419,7 @@ func (c *console) candidates(word string, names []string) []string {
 	return slices.Compact(out)
 }
 
-// completions are the names that expressions of a module may begin with.
+// completions returns the names with which expressions of a module can begin.
 func completions(f *frame.Frame) []string {
 	out := []string{"path.cwd", "path.module", "path.root", "terraform.applying", "terraform.workspace", "type("}
 	for _, name := range funcs.Names() {

@@ -1,5 +1,5 @@
-// Package devcmd has the commands for writing a configuration and looking at it: validate, fmt, console,
-// graph, output, show, providers, explain, metadata and version.
+// Package devcmd defines the commands for writing and inspecting a configuration, such as validate, fmt, console,
+// graph, output, show, providers, explain and version.
 package devcmd
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 )
 
-// jsonOnly makes the Setup of a command whose only flags are about JSON.
+// jsonOnly returns the Setup of a command whose only flags are -json and -json-into.
 func jsonOnly(run func(context.Context, *base.Call) int) func(*base.Call) base.Run {
 	return func(c *base.Call) base.Run {
 		c.DocumentFlags()
@@ -16,8 +16,8 @@ func jsonOnly(run func(context.Context, *base.Call) int) func(*base.Call) base.R
 	}
 }
 
-// until does work, or as much of it as there is time for: evaluating and reading cannot be stopped,
-// but they need not be waited for.
+// until calls work and returns its exit code. If ctx ends first, it returns ExitError and does not wait for work, which
+// cannot be stopped.
 func until(ctx context.Context, work func() int) int {
 	done := make(chan int, 1)
 	go func() { done <- work() }()
@@ -29,13 +29,13 @@ func until(ctx context.Context, work func() int) int {
 	}
 }
 
-// branch is a line of a tree, with what is below it.
+// branch is a line of a tree with the branches below it.
 type branch struct {
 	text  string
 	below []branch
 }
 
-// drawn draws the branches of a tree.
+// drawn returns the lines of a tree.
 func drawn(list []branch, indent string) string {
 	out := ""
 	for i, b := range list {

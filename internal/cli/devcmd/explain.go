@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -12,17 +13,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag/code"
 )
 
-// Explain is `explain`.
+// Explain is the command `explain`.
 var Explain = &base.Command{
 	Name: "explain", Args: "[CODE...]", Short: "Explain the code of an error or a warning",
-	Long: `Shows the page about a code, such as LE0301: what is wrong, a configuration
-that makes the mistake, the message, and how to mend it. The code stands in
-the last line of each message.
+	Long: `Shows the page about a code, such as LE0301: the mistake, a configuration
+that makes it, the message, and the correction. The code is in the last line
+of each message.
 
-Without a code, all codes are listed. Words of a title instead of a code list
-the codes whose titles have them.`,
+Without a code, the command lists all codes. With words instead of a code, it
+lists the codes whose titles contain these words.`,
 	Examples: [][2]string{
-		{"lethe explain LE0301", "Show a mistake, its message and its mending"},
+		{"lethe explain LE0301", "Show a mistake, its message and its correction"},
 	},
 	Setup: jsonOnly(runExplain),
 }
@@ -52,7 +53,7 @@ func runExplain(_ context.Context, c *base.Call) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// searchCodes lists the pages about titles with the words that were given.
+// searchCodes lists the pages whose title or head contains the operands, or that match them as a message.
 func searchCodes(c *base.Call) int {
 	words := strings.ToLower(strings.Join(c.Operands, " "))
 	var found []*code.Page
@@ -68,14 +69,14 @@ func searchCodes(c *base.Call) int {
 		if len(c.Operands) == 1 {
 			hint = diag.Meant(diag.Suggest(strings.ToUpper(c.Operands[0]), codes))
 		}
-		c.Bag.Add(diag.Errorf("Unknown code", "There is no code %q, and no title has these words.%s To list all codes, run: lethe explain", strings.Join(c.Operands, " "), hint))
+		c.Bag.Add(diag.Errorf("Unknown code", "There is no code %q, and no title contains these words.%s To list all codes, run: lethe explain", strings.Join(c.Operands, " "), hint))
 		return c.UI.Fail()
 	}
 	listCodes(c, found)
 	return c.UI.Done(base.ExitOK)
 }
 
-// listCodes prints each code with its titles.
+// listCodes prints the codes with their titles.
 func listCodes(c *base.Call, pages []*code.Page) {
 	if alone, _ := c.Document(func(w io.Writer) error { return writeCodes(w, pages) }); alone {
 		return
@@ -88,7 +89,6 @@ func listCodes(c *base.Call, pages []*code.Page) {
 	}
 }
 
-// writeCodes writes pages for programs.
 func writeCodes(w io.Writer, pages []*code.Page) error {
 	type page struct {
 		Code   string   `json:"code"`
@@ -109,8 +109,8 @@ func writeCodes(w io.Writer, pages []*code.Page) error {
 	return enc.Encode(doc)
 }
 
-// printPage prints a page for people: Markdown without its punctuation, sentences broken where the terminal ends,
-// examples indented.
+// printPage prints a page as text: without the punctuation of Markdown, with lines wrapped at the width of the
+// terminal, and with indented examples.
 func printPage(c *base.Call, p *code.Page) {
 	print := func(s string) { c.UI.Print(s + "\n") }
 	bold := func(s string) string {
@@ -142,7 +142,10 @@ func printPage(c *base.Call, p *code.Page) {
 		case isHead:
 			print(bold(head))
 		default:
-			c.UI.Line(line)
+			c.UI.Line(strong.ReplaceAllStringFunc(line, func(s string) string { return bold(strings.Trim(s, "*")) }))
 		}
 	}
 }
+
+// strong matches text between double asterisks.
+var strong = regexp.MustCompile(`\*\*[^*]+\*\*`)

@@ -11,14 +11,14 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/settings"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/style"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// Fmt is `fmt`.
+// Fmt is the command `fmt`.
 var Fmt = &base.Command{
 	Name: "fmt", Args: "[target...]", Short: "Reformat your configuration in the standard style",
 	Long: `Rewrites all configuration files to a canonical format. All configuration
@@ -32,8 +32,8 @@ directory instead. If you provide a file, then fmt will process just that
 file. If you provide a single dash ("-"), then fmt will read from standard
 input (STDIN).`,
 	Examples: [][2]string{
-		{"lethe fmt -recursive", "Reformat this directory and those in it"},
-		{"lethe fmt -check -diff", "Fail, and show how, where files are not in style"},
+		{"lethe fmt -recursive", "Reformat this directory and its subdirectories"},
+		{"lethe fmt -check -diff", "Show differences in style, and fail if there are any"},
 		{"lethe fmt -", "Reformat standard input"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *formatting) {
@@ -48,13 +48,13 @@ input (STDIN).`,
 	}, runFormat),
 }
 
-// formatting is what fmt is asked to do, and what it found.
+// formatting holds the flags of fmt and its results.
 type formatting struct {
 	c                                   *base.Call
 	list, write, diff, check, recursive bool
 	changed, failed                     bool
 	files                               []string // whose formatting differs
-	most                                int64    // bytes of a file
+	most                                int64    // the limit for the bytes of a file
 }
 
 func runFormat(ctx context.Context, _ *base.Call, f *formatting) int {
@@ -62,13 +62,13 @@ func runFormat(ctx context.Context, _ *base.Call, f *formatting) int {
 }
 
 func (f *formatting) all() int {
-	l, ok := project.ReadLimits(f.c)
+	l, ok := settings.ReadLimits(f.c)
 	if !ok {
 		return f.c.UI.Fail()
 	}
 	f.most = l.Filled().Bytes
 	f.write = f.write && !f.check
-	if f.c.View.JSON { // the list is the document, and nothing else is printed
+	if f.c.View.JSON { // the list is the document; print nothing else
 		f.list, f.diff, f.files = false, false, []string{}
 	}
 	targets := f.c.Operands
@@ -116,7 +116,7 @@ func (f *formatting) stdin() {
 	}
 	if !f.check && !f.diff {
 		f.c.UI.Print(string(out))
-		if len(out) > 0 && out[len(out)-1] != '\n' { // as Terraform and OpenTofu do: what comes after is on a line of its own
+		if len(out) > 0 && out[len(out)-1] != '\n' { // like Terraform and OpenTofu, so that later output begins on a new line
 			f.c.UI.Print("\n")
 		}
 	}
@@ -133,7 +133,7 @@ func (f *formatting) path(target string) {
 	case err != nil:
 		f.fails(diag.Errorf("No file or directory to format", "There is no file or directory at %s.", target))
 	case !info.IsDir() && !formattable(target):
-		f.fails(diag.Errorf("Not a file to format", "The file %s is of a kind that fmt does not format. It formats: %s.", target, strings.Join(formattableKinds, ", ")))
+		f.fails(diag.Errorf("Not a file to format", "The command fmt does not format files like %s. It formats: %s.", target, strings.Join(formattableKinds, ", ")))
 	case !info.IsDir():
 		f.file(target)
 	default:
@@ -163,20 +163,20 @@ func (f *formatting) dir(dir string) {
 	}
 }
 
-// hunk is the line above a stretch of a difference.
+// hunk matches the line above a hunk of a difference.
 var hunk = regexp.MustCompile(`(?m)^@@ .* @@$`)
 
-// unified is the difference between two texts of a file in the unified form, as the program diff prints
-// it: without a line that names the command, and without the number of lines where that is one.
+// unified returns the difference between two texts of a file in the format of diff -u. It omits the line with the
+// command, and a number of lines that is 1, like the program diff.
 func unified(name string, old, new []byte) string {
 	_, text, _ := strings.Cut(string(diff.Diff("old/"+name, old, "new/"+name, new)), "\n")
 	return hunk.ReplaceAllStringFunc(text, func(h string) string { return strings.ReplaceAll(h, ",1 ", " ") })
 }
 
-// formattableKinds are the ends of the names of files that fmt rewrites.
+// formattableKinds are the suffixes of the files that fmt rewrites.
 var formattableKinds = []string{".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl", ".tfmock.hcl", ".tfquery.hcl"}
 
-// formattable reports whether a file is of a kind that fmt rewrites.
+// formattable reports whether fmt rewrites a file with this name.
 func formattable(name string) bool {
 	return slices.ContainsFunc(formattableKinds, func(end string) bool { return strings.HasSuffix(name, end) })
 }
@@ -194,7 +194,7 @@ func (f *formatting) file(name string) {
 		f.failed = true
 		return
 	}
-	if !f.list && !f.write && !f.diff && !f.check && !f.c.View.JSON { // then the result is what is wanted
+	if !f.list && !f.write && !f.diff && !f.check && !f.c.View.JSON { // without another output, print the result
 		f.c.UI.Print(string(out))
 	}
 	if bytes.Equal(src, out) {
@@ -210,7 +210,7 @@ func (f *formatting) file(name string) {
 	}
 	if f.write {
 		if err := os.WriteFile(path, out, 0o644); err != nil {
-			_ = os.WriteFile(path, src, 0o644) // on a full disk there is the room that it had
+			_ = os.WriteFile(path, src, 0o644) // on a full disk, the old content fits in its old space
 			f.fails(diag.Errorf("Failed to write file", "%s: %s.", name, err))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestUnifiedIsADifference: patch makes the new text of the old one with what unified prints.
+// TestUnifiedIsADifference checks that the program patch can apply the output of unified.
 func TestUnifiedIsADifference(t *testing.T) {
 	if _, err := exec.LookPath("patch"); err != nil {
 		t.Skip("there is no patch here")

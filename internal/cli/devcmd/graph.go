@@ -8,88 +8,92 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/savedplan"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/operation"
 )
 
-// Graph is `graph`.
+// Graph is the command `graph`.
 var Graph = &base.Command{
 	Name: "graph", Short: "Generate a Graphviz graph of the steps in an operation",
 	Long: `Produces a representation of the dependency graph between different
 objects in the current configuration, in the DOT language, or as a flowchart of
 Mermaid.
 
-By default it shows only resources and which of them refer to which. With
--type or -plan it shows everything that is declared: variables, locals,
+By default it shows resources and the references between them. With
+-type or -plan it shows all declarations: variables, locals,
 outputs, modules, providers and checks, too.`,
 	Examples: [][2]string{
-		{"lethe graph | dot -Tsvg > graph.svg", "Draw the resources and what they need"},
+		{"lethe graph | dot -Tsvg > graph.svg", "Draw the resources and their dependencies"},
 		{"lethe graph -type=plan", "Show all steps of a plan"},
 		{"lethe graph -format=mermaid", "Draw the resources in Markdown"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *graphFlags) {
-		c.Flags.StringVar(&f.plan, "plan", "", "Draw the configuration in this plan `file`, with all that is declared.")
-		c.Flags.StringVar(&f.kind, "type", "", "Draw all that is declared. The `kind` is one of "+strings.Join(GraphTypes, ", ")+";\nthe drawing is the same for all of them.")
+		c.Flags.StringVar(&f.plan, "plan", "", "Draw all declarations of the configuration in this plan `file`.")
+		c.Flags.StringVar(&f.kind, "type", "", "Draw all declarations. The `kind` is one of "+strings.Join(GraphTypes, ", ")+";\nthe drawing is the same for all of them.")
 		c.Flags.StringVar(&f.format, "format", "dot", "The `language` of the drawing: dot or mermaid.")
-		c.Flags.Bool("draw-cycles", false, "Accepted for compatibility: a configuration with a cycle is refused with its path.")
-		c.Flags.Int("module-depth", -1, "Accepted for compatibility: all `levels` of modules are drawn.")
+		c.Flags.Bool("draw-cycles", false, "Accepted for compatibility. A cycle is always reported with its path.")
+		c.Flags.Int("module-depth", -1, "Accepted for compatibility. All `levels` of modules are drawn.")
 		c.Flags.Bool("verbose", false, "Accepted for compatibility.")
 		f.VarFlags(c)
 	}, runGraph),
 }
 
-// GraphTypes are the operations that Terraform and OpenTofu draw different graphs of.
+// GraphTypes are the operations for which Terraform and OpenTofu draw different graphs.
 var GraphTypes = []string{"plan", "plan-refresh-only", "plan-destroy", "apply"}
 
 type graphFlags struct {
-	project.Options
+	workdir.Options
 	plan, kind, format string
 }
 
 func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 	if f.kind != "" && !slices.Contains(GraphTypes, f.kind) {
-		c.Bag.Add(diag.Errorf("Unsupported graph type", "The kind of graph given with -type must be one of %s, and not %q.", strings.Join(GraphTypes, ", "), f.kind))
+		c.Bag.Add(diag.Errorf("Unsupported graph type", "The option -type must be one of %s, not %q.", strings.Join(GraphTypes, ", "), f.kind))
 		return c.UI.Fail()
 	}
 	if f.format != "dot" && f.format != "mermaid" {
-		c.Bag.Add(diag.Errorf("Unsupported graph type", "The format of the graph given with -format must be dot or mermaid, and not %q.", f.format))
+		c.Bag.Add(diag.Errorf("Unsupported graph type", "The option -format must be dot or mermaid, not %q.", f.format))
 		return c.UI.Fail()
 	}
-	p, ok := project.Open(c, &f.Options)
+	s, ok := session.Open(c, &f.Options, operation.None)
 	if !ok {
 		return c.UI.Fail()
 	}
-	if !readDrawn(ctx, p, f.plan) {
-		return p.UI.DoneQuiet()
+	if !readDrawn(ctx, s, f.plan) {
+		return c.UI.DoneDocument()
 	}
 	switch all := f.kind+f.plan != ""; {
 	case f.format == "mermaid":
-		c.UI.Print(mermaid(p.Program, all))
+		c.UI.Print(mermaid(s.Program, all))
 	case all:
-		c.UI.Print(fullGraph(p.Program))
+		c.UI.Print(fullGraph(s.Program))
 	default:
-		c.UI.Print(resourceGraph(p.Program, c.Renamed))
+		c.UI.Print(resourceGraph(s.Program, c.Renamed))
 	}
-	return p.UI.DoneQuiet()
+	return c.UI.DoneDocument()
 }
 
 // readDrawn reads the configuration to draw. It needs no values of variables.
-func readDrawn(ctx context.Context, p *project.Project, plan string) bool {
+func readDrawn(ctx context.Context, s *session.Session, plan string) bool {
 	if plan == "" {
-		return p.Load() && p.Compile(ctx, vet.CheckOptions{})
+		return s.Loader.Load() && s.Compile(ctx, vet.CheckOptions{})
 	}
-	saved, ok := p.ReadPlan(ctx, plan)
+	plans := savedplan.New(s)
+	saved, ok := plans.Read(ctx, plan)
 	if !ok {
 		return false
 	}
-	p.Recall(saved)
-	return p.LoadSaved(ctx, saved)
+	plans.Recall(saved)
+	return plans.Load(ctx, saved)
 }
 
-// resourceGraph draws resources, those of each module together, and what they refer to, through
-// values. named gives a sentence the names that the program is called by.
+// resourceGraph draws the resources, grouped by module, and their references, directly or through values. named
+// replaces the names of the program in a sentence.
 func resourceGraph(p *program.Program, named func(string) string) string {
 	list := resourcesOf(p)
 	var b strings.Builder
@@ -121,8 +125,7 @@ func resourceGraph(p *program.Program, named func(string) string) string {
 	return b.String()
 }
 
-// fullGraph draws every declaration and what it refers to directly, with the names and shapes that
-// programs know from Terraform and OpenTofu.
+// fullGraph draws all declarations and their direct references, with the names and shapes of Terraform and OpenTofu.
 func fullGraph(p *program.Program) string {
 	var nodes, edges []string
 	drawn, reached := map[string]bool{}, map[string]bool{}
@@ -149,7 +152,7 @@ func fullGraph(p *program.Program) string {
 	return "digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n" + strings.Join(nodes, "") + strings.Join(edges, "") + "\t}\n}\n"
 }
 
-// drawnName is a declaration's name in a graph.
+// drawnName returns the name of a declaration in a graph.
 func drawnName(d *program.Declaration) string {
 	name := "[root] " + d.String()
 	switch {
@@ -161,7 +164,7 @@ func drawnName(d *program.Declaration) string {
 	return name + " (expand)"
 }
 
-// drawnShape is the shape of what is not only text on the way, "" for that.
+// drawnShape returns the shape of a declaration, or "" if the graph has only edges for it.
 func drawnShape(d *program.Declaration) string {
 	switch {
 	case d.Kind == program.Resource:

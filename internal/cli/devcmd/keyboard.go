@@ -5,20 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// longestLine is how many characters arrive of a line that is longer: the editor drops what follows 4096, and the
-// system's terminal, which has what is typed while something is evaluated, one less.
+// longestLine is the number of characters after which a line may be cut. The editor drops characters after 4096. The
+// terminal of the system, which buffers input during an evaluation, drops them one earlier.
 const longestLine = 4095
 
-// keyboard is a terminal in raw mode, as its editor of lines needs it: without the keys that this takes for the end of
-// all input, and without the bytes at which it stops until something else is typed. A line is read at a time, so that
-// what is said of it is about no other.
+// keyboard is a terminal in raw mode for the line editor. It converts keys that the editor takes for the end of the
+// input, and bytes at which the editor stops. It delivers one line at a time, so that the result of line belongs to one
+// line.
 type keyboard struct {
 	io.ReadWriter
-	typed []byte // and not yet handed on
-	err   error  // of reading
+	typed []byte // not yet delivered
+	err   error  // of the last read
 
 	canceled bool // the line ended with ^C
-	garbled  bool // the line has bytes that are no text; a question mark stands for each
+	garbled  bool // the line has invalid UTF-8; each such byte was replaced by a question mark
 }
 
 func (k *keyboard) Read(p []byte) (int, error) {
@@ -35,13 +35,14 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	}
 }
 
-// next hands on what was typed, up to the end of a line. It gives 0 where more has to be read first.
+// next copies the typed bytes to p, up to the end of a line, and returns their number. It returns 0 if more bytes must
+// be read first.
 func (k *keyboard) next(p []byte) (n int) {
 	for n < len(p) && len(k.typed) > 0 {
 		r, size := rune(k.typed[0]), 1
 		switch {
 		case r == '\x03':
-			if n > 0 { // it belongs to the line that begins with what stands before it
+			if n > 0 { // ^C cancels the line before it, so deliver that first
 				return n
 			}
 			k.typed, k.canceled = k.typed[1:], true
@@ -55,7 +56,7 @@ func (k *keyboard) next(p []byte) (n int) {
 		case r >= utf8.RuneSelf:
 			r, size = utf8.DecodeRune(k.typed)
 		}
-		if r == utf8.RuneError { // typed as such, too: the editor would stop at it
+		if r == utf8.RuneError { // U+FFFD itself is replaced, too, because the editor stops at it
 			k.garbled = true
 			p[n], k.typed = '?', k.typed[size:]
 			n++
@@ -70,7 +71,7 @@ func (k *keyboard) next(p []byte) (n int) {
 	return n
 }
 
-// line says what became of the line that was read last: whether it was canceled, and whether it is text.
+// line reports whether the last line was canceled, and whether it had invalid UTF-8. It resets both values.
 func (k *keyboard) line() (canceled, garbled bool) {
 	canceled, garbled = k.canceled, k.garbled
 	k.canceled, k.garbled = false, false

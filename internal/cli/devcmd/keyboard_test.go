@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// screen is a terminal whose keys are typed in portions.
+// screen is a terminal that delivers its input in portions.
 type screen struct{ portions []string }
 
 func (s *screen) Read(p []byte) (int, error) {
@@ -25,7 +25,7 @@ func (s *screen) Read(p []byte) (int, error) {
 
 func (s *screen) Write(p []byte) (int, error) { return len(p), nil }
 
-// Each line that the editor gives is told from the others, whatever arrived at once.
+// The editor's lines are separate, whatever arrives in one portion.
 func TestKeyboard(t *testing.T) {
 	for name, test := range map[string]struct {
 		typed []string

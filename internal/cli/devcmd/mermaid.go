@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// mermaid draws resources and what they refer to, or all declarations, as a flowchart of Mermaid.
+// mermaid draws the resources and their references, or all declarations, as a flowchart of Mermaid.
 func mermaid(p *program.Program, all bool) string {
 	list := resourcesOf(p)
 	if all {

@@ -8,12 +8,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// Metadata is `metadata functions`.
+// Metadata is the command `metadata functions`.
 var Metadata = &base.Command{
 	Name: "metadata functions", Short: "Show signatures and descriptions for the available functions",
 	Long: "Prints out a json representation of the available function signatures.",
 	Examples: [][2]string{
-		{"lethe metadata functions -json", "Give all functions to a program"},
+		{"lethe metadata functions -json", "Print all functions as JSON"},
 	},
 	Setup: jsonOnly(runMetadata),
 }
@@ -26,5 +26,5 @@ func runMetadata(_ context.Context, c *base.Call) int {
 	if _, err := c.Document(jsondoc.WriteFunctions); err != nil {
 		return base.ExitError
 	}
-	return c.UI.DoneQuiet()
+	return c.UI.DoneDocument()
 }

@@ -7,41 +7,46 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/loader"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Modules is `modules`.
+// Modules is the command `modules`.
 var Modules = &base.Command{
 	Name: "modules", Short: "Show all declared modules in a working directory",
 	Long: "Prints out a list of all declared modules and their resolved versions.",
 	Examples: [][2]string{
 		{"lethe modules", "Show which modules call which"},
-		{"lethe modules -json", "Give them to a program"},
+		{"lethe modules -json", "Print them as JSON"},
 	},
-	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+	Setup: base.Flags(func(c *base.Call, f *workdir.Options) {
 		c.DocumentFlags()
 		f.VarFlags(c)
 	}, runModules),
 }
 
-func runModules(_ context.Context, c *base.Call, f *project.Options) int {
-	p, ok := project.Open(c, f)
-	if !ok || !p.Load() {
-		return c.UI.DoneQuiet()
+func runModules(_ context.Context, c *base.Call, f *workdir.Options) int {
+	d, ok := workdir.Open(c, f)
+	if !ok {
+		return c.UI.DoneDocument()
+	}
+	l := loader.New(d)
+	if !l.Load() {
+		return c.UI.DoneDocument()
 	}
 	switch {
-	case c.ForPrograms() && c.UI.Into(modulesDocument(p.Tree)):
-	case len(p.Tree.Root.Children) == 0:
+	case c.ForPrograms() && c.UI.Into(modulesDocument(l.Tree)):
+	case len(l.Tree.Root.Children) == 0:
 		c.UI.Print("No modules found in configuration.\n")
 	default:
-		c.UI.Print("\nModules declared by configuration:\n.\n" + drawn(moduleTree(p.Tree.Root), "") + "\n")
+		c.UI.Print("\nModules declared by configuration:\n.\n" + drawn(moduleTree(l.Tree.Root), "") + "\n")
 	}
-	return c.UI.DoneQuiet()
+	return c.UI.DoneDocument()
 }
 
-// modulesDocument lists the modules for programs.
+// modulesDocument returns the list of modules for JSON.
 func modulesDocument(tree *config.Tree) any {
 	type module struct {
 		Key     string `json:"key"`
@@ -61,7 +66,7 @@ func modulesDocument(tree *config.Tree) any {
 	return doc
 }
 
-// moduleTree is what a module calls.
+// moduleTree returns the module calls of a module as branches.
 func moduleTree(n *config.Node) []branch {
 	var out []branch
 	for _, name := range slices.Sorted(maps.Keys(n.Children)) {
@@ -75,7 +80,7 @@ func moduleTree(n *config.Node) []branch {
 	return out
 }
 
-// constraint is the version argument of a call, in brackets; "" where it has none that is plain text.
+// constraint returns the version argument of a call in parentheses, or "" if it is missing or not a constant string.
 func constraint(c *config.Call) string {
 	if c.Versions == nil {
 		return ""

@@ -8,13 +8,14 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Output is `output`.
+// Output is the command `output`.
 var Output = &base.Command{
 	Name: "output", Args: "[NAME]", Short: "Show output values from your root module",
 	Long: `Reads an output variable from a Lethe state file and prints
@@ -23,10 +24,10 @@ the outputs for the root module. If NAME is not specified, all
 outputs are printed.`,
 	Examples: [][2]string{
 		{"lethe output", "Show all outputs"},
-		{"lethe output -raw address", "Give one to a script, as it is"},
-		{"lethe output -json", "Give all to a program"},
+		{"lethe output -raw address", "Print one output for a script, without quotes"},
+		{"lethe output -json", "Print all outputs as JSON"},
 	},
-	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+	Setup: base.Flags(func(c *base.Call, f *workdir.Options) {
 		c.DocumentFlags()
 		c.Flags.BoolVar(&c.View.Raw, "raw", false, "Print the value of one output without quotes; only for strings, numbers and booleans.")
 		c.SensitiveFlag()
@@ -35,15 +36,15 @@ outputs are printed.`,
 	}, runOutput),
 }
 
-func runOutput(ctx context.Context, c *base.Call, f *project.Options) int {
+func runOutput(ctx context.Context, c *base.Call, f *workdir.Options) int {
 	if !rawFits(c) {
 		return c.UI.Fail()
 	}
-	p, ok := project.Open(c, f)
+	st, ok := states.Open(c, f)
 	if !ok {
 		return c.UI.Fail()
 	}
-	s, ok := p.ReadState(ctx)
+	s, ok := st.Read(ctx)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -71,7 +72,7 @@ func runOutput(ctx context.Context, c *base.Call, f *project.Options) int {
 func rawFits(c *base.Call) bool {
 	switch {
 	case c.View.Raw && c.View.JSON:
-		c.Bag.Add(diag.Errorf("Invalid output format", "The -raw option prints the text of an output, and -json a document: give one of them."))
+		c.Bag.Add(diag.Errorf("Invalid output format", "Use -raw, which prints one string, or -json, which prints a document, not both."))
 	case c.View.Raw && len(c.Operands) != 1:
 		c.Bag.Add(diag.Errorf("Output name required", "The -raw option prints one output. Name it: lethe output -raw NAME."))
 	default:
@@ -83,7 +84,7 @@ func rawFits(c *base.Call) bool {
 func oneOutput(c *base.Call, outputs map[string]state.Output, name string, o view.Options) int {
 	out, ok := outputs[name]
 	if !ok {
-		c.Bag.Add(diag.Errorf(fmt.Sprintf("Output %q not found", name), "The output variable requested could not be found in the state file. If you recently added this to your configuration, be sure to run `lethe apply`, since the state won't be updated with new output variables until that command is run.%s", diag.DidYouMean(name, slices.Collect(maps.Keys(outputs)))))
+		c.Bag.Add(diag.Errorf(fmt.Sprintf("Output %q not found", name), "The state has no output of this name. If you have just added it to the configuration, run `lethe apply` first.%s", diag.DidYouMean(name, slices.Collect(maps.Keys(outputs)))))
 		return c.UI.Fail()
 	}
 	alone, err := c.Document(func(w io.Writer) error { return view.OutputJSON(w, out) })
@@ -92,7 +93,7 @@ func oneOutput(c *base.Call, outputs map[string]state.Output, name string, o vie
 	case c.View.Raw:
 		err = view.OutputRaw(c.Stdout, out)
 	default:
-		o.ShowSensitive = true // naming an output asks for its value
+		o.ShowSensitive = true // naming an output requests its value
 		err = view.OutputText(c.Stdout, out, o)
 	}
 	if err != nil {

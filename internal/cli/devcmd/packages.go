@@ -9,31 +9,33 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/loader"
+	"github.com/lethe-iac/lethe/internal/cli/plugins"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/fetch"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
-// ProvidersLock is `providers lock`.
+// ProvidersLock is the command `providers lock`.
 var ProvidersLock = &base.Command{
 	Name: "providers lock", Args: "[providers...]", Short: "Write out dependency locks for the configured providers",
 	Long: `Adds checksums of provider packages for other platforms to the
-dependency lock file (.terraform.lock.hcl), from the registries that the
-addresses of the providers name, wherever the CLI configuration says that
-providers are installed from.
+dependency lock file (.terraform.lock.hcl). It always asks the registries
+in the addresses of the providers, not the mirrors of the CLI
+configuration.
 
-Without names, it is done for all providers that the configuration needs.`,
+Without names, it adds checksums for all required providers.`,
 	Examples: [][2]string{
-		{"lethe providers lock -platform=linux_amd64 -platform=darwin_arm64", "Lock for machines of other kinds"},
+		{"lethe providers lock -platform=linux_amd64 -platform=darwin_arm64", "Add checksums for other platforms"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *lockFlags) {
 		f.flags(c)
 		named := func(to *string, name, usage string) {
 			c.Flags.Func(name, usage, func(s string) error {
 				if *to = s; s == "" {
-					return errors.New("the registries are asked where this option is left out")
+					return errors.New("without this option, Lethe asks the registries")
 				}
 				return nil
 			})
@@ -41,48 +43,47 @@ Without names, it is done for all providers that the configuration needs.`,
 		named(&f.dir, "fs-mirror", "Ask this `directory`, a mirror, instead of the registries.")
 		named(&f.mirror, "net-mirror", "Ask the network mirror at this `URL` instead of the registries.")
 		named(&f.images, "oci-mirror", "Ask OCI registries instead, by this `template` of an oci_mirror block.")
-		c.Flags.Bool("enable-plugin-cache", false, "Accepted for compatibility: what is in the plugin cache proves nothing.")
+		c.Flags.Bool("enable-plugin-cache", false, "Accepted for compatibility. The plugin cache is not used.")
 	}, runLock),
 }
 
-// ProvidersMirror is `providers mirror`.
+// ProvidersMirror is the command `providers mirror`.
 var ProvidersMirror = &base.Command{
 	Name: "providers mirror", Args: "<target-dir>", Counts: true, Short: "Save local copies of all required provider plugins",
-	Long: `Populates a local directory with the packages of the providers that the
-configuration needs, from the registries that their addresses name. The
-directory can be used as a filesystem_mirror, or offered by a server of static
-files as a network_mirror.`,
+	Long: `Saves the packages of all required providers in a local directory. It
+downloads them from the registries in the providers' addresses. The
+directory can be a filesystem_mirror, or a server of static files can offer
+it as a network_mirror.`,
 	Examples: [][2]string{
 		{"lethe providers mirror /srv/mirror", "Save the providers for machines without a network"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *mirrorFlags) {
 		f.flags(c)
-		c.Flags.BoolVar(&f.locked, "lock-file", true, "Take the versions that the dependency lock file has.")
+		c.Flags.BoolVar(&f.locked, "lock-file", true, "Use the versions in the dependency lock file.")
 	}, runMirror),
 }
 
-// Vendor is `vendor`.
+// Vendor is the command `vendor`.
 var Vendor = &base.Command{
-	Name: "vendor", Args: "<target-dir>", Counts: true, Short: "Save all that init installs in one directory",
-	Long: `Populates a directory with all that "lethe init" installs: the packages of
-the providers, for several platforms, from the registries that their addresses
-name, and those of the modules. Their checksums go into the dependency lock file.
+	Name: "vendor", Args: "<target-dir>", Counts: true, Short: "Save all modules and providers in one directory",
+	Long: `Saves everything that "lethe init" installs in a directory: the packages of
+the providers, for several platforms, from the registries in their addresses,
+and the packages of the modules. It adds their checksums to the dependency
+lock file.
 
-Elsewhere, without network, init installs from that directory alone if the CLI
-configuration says
+To install only from that directory, without a network, set the environment
+variable LETHE_VENDOR_DIR, or in the CLI configuration:
 
-  vendor_dir = "/path/to/the/directory"
-
-or the environment variable LETHE_VENDOR_DIR does.`,
+  vendor_dir = "/path/to/the/directory"`,
 	Examples: [][2]string{
 		{"lethe vendor third_party", "Save modules and providers beside the configuration"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *packageFlags) { f.flags(c) }, runVendor),
 }
 
-// packageFlags are those of commands that are about packages for several platforms.
+// packageFlags are the flags of commands that handle packages for several platforms.
 type packageFlags struct {
-	project.Options
+	workdir.Options
 	platforms base.List
 }
 
@@ -102,8 +103,8 @@ type mirrorFlags struct {
 	locked bool
 }
 
-// open reads the configuration, and gives what it needs and for which platforms. What is opened is prepared with load.
-func (f *packageFlags) open(c *base.Call, load func(*project.Project) bool) (*project.Project, fetch.Copies, bool) {
+// open loads the configuration with load. It returns the required providers and the platforms of their packages.
+func (f *packageFlags) open(c *base.Call, load func(*loader.Loader) bool) (*loader.Loader, fetch.Copies, bool) {
 	copies := fetch.Copies{Platforms: f.platforms}
 	for _, platform := range f.platforms {
 		if system, arch, ok := strings.Cut(platform, "_"); !ok || system == "" || arch == "" || strings.ContainsAny(platform, `/\ `) || strings.Contains(arch, "_") {
@@ -114,19 +115,20 @@ func (f *packageFlags) open(c *base.Call, load func(*project.Project) bool) (*pr
 	if len(copies.Platforms) == 0 {
 		copies.Platforms = []string{fetch.Platform()}
 	}
-	p, ok := project.Open(c, &f.Options)
+	d, ok := workdir.Open(c, &f.Options)
 	if !ok {
 		return nil, copies, false
 	}
-	if !load(p) {
+	l := loader.New(d)
+	if !load(l) {
 		return nil, copies, false
 	}
-	for _, n := range p.Needs() {
+	for _, n := range l.Needs() {
 		if !n.Provider.IsBuiltin() {
 			copies.Needs = append(copies.Needs, n)
 		}
 	}
-	return p, copies, true
+	return l, copies, true
 }
 
 func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
@@ -134,31 +136,32 @@ func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
 		c.Bag.Add(diag.Errorf("Invalid installation method options", "The -fs-mirror, -net-mirror and -oci-mirror command line options are mutually-exclusive."))
 		return c.UI.Fail()
 	}
-	p, copies, ok := f.open(c, (*project.Project).Load)
+	l, copies, ok := f.open(c, (*loader.Loader).Load)
 	if !ok || !only(c, &copies) {
 		return c.UI.Fail()
 	}
+	providers := plugins.New(l.Dir).Providers
 	switch {
 	case f.dir != "":
-		p.Providers.OnlyDir(c.Path(f.dir))
+		providers.Sources.OnlyDir(c.Path(f.dir))
 	case f.mirror != "":
-		if err := p.Providers.OnlyMirror(f.mirror); err != nil {
-			c.Bag.Add(diag.Errorf("Invalid network mirror URL", "The -net-mirror option cannot be followed: %s.", err))
+		if err := providers.Sources.OnlyMirror(f.mirror); err != nil {
+			c.Bag.Add(diag.Errorf("Invalid network mirror URL", "The option -net-mirror is not valid: %s.", err))
 			return c.UI.Fail()
 		}
 	case f.images != "":
-		if err := p.Providers.OnlyImages(f.images); err != nil {
-			c.Bag.Add(diag.Errorf("Invalid OCI mirror template", "The -oci-mirror option cannot be followed: %s.", err))
+		if err := providers.Sources.OnlyImages(f.images); err != nil {
+			c.Bag.Add(diag.Errorf("Invalid OCI mirror template", "The option -oci-mirror is not valid: %s.", err))
 			return c.UI.Fail()
 		}
 	default:
-		p.Providers.OnlyRegistries()
+		providers.Sources.OnlyRegistries()
 	}
-	if !p.Providers.Sum(ctx, copies, p.Lock, &c.Bag) {
+	if !providers.Sum(ctx, copies, l.Dir.Lock, &c.Bag) {
 		return c.UI.Fail()
 	}
-	changed := p.Lock.Changed()
-	if !saveLock(p) {
+	changed := l.Dir.Lock.Changed()
+	if !saveLock(l.Dir) {
 		return c.UI.Fail()
 	}
 	if changed {
@@ -169,7 +172,7 @@ func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// only leaves those providers that the user names, all where none is named.
+// only reduces the providers to the operands of the command. Without operands, it keeps all.
 func only(c *base.Call, copies *fetch.Copies) bool {
 	if len(c.Operands) == 0 {
 		return true
@@ -189,10 +192,10 @@ func only(c *base.Call, copies *fetch.Copies) bool {
 	return !c.Bag.HasErrors()
 }
 
-func saveLock(p *project.Project) bool {
-	err := p.Lock.Write()
+func saveLock(d *workdir.Directory) bool {
+	err := d.Lock.Write()
 	if err != nil {
-		p.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
+		d.Call.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
 	}
 	return err == nil
 }
@@ -202,39 +205,40 @@ func runVendor(ctx context.Context, c *base.Call, f *packageFlags) int {
 		c.Bag.Add(diag.Errorf("No output directory specified", "The vendor command requires an output directory as a command-line argument."))
 		return c.UI.Fail()
 	}
-	p, copies, ok := f.open(c, func(p *project.Project) bool {
-		p.InstallModules(ctx, false, c.UI.Line)
-		return p.Load() && p.Tests().LoadAll()
+	l, copies, ok := f.open(c, func(l *loader.Loader) bool {
+		l.InstallModules(ctx, false, c.UI.Line)
+		return l.Load() && l.LoadAllTests()
 	})
 	if !ok {
 		return c.UI.Fail()
 	}
-	for _, lock := range p.Lock.Providers() { // which only the state may need
+	for _, lock := range l.Dir.Lock.Providers() { // the state may need providers that the configuration does not
 		if !slices.ContainsFunc(copies.Needs, func(n fetch.Need) bool { return n.Provider.Canon() == lock.Provider.Canon() }) {
 			copies.Needs = append(copies.Needs, fetch.Need{Provider: lock.Provider, Host: true})
 		}
 	}
 	dir := c.Path(c.Operands[0])
-	err := p.Modules.WriteManifest(p.All(), func(*config.Node) {})
+	err := l.Modules.WriteManifest(l.All(), func(*config.Node) {})
 	if err == nil {
-		err = p.Modules.Vendor(filepath.Join(dir, "modules"))
+		err = l.Modules.Vendor(filepath.Join(dir, "modules"))
 	}
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Could not vendor modules", "A module cannot be copied: %s.", disk.Reason(err)))
 		return c.UI.Fail()
 	}
-	p.Providers.OnlyRegistries()
-	if !p.Providers.Vendor(ctx, copies, filepath.Join(dir, "providers"), p.Lock, &c.Bag) {
+	providers := plugins.New(l.Dir).Providers
+	providers.Sources.OnlyRegistries()
+	if !providers.Vendor(ctx, copies, filepath.Join(dir, "providers"), l.Dir.Lock, &c.Bag) {
 		return c.UI.Fail()
 	}
-	p.Lock.SetModules(p.Modules.Locks())
-	changed := p.Lock.Changed()
-	if !saveLock(p) {
+	l.Dir.Lock.SetModules(l.Modules.Locks())
+	changed := l.Dir.Lock.Changed()
+	if !saveLock(l.Dir) {
 		return c.UI.Fail()
 	}
-	c.UI.Line("\nSuccess! What init installs is in " + c.Operands[0] + ".")
+	c.UI.Line("\nSuccess! The modules and providers are in " + c.Operands[0] + ".")
 	if changed {
-		c.UI.Line(c.Renamed("Lethe has updated the lock file " + fetch.LockName + ". Commit it: it says what is\ntaken from there."))
+		c.UI.Line(c.Renamed("Lethe has updated the lock file " + fetch.LockName + ". Commit it: init\nchecks the packages against it."))
 	}
 	return c.UI.Done(base.ExitOK)
 }
@@ -244,16 +248,17 @@ func runMirror(ctx context.Context, c *base.Call, f *mirrorFlags) int {
 		c.Bag.Add(diag.Errorf("No output directory specified", "The providers mirror command requires an output directory as a command-line argument."))
 		return c.UI.Fail()
 	}
-	p, copies, ok := f.open(c, (*project.Project).Load)
+	l, copies, ok := f.open(c, (*loader.Loader).Load)
 	if !ok {
 		return c.UI.Fail()
 	}
-	p.Providers.OnlyRegistries()
-	lock := p.Lock
+	providers := plugins.New(l.Dir).Providers
+	providers.Sources.OnlyRegistries()
+	lock := l.Dir.Lock
 	if !f.locked {
 		lock = &fetch.Lockfile{}
 	}
-	if !p.Providers.Copy(ctx, copies, c.Path(c.Operands[0]), lock, &c.Bag) {
+	if !providers.Copy(ctx, copies, c.Path(c.Operands[0]), lock, &c.Bag) {
 		return c.UI.Fail()
 	}
 	return c.UI.Done(base.ExitOK)

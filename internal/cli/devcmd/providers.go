@@ -8,63 +8,69 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
+
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/loader"
+	"github.com/lethe-iac/lethe/internal/cli/plugins"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Providers is `providers`.
+// Providers is the command `providers`.
 var Providers = &base.Command{
 	Name: "providers", Short: "Show the providers required for this configuration",
 	Long: "Prints out a tree of modules in the referenced configuration annotated with\ntheir provider requirements.",
 	Examples: [][2]string{
 		{"lethe providers", "Show which modules need which providers"},
-		{"lethe providers -json", "Give them to a program"},
+		{"lethe providers -json", "Print them as JSON"},
 	},
-	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+	Setup: base.Flags(func(c *base.Call, f *workdir.Options) {
 		f.TestsFlag(c)
 		c.DocumentFlags()
 		f.VarFlags(c)
 	}, runProviders),
 }
 
-func runProviders(ctx context.Context, c *base.Call, f *project.Options) int {
-	p, ok := project.Open(c, f)
+func runProviders(ctx context.Context, c *base.Call, f *workdir.Options) int {
+	d, ok := workdir.Open(c, f)
 	if !ok {
 		return c.UI.Fail()
 	}
-	if !p.Load() || !p.RequireFiles("What a configuration requires is in its files, and there are none here.") {
+	l := loader.New(d)
+	if !l.Load() || !l.RequireFiles("The directory has no configuration files.") {
 		return c.UI.Fail()
 	}
-	tests := p.Tests().Read()
-	if !p.Tests().Load(tests) {
+	tests := l.ReadTests(&c.Bag)
+	if !l.LoadTests(tests) {
 		return c.UI.Fail()
 	}
-	s, ok := p.ReadState(ctx)
-	hosts := p.Engine.Hosts(p.Tree, s)
-	if c.ForPrograms() && c.UI.Into(providersDocument(p, tests, s, hosts)) {
-		return c.UI.DoneQuiet()
+	s, ok := states.New(l).Read(ctx)
+	hosts := plugins.New(d).Hosts(l.Tree, s)
+	if c.ForPrograms() && c.UI.Into(providersDocument(l, tests, s, hosts)) {
+		return c.UI.DoneDocument()
 	}
-	c.UI.Print("\nProviders required by configuration:\n.\n" + drawn(append(providerTree(p.Tree.Root, hosts), testTree(p, tests, hosts)...), "") + "\n")
+	c.UI.Print("\nProviders required by configuration:\n.\n" + drawn(append(providerTree(l.Tree.Root, hosts), testTree(l, tests, hosts)...), "") + "\n")
 	if ok && s.Len() > 0 {
 		c.UI.Print("Providers required by state:\n\n")
-		for _, n := range project.StateNeeds(s, nil) {
+		for _, n := range plugins.StateNeeds(s, nil) {
 			c.UI.Print(fmt.Sprintf("    provider[%s]\n\n", n.Provider))
 		}
 	}
 	return c.UI.Done(base.ExitOK)
 }
 
-// providerTree is what a module requires, and what the modules do that it calls.
+// providerTree returns the requirements of a module and of its child modules as branches.
 func providerTree(n *config.Node, hosts engine.Hosts) []branch {
 	var out []branch
 	for _, local := range slices.Sorted(maps.Keys(n.Module.Required)) {
 		r := n.Module.Required[local]
 		text := "provider[" + hosts.Of(r.Source).String() + "]"
-		if c := config.Constraint(r.Versions); c != "" {
+		if c := lockfile.Constraint(r.Versions); c != "" {
 			text += " " + c
 		}
 		out = append(out, branch{text: text})
@@ -75,23 +81,23 @@ func providerTree(n *config.Node, hosts engine.Hosts) []branch {
 	return out
 }
 
-// tested gives the runs of a test file that test a module of their own, with that.
-func tested(p *project.Project, f *testfile.File) iter.Seq2[*testfile.Run, *config.Node] {
+// tested iterates over the runs of a test file with a separate module under test, and these modules.
+func tested(l *loader.Loader, f *testfile.File) iter.Seq2[*testfile.Run, *config.Node] {
 	return func(yield func(*testfile.Run, *config.Node) bool) {
 		for _, r := range f.Runs {
-			if n := p.All().Children[testfile.Key(f, r)]; n != nil && !yield(r, n) {
+			if n := l.All().Children[testfile.Key(f, r)]; n != nil && !yield(r, n) {
 				return
 			}
 		}
 	}
 }
 
-// testTree is what the modules require that runs of test files test.
-func testTree(p *project.Project, files []*testfile.File, hosts engine.Hosts) []branch {
+// testTree returns the requirements of the modules under test as branches.
+func testTree(l *loader.Loader, files []*testfile.File, hosts engine.Hosts) []branch {
 	var out []branch
 	for _, f := range files {
 		of := branch{text: f.Key()}
-		for r, n := range tested(p, f) {
+		for r, n := range tested(l, f) {
 			of.below = append(of.below, branch{"run." + r.Name, providerTree(n, hosts)})
 		}
 		out = append(out, of)
@@ -99,18 +105,18 @@ func testTree(p *project.Project, files []*testfile.File, hosts engine.Hosts) []
 	return out
 }
 
-// requirement is a provider that a module requires, or the state.
+// requirement is a provider that a module or the state requires.
 type requirement struct {
-	Test       string `json:"test,omitempty"` // the file of the run that tests the module
+	Test       string `json:"test,omitempty"` // the test file, if a run tests the module
 	Run        string `json:"run,omitempty"`
 	Module     string `json:"module_address,omitempty"`
 	Name       string `json:"name"` // of the provider: host/namespace/type
 	Constraint string `json:"version_constraint,omitempty"`
 }
 
-// providersDocument is what the configuration and the state require, for programs. s is nil where there is no state that
-// can be read.
-func providersDocument(p *project.Project, files []*testfile.File, s *state.Snapshot, hosts engine.Hosts) any {
+// providersDocument returns the requirements of the configuration and the state for JSON. s is nil without a readable
+// state.
+func providersDocument(l *loader.Loader, files []*testfile.File, s *state.Snapshot, hosts engine.Hosts) any {
 	doc := struct {
 		FormatVersion string        `json:"format_version"`
 		Configuration []requirement `json:"configuration"`
@@ -121,18 +127,18 @@ func providersDocument(p *project.Project, files []*testfile.File, s *state.Snap
 			path := strings.TrimPrefix(strings.TrimPrefix(n.Path.String(), top.Path.String()), ".")
 			for _, local := range slices.Sorted(maps.Keys(n.Module.Required)) {
 				r := n.Module.Required[local]
-				doc.Configuration = append(doc.Configuration, requirement{test, run, path, hosts.Of(r.Source).String(), config.Constraint(r.Versions)})
+				doc.Configuration = append(doc.Configuration, requirement{test, run, path, hosts.Of(r.Source).String(), lockfile.Constraint(r.Versions)})
 			}
 		})
 	}
-	add(p.Tree.Root, "", "")
+	add(l.Tree.Root, "", "")
 	for _, f := range files {
-		for r, n := range tested(p, f) {
+		for r, n := range tested(l, f) {
 			add(n, f.Name, r.Name)
 		}
 	}
 	if s != nil {
-		for _, n := range project.StateNeeds(s, nil) {
+		for _, n := range plugins.StateNeeds(s, nil) {
 			doc.State = append(doc.State, requirement{Name: n.Provider.String()})
 		}
 	}

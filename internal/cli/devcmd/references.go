@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// resourcesOf are the resources that are declared, those of each module together.
+// resourcesOf returns the declared resources, grouped by module.
 func resourcesOf(p *program.Program) []*program.Declaration {
 	var list []*program.Declaration
 	for _, d := range p.Decls() {
@@ -22,7 +22,7 @@ func resourcesOf(p *program.Program) []*program.Declaration {
 	return list
 }
 
-// resourcesBehind are the resources that a declaration refers to, through values.
+// resourcesBehind returns the resources that a declaration refers to, directly or through values.
 func resourcesBehind(p *program.Program, d program.Decl) []*program.Declaration {
 	var out []*program.Declaration
 	seen := map[program.Decl]bool{d: true}

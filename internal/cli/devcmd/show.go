@@ -8,38 +8,40 @@ import (
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/savedplan"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
-	"github.com/lethe-iac/lethe/internal/state/store/crypt"
+	"github.com/lethe-iac/lethe/internal/store/crypt"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Show is `show`.
+// Show is the command `show`.
 var Show = &base.Command{
 	Name: "show", Args: "[path]", Short: "Show the current state or a saved plan",
 	Long: `Reads and outputs a Lethe state or plan file in a human-readable
 form. If no path is specified, the current state will be shown.
 
-With -config, the configuration of the working directory is shown, and with
--module that of the module in one directory, without what it calls: neither
-modules nor providers need to be installed for that. Both are for programs:
--json or -json-into has to be given as well.`,
+With -config, the command shows the configuration of the working directory.
+With -module, it shows one module, without the modules that it calls, and
+needs no installed modules or providers. Both need -json or -json-into.`,
 	Examples: [][2]string{
 		{"lethe show", "Show the state"},
 		{"lethe show tfplan", "Show a saved plan"},
-		{"lethe show -json tfplan", "Give a saved plan to a program"},
-		{"lethe show -json -config", "Give the configuration to a program"},
-		{"lethe show -json -module=modules/net", "Say what a module takes, makes and gives"},
-		{"lethe show -json-into=plan.json tfplan", "Show a plan, and write it for a program"},
+		{"lethe show -json tfplan", "Print a saved plan as JSON"},
+		{"lethe show -json -config", "Print the configuration as JSON"},
+		{"lethe show -json -module=modules/net", "Print variables, resources and outputs of a module"},
+		{"lethe show -json-into=plan.json tfplan", "Show a plan, and write it as JSON"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *showFlags) {
 		c.DocumentFlags()
 		c.SensitiveFlag()
-		c.Flags.Var(stateFile{&f.state}, "state", "Show this state `file`; alone, the present state.")
+		c.Flags.Var(stateFile{&f.state}, "state", "Show this state `file`. Without a file, show the current state.")
 		c.Flags.StringVar(&f.plan, "plan", "", "Show this plan `file`.")
 		c.Flags.BoolVar(&f.config, "config", false, "Show the configuration. Needs -json.")
 		c.Flags.StringVar(&f.module, "module", "", "Show the module in this `directory` alone. Needs -json.")
@@ -48,12 +50,12 @@ modules nor providers need to be installed for that. Both are for programs:
 }
 
 type showFlags struct {
-	project.Options
+	workdir.Options
 	state, plan, module string
 	config              bool
 }
 
-// stateFile is the value of -state, which may stand alone.
+// stateFile is the value of -state, which may be given without a value.
 type stateFile struct{ path *string }
 
 func (s stateFile) String() string   { return "" }
@@ -66,7 +68,7 @@ func (s stateFile) Set(text string) error {
 	return nil
 }
 
-// fit refuses several things to show, and a configuration for people.
+// fit reports an error if the options name several things, or if a configuration is requested without JSON.
 func (f *showFlags) fit(c *base.Call) bool {
 	things := len(c.Operands)
 	for _, given := range []bool{f.state != "", f.plan != "", f.module != "", f.config} {
@@ -76,11 +78,11 @@ func (f *showFlags) fit(c *base.Call) bool {
 	}
 	switch {
 	case things > 1:
-		c.Bag.Add(diag.Errorf("Wrong combination of options", "The command show shows one thing: a file; what one of the options -state, -plan, -config and -module names; or, with none of these, the present state."))
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "Give at most one of: a file, -state, -plan, -config, -module. Without any, show prints the current state."))
 	case f.config && !c.ForPrograms():
-		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -config needs -json: what it shows is for programs."))
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -config needs -json or -json-into, because it has no text form."))
 	case f.module != "" && !c.ForPrograms():
-		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -module needs -json: what it shows is for programs."))
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -module needs -json or -json-into, because it has no text form."))
 	}
 	return !c.Bag.HasErrors()
 }
@@ -93,118 +95,124 @@ func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
 	if !f.fit(c) {
 		return c.UI.Fail()
 	}
-	p, ok := project.Open(c, &f.Options)
+	if f.module != "" {
+		return showModule(c, f)
+	}
+	opened, ok := session.Open(c, &f.Options, operation.None)
 	if !ok {
 		return c.UI.Fail()
 	}
 	switch {
 	case f.config:
-		return showConfig(ctx, p)
-	case f.module != "":
-		return showModule(p, f.module)
+		return showConfig(ctx, opened)
+	case path == "":
+		return showCurrent(ctx, opened)
 	}
-	if path == "" {
-		return showCurrent(ctx, p)
-	}
-	data, err := os.ReadFile(p.Call.Path(path))
+	data, err := os.ReadFile(c.Path(path))
 	if err != nil {
-		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "The file %s cannot be read: %s.", path, disk.Reason(err)))
-		return p.UI.Fail()
+		c.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "The file %s cannot be read: %s.", path, disk.Reason(err)))
+		return c.UI.Fail()
 	}
 	if bytes.HasPrefix(data, []byte("PK")) || crypt.Sealed(data) && !crypt.IsState(data) {
-		return showSaved(ctx, p, path, data)
+		return showSaved(ctx, opened, path, data)
 	}
 	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] != '{' && state.Converted(data) == "" {
-		p.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s is neither: a state is a JSON object, a saved plan a zip archive.", path))
-		return p.UI.Fail()
+		c.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s is neither a state (a JSON object) nor a saved plan (a zip archive).", path))
+		return c.UI.Fail()
 	}
-	s, ok := p.OpenState(ctx, data, "The file is "+path+".")
+	s, ok := opened.States.OpenState(ctx, data, "The file is "+path+".", &c.Bag)
 	if !ok {
-		return p.UI.Fail()
+		return c.UI.Fail()
 	}
-	return showSnapshot(p, s)
+	return showSnapshot(opened, s)
 }
 
-func showCurrent(ctx context.Context, p *project.Project) int {
-	s, ok := p.ReadState(ctx)
+func showCurrent(ctx context.Context, opened *session.Session) int {
+	s, ok := opened.States.Read(ctx)
 	if !ok {
-		return p.UI.Fail()
+		return opened.Dir.Call.UI.Fail()
 	}
-	return showSnapshot(p, s)
+	return showSnapshot(opened, s)
 }
 
-// showConfig shows the configuration of the working directory.
-func showConfig(ctx context.Context, p *project.Project) int {
-	if !p.Load() || !p.Installed() || !p.Compile(ctx, vet.CheckOptions{}) {
-		return p.UI.Fail()
+func showConfig(ctx context.Context, s *session.Session) int {
+	c := s.Dir.Call
+	if !s.Loader.Load() || !s.Installed() || !s.Compile(ctx, vet.CheckOptions{}) {
+		return c.UI.Fail()
 	}
-	if _, err := p.Call.Document(func(w io.Writer) error {
-		return view.WriteConfigJSON(w, p.Program, p.Schemas(), p.Engine.Hosts(p.Tree, nil).Of)
+	if _, err := c.Document(func(w io.Writer) error {
+		return view.WriteConfigJSON(w, s.Program, s.Schemas(), s.Engine.Hosts(s.Loader.Tree, nil).Of)
 	}); err != nil {
-		p.Bag.Add(diag.Errorf("Failed to marshal configuration to json", "%s.", err))
+		c.Bag.Add(diag.Errorf("Failed to marshal configuration to json", "%s.", err))
 	}
-	return p.UI.DoneQuiet()
+	return c.UI.DoneDocument()
 }
 
-// showModule shows the module in one directory.
-func showModule(p *project.Project, dir string) int {
-	m, ok := config.Load(p.Call.Path(dir), p.LoadOptions(), p.Call.Sources, p.Bag)
+// showModule prints the module in one directory.
+func showModule(c *base.Call, f *showFlags) int {
+	d, ok := workdir.Open(c, &f.Options)
+	if !ok {
+		return c.UI.Fail()
+	}
+	dir := f.module
+	m, ok := config.Load(c.Path(dir), d.LoadOptions(), c.Sources, &c.Bag)
 	if ok && len(m.Files) == 0 {
-		p.Bag.Add(diag.Errorf("No configuration files", "There is no module in %s: it has no files whose names end with .tf, .tofu, .tf.json or .tofu.json.", dir))
+		c.Bag.Add(diag.Errorf("No configuration files", "There is no module in %s: it has no files whose names end with .tf, .tofu, .tf.json or .tofu.json.", dir))
 	}
-	if p.Bag.HasErrors() {
-		return p.UI.Fail()
+	if c.Bag.HasErrors() {
+		return c.UI.Fail()
 	}
-	if _, err := p.Call.Document(func(w io.Writer) error { return view.WriteModuleJSON(w, m) }); err != nil {
-		p.Bag.Add(diag.Errorf("Failed to marshal configuration to json", "%s.", err))
+	if _, err := c.Document(func(w io.Writer) error { return view.WriteModuleJSON(w, m) }); err != nil {
+		c.Bag.Add(diag.Errorf("Failed to marshal configuration to json", "%s.", err))
 	}
-	return p.UI.DoneQuiet()
+	return c.UI.DoneDocument()
 }
 
-func showSnapshot(p *project.Project, s *state.Snapshot) int {
-	schemas := p.Schemas()
+func showSnapshot(opened *session.Session, s *state.Snapshot) int {
+	c, schemas := opened.Dir.Call, opened.Schemas()
 	version := base.Version
 	if s != nil && s.Version != "" {
 		version = s.Version
 	}
-	alone, err := p.Call.Document(func(w io.Writer) error { return view.WriteStateJSON(w, s, schemas, version) })
+	alone, err := c.Document(func(w io.Writer) error { return view.WriteStateJSON(w, s, schemas, version) })
 	if err != nil {
-		p.Bag.Add(diag.Errorf("Failed to marshal state to json", "%s.", err))
+		c.Bag.Add(diag.Errorf("Failed to marshal state to json", "%s.", err))
 	}
 	switch {
-	case alone: // nothing but the document goes to standard output
-		return p.UI.DoneQuiet()
+	case alone: // standard output contains only the document
+		return c.UI.DoneDocument()
 	case s == nil:
-		p.UI.Print("No state.\n")
-		return p.UI.Done(base.ExitOK)
+		c.UI.Print("No state.\n")
+		return c.UI.Done(base.ExitOK)
 	case s.Len() == 0 && len(s.Outputs) == 0:
-		p.UI.Print("The state file is empty. No resources are represented.\n")
-		return p.UI.Done(base.ExitOK)
+		c.UI.Print("The state file is empty. No resources are represented.\n")
+		return c.UI.Done(base.ExitOK)
 	}
-	view.StateText(p.Call.Stdout, s, schemas, p.Call.ViewOptions())
-	return p.UI.Done(base.ExitOK)
+	view.StateText(c.Stdout, s, schemas, c.ViewOptions())
+	return c.UI.Done(base.ExitOK)
 }
 
-// showSaved shows a saved plan, with the configuration that is inside it.
-func showSaved(ctx context.Context, p *project.Project, name string, data []byte) int {
-	saved, ok := p.OpenPlan(ctx, name, data)
+// showSaved prints a saved plan, using the configuration inside the plan.
+func showSaved(ctx context.Context, s *session.Session, name string, data []byte) int {
+	c, plans := s.Dir.Call, savedplan.New(s)
+	saved, ok := plans.Decode(ctx, name, data)
 	if !ok {
-		return p.UI.Fail()
+		return c.UI.Fail()
 	}
-	p.Recall(saved)
-	if !p.LoadSaved(ctx, saved) {
-		return p.UI.Fail()
+	plans.Recall(saved)
+	if !plans.Load(ctx, saved) {
+		return c.UI.Fail()
 	}
-	alone, err := p.Call.Document(func(w io.Writer) error {
-		return view.WritePlanJSON(w, saved.Plan, p.Program, p.Schemas(), p.Engine.Hosts(p.Tree, saved.Plan.Refreshed).Of, base.Version)
+	alone, err := c.Document(func(w io.Writer) error {
+		return view.WritePlanJSON(w, saved.Plan, s.Program, s.Schemas(), s.Engine.Hosts(s.Loader.Tree, saved.Plan.Refreshed).Of, base.Version)
 	})
 	if err != nil {
-		p.Bag.Add(diag.Errorf("Failed to marshal plan to json", "%s.", err))
+		c.Bag.Add(diag.Errorf("Failed to marshal plan to json", "%s.", err))
 	}
 	if alone {
-		return p.UI.DoneQuiet()
+		return c.UI.DoneDocument()
 	}
-	saved.Plan.Leases = p.Engine.PreviewLeases(p.Program, p.LangOptions(), saved.Plan)
-	view.PlanText(p.Call.Stdout, saved.Plan, p.Schemas(), p.Call.ViewOptions())
-	return p.UI.Done(base.ExitOK)
+	saved.Plan.Leases = s.Engine.PreviewLeases(s.Program, s.FrameOptions(), saved.Plan)
+	view.PlanText(c.Stdout, saved.Plan, s.Schemas(), c.ViewOptions())
+	return c.UI.Done(base.ExitOK)
 }

@@ -5,12 +5,14 @@ import (
 	"io"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Validate is `validate`.
+// Validate is the command `validate`.
 var Validate = &base.Command{
 	Name: "validate", Counts: true, Short: "Check whether the configuration is valid",
 	Long: `Validate the configuration files in a directory, referring only to the
@@ -18,7 +20,7 @@ configuration and not accessing any remote services such as remote state,
 provider APIs, etc.`,
 	Examples: [][2]string{
 		{"lethe validate", "Check the module in this directory"},
-		{"lethe validate -json", "Report what is wrong for editors and CI"},
+		{"lethe validate -json", "Report mistakes as JSON, for editors and CI"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *validateFlags) {
 		c.DocumentFlags()
@@ -31,11 +33,11 @@ provider APIs, etc.`,
 }
 
 type validateFlags struct {
-	project.Options
+	workdir.Options
 	noTests bool
 }
 
-// runValidate reports everything that is wrong, and prints its whole result even after errors.
+// runValidate validates the configuration. It prints its complete result even after errors.
 func runValidate(ctx context.Context, c *base.Call, f *validateFlags) int {
 	if c.NoOperands() {
 		validate(ctx, c, f)
@@ -59,14 +61,14 @@ func runValidate(ctx context.Context, c *base.Call, f *validateFlags) int {
 }
 
 func validate(ctx context.Context, c *base.Call, f *validateFlags) {
-	p, ok := project.Open(c, &f.Options)
+	s, ok := session.Open(c, &f.Options, operation.None)
 	if !ok {
 		return
 	}
-	p.Load()
+	s.Loader.Load()
 	if !f.noTests {
-		p.Tests().Read()
+		s.Loader.ReadTests(&c.Bag)
 	}
-	p.Judge(ctx, vet.CheckOptions{Called: true})
-	p.JudgeEncryption()
+	s.Judge(ctx, vet.CheckOptions{Called: true})
+	s.JudgeEncryption()
 }

@@ -15,22 +15,21 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// Version is `version`.
+// Version is the command `version`.
 var Version = &base.Command{
 	Name: "version", Counts: true, Short: "Show the current Lethe version",
-	Long: `Displays the level of the language that Lethe speaks, which is what
-required_version is held against, its own release, and the plugins that the
-working directory has selected.`,
+	Long: `Shows the version of the language (required_version is compared with it), the
+release of Lethe, and the selected provider versions of the working directory.`,
 	Examples: [][2]string{
 		{"lethe version", "Show versions of Lethe and of providers"},
-		{"lethe version -json", "Give them to a program"},
+		{"lethe version -json", "Print them as JSON"},
 	},
 	Setup: jsonOnly(runVersion),
 }
 
 func runVersion(_ context.Context, c *base.Call) int {
 	selections := map[string]string{}
-	var broken diag.Bag // the file may be: that is no matter here
+	var broken diag.Bag // a broken lock file does not matter here
 	lock, ok := fetch.ReadLockfile(c.Dir, limits.Limits{}, c.Sources, &broken)
 	if ok {
 		for _, l := range lock.Providers() {
@@ -51,12 +50,12 @@ func runVersion(_ context.Context, c *base.Call) int {
 		}
 		alone, err := c.Document(func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
 		if alone || err != nil {
-			return c.UI.DoneQuiet()
+			return c.UI.DoneDocument()
 		}
 	}
 	c.UI.Print(fmt.Sprintf("%s v%s\non %s_%s\nLethe release %s, compatible with OpenTofu v%s\n", c.Product(), base.Version, runtime.GOOS, runtime.GOARCH, base.Release, base.Version))
 	for _, name := range slices.Sorted(maps.Keys(selections)) {
 		c.UI.Print(fmt.Sprintf("+ provider %s v%s\n", name, selections[name]))
 	}
-	return c.UI.DoneQuiet()
+	return c.UI.DoneDocument()
 }

@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/loader"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 )
 
-// Get is `get`.
+// Get is the command `get`.
 var Get = &base.Command{
 	Name: "get", Stream: true, Short: "Install or upgrade remote modules",
 	Long: "Downloads and installs modules needed for the configuration in the\ncurrent working directory.",
@@ -16,7 +17,7 @@ var Get = &base.Command{
 	},
 	Setup: base.Flags(func(c *base.Call, f *getFlags) {
 		c.Flags.BoolVar(&f.update, "update", false, "Check for newer versions.")
-		c.Flags.BoolVar(&f.offline, "offline", false, "Ask no server: take what this machine has.")
+		c.Flags.BoolVar(&f.offline, "offline", false, "Use only packages on this machine. Ask no server.")
 		f.TestsFlag(c)
 		c.StreamFlags()
 		f.VarFlags(c)
@@ -24,24 +25,25 @@ var Get = &base.Command{
 }
 
 type getFlags struct {
-	project.Options
+	workdir.Options
 	update, offline bool
 }
 
 func runGet(ctx context.Context, c *base.Call, f *getFlags) int {
-	p, ok := project.Open(c, &f.Options)
+	d, ok := workdir.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
 	}
 	if f.offline {
-		p.Providers.Registry.Client.Offline = true
+		d.Network.Registry.Client.Offline = true
 	}
-	p.InstallModules(ctx, f.update, p.UI.Line)
-	if !p.Load() || !p.Tests().LoadAll() || !initModules(p, f.update, func() {}) {
+	l := loader.New(d)
+	l.InstallModules(ctx, f.update, c.UI.Line)
+	if !l.Load() || !l.LoadAllTests() || !initModules(l, f.update, func() {}) {
 		return c.UI.Fail()
 	}
-	p.Lock.SetModules(p.Modules.Locks())
-	if !writeLock(p) {
+	d.Lock.SetModules(l.Modules.Locks())
+	if !writeLock(d) {
 		return c.UI.Fail()
 	}
 	return c.UI.Done(base.ExitOK)

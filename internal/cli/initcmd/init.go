@@ -1,4 +1,4 @@
-// Package initcmd has the commands that make a working directory ready: init and get.
+// Package initcmd defines the commands that prepare a working directory: init and get.
 package initcmd
 
 import (
@@ -6,10 +6,13 @@ import (
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/loader"
+	"github.com/lethe-iac/lethe/internal/cli/plugins"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 )
 
-// Init is `init`.
+// Init is the command `init`.
 var Init = &base.Command{
 	Name: "init", Stream: true, Short: "Prepare your working directory for other commands",
 	Long: `Initialize a new or existing Lethe working directory by creating
@@ -20,10 +23,10 @@ Lethe configuration per machine. This sets up all the local data
 necessary to run Lethe that is typically not committed to version
 control.`,
 	Examples: [][2]string{
-		{"lethe init", "Install what the configuration needs"},
+		{"lethe init", "Install modules and providers"},
 		{"lethe init -upgrade", "Install the newest versions that the constraints allow"},
 		{"lethe init -migrate-state", "Move the state to a backend that was changed"},
-		{"lethe init -backend-config=prod.s3.tfbackend", "Take settings of the backend from a file"},
+		{"lethe init -backend-config=prod.s3.tfbackend", "Read settings of the backend from a file"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *initFlags) {
 		flags := c.Flags
@@ -38,7 +41,7 @@ control.`,
 		flags.BoolVar(&f.migrate, "migrate-state", false, "Move the state to the backend as configured now.")
 		flags.BoolVar(&f.upgrade, "upgrade", false, "Install the newest allowed versions instead of the locked ones.")
 		flags.StringVar(&f.lockfile, "lockfile", "", "Set to \"readonly\" to fail instead of changing the lock file (`mode`).")
-		flags.BoolVar(&f.offline, "offline", false, "Ask no server: take what this machine has.")
+		flags.BoolVar(&f.offline, "offline", false, "Use only packages on this machine. Ask no server.")
 		c.RemoteFlag()
 		f.TestsFlag(c)
 		c.StreamFlags()
@@ -51,20 +54,30 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 	if !f.fit(&c.Bag) {
 		return c.UI.Fail()
 	}
-	p, ok := project.Open(c, &f.Options)
+	d, ok := workdir.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
 	}
 	if f.offline {
-		p.Providers.Registry.Client.Offline = true
+		d.Network.Registry.Client.Offline = true
 	}
-	i := &initialization{p, f}
+	l := loader.New(d)
+	i := &initialization{c: c, f: f, dir: d, loader: l, states: states.New(l), plugins: plugins.New(d)}
+	c.AtEnd(i.states.Unlock)
 	if f.fromModule != "" && !i.copyModule(ctx) {
 		return c.UI.Fail()
 	}
 	if empty, err := i.emptyDir(); err != nil || empty {
 		c.UI.Step("output_init_empty_message", "Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
 		return c.UI.Done(base.ExitOK)
+	}
+	// As in Terraform, the backend comes before the modules. Load reports the errors of a root module that cannot be
+	// read.
+	if f.backend && l.LoadRoot() {
+		c.UI.Step("initializing_backend_message", "\nInitializing the backend...")
+		if !i.initBackend(ctx) {
+			return c.UI.Fail()
+		}
 	}
 	title := sync.OnceFunc(func() {
 		if f.upgrade {
@@ -74,22 +87,16 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 		}
 	})
 	if f.get {
-		p.InstallModules(ctx, f.upgrade, func(text string) {
+		l.InstallModules(ctx, f.upgrade, func(text string) {
 			title()
 			c.UI.Line(text)
 		})
 	}
-	i.warnUnread()
-	if !p.Load() || !p.Tests().LoadAll() {
+	i.warnIgnoredFiles()
+	if !l.Load() || !l.LoadAllTests() {
 		return c.UI.Fail()
 	}
-	if f.backend {
-		c.UI.Step("initializing_backend_message", "\nInitializing the backend...")
-		if !i.initBackend(ctx) {
-			return c.UI.Fail()
-		}
-	}
-	if f.get && (!initModules(p, f.upgrade, title) || !i.lockModules()) || !i.initProviders(ctx) {
+	if f.get && (!initModules(l, f.upgrade, title) || !i.lockModules()) || !i.initProviders(ctx) {
 		return c.UI.Fail()
 	}
 	code := c.UI.Done(base.ExitOK)
@@ -100,9 +107,9 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 }
 
 func (i *initialization) initDone() {
-	i.p.UI.Step("output_init_success_message", "\nLethe has been successfully initialized!")
-	if i.p.Call.Getenv("TF_IN_AUTOMATION") != "" {
+	i.c.UI.Step("output_init_success_message", "\nLethe has been successfully initialized!")
+	if i.c.Getenv("TF_IN_AUTOMATION") != "" {
 		return
 	}
-	i.p.UI.Step("output_init_success_cli_message", "\nYou may now begin working with Lethe. Try running \"lethe plan\" to see\nany changes that are required for your infrastructure. All Lethe commands\nshould now work.\n\nIf you ever set or change modules or backend configuration for Lethe,\nrerun this command to reinitialize your working directory. If you forget, other\ncommands will detect it and remind you to do so if necessary.")
+	i.c.UI.Step("output_init_success_cli_message", "\nYou may now begin working with Lethe. Try running \"lethe plan\" to see\nany changes that are required for your infrastructure. All Lethe commands\nshould now work.\n\nIf you ever set or change modules or backend configuration for Lethe,\nrerun this command to reinitialize your working directory. If you forget, other\ncommands will detect it and remind you to do so if necessary.")
 }

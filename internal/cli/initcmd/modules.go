@@ -7,92 +7,95 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
+
+	"github.com/lethe-iac/lethe/internal/cli/loader"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/fetch"
 )
 
-// copyModule copies the module of -from-module into the working directory, which has to be empty. Names that
-// begin with a dot are left out, as by Terraform and OpenTofu.
+// copyModule copies the module of -from-module into the working directory, which must be empty. Like Terraform and
+// OpenTofu, it omits names that begin with a dot.
 func (i *initialization) copyModule(ctx context.Context) bool {
 	source := i.f.fromModule
-	i.p.Mask(source)
-	i.p.UI.Step("copying_configuration_message", fmt.Sprintf("Copying configuration from %q...", source))
-	entries, err := os.ReadDir(i.p.Dir)
+	i.loader.Mask(source)
+	i.c.UI.Step("copying_configuration_message", fmt.Sprintf("Copying configuration from %q...", source))
+	entries, err := os.ReadDir(i.dir.Path)
 	switch {
 	case err == nil && len(entries) > 0:
-		i.p.Bag.Add(diag.Errorf("Can't populate non-empty directory", "The target directory %s is not empty, so it cannot be initialized with the -from-module=... option.", i.p.Display(i.p.Dir)))
+		i.c.Bag.Add(diag.Errorf("Can't populate non-empty directory", "The target directory %s is not empty, so it cannot be initialized with the -from-module=... option.", i.dir.Display(i.dir.Path)))
 		return false
 	case err != nil:
 	case config.IsLocal(source) || filepath.IsAbs(source):
-		err = fetch.CopyModule(i.p.Call.Path(source), i.p.Dir)
+		err = fetch.CopyModule(i.c.Path(source), i.dir.Path)
 	case !fetch.IsSource(source):
-		i.p.Bag.Add(diag.Errorf("Invalid module source address", "The module of -from-module is %q, which is not the address of a module: local paths are absolute or begin with ./ or ../, those in registries are NAMESPACE/NAME/SYSTEM, and others have a scheme such as git::https:// or https://.", source))
+		i.c.Bag.Add(diag.Errorf("Invalid module source address", "The value %q of -from-module is not the address of a module. Use a path that is absolute or begins with ./ or ../, a registry address NAMESPACE/NAME/SYSTEM, or an address with a scheme such as git::https:// or https://.", source))
 		return false
 	default:
-		if err = project.Workspaces(i.p.Call).MakeData(); err == nil {
-			i.p.Modules.Note = i.p.UI.Line
-			err = i.p.Modules.Populate(ctx, source, i.p.Dir)
+		if err = workdir.Workspaces(i.c).MakeData(); err == nil {
+			i.loader.Modules.Note = i.c.UI.Line
+			err = i.loader.Modules.Populate(ctx, source, i.dir.Path)
 		}
-		if err != nil { // the directory is as empty as it was, for the next try
-			_ = os.RemoveAll(i.p.Data)
+		if err != nil { // empty the directory again for the next attempt
+			_ = os.RemoveAll(i.dir.Data)
 		}
 	}
 	if err != nil {
-		i.p.Bag.Add(diag.Errorf("Failed to copy the module", "The module in %s cannot be copied: %s.", source, err))
+		i.c.Bag.Add(diag.Errorf("Failed to copy the module", "The module in %s cannot be copied: %s.", source, err))
 	}
 	return err == nil
 }
 
-// initModules writes down which modules are where, and lists those that are new, or all of them for an
-// upgrade; title goes before.
-func initModules(p *project.Project, upgrade bool, title func()) bool {
-	if len(p.All().Children) == 0 {
+// initModules writes the module manifest, and prints the new modules, or all modules for an upgrade. It calls title
+// first if there are any modules.
+func initModules(l *loader.Loader, upgrade bool, title func()) bool {
+	if len(l.All().Children) == 0 {
 		return true
 	}
 	title()
 	list := func(n *config.Node) {
-		p.UI.Line(fmt.Sprintf("- %s in %s", project.ModuleKey(n.Path), n.Way(p.Display)))
+		l.Dir.Call.UI.Line(fmt.Sprintf("- %s in %s", loader.ModuleKey(n.Path), n.SourceDir(l.Dir.Display)))
 	}
 	fresh := list
 	if upgrade {
-		p.All().Walk(func(n *config.Node) {
+		l.All().Walk(func(n *config.Node) {
 			if n.Parent != nil {
 				list(n)
 			}
 		})
 		fresh = func(*config.Node) {}
 	}
-	if err := p.Modules.WriteManifest(p.All(), fresh); err != nil {
-		p.Bag.Add(diag.Errorf("Failed to write module manifest", "%s.", err))
+	if err := l.Modules.WriteManifest(l.All(), fresh); err != nil {
+		l.Dir.Call.Bag.Add(diag.Errorf("Failed to write module manifest", "%s.", err))
 		return false
 	}
 	return true
 }
 
-// lockModules enters the modules into the lock file, in memory. One that is read-only, and has no modules at all, is
-// what Terraform or OpenTofu wrote, who lock none: there is nothing to hold them against.
+// lockModules adds the modules to the lock file in memory. A read-only lock file without modules was written by
+// Terraform or OpenTofu, which do not lock modules. Then it only warns that the modules were not checked.
 func (i *initialization) lockModules() bool {
-	locks := i.p.Modules.Locks()
-	if i.f.lockfile == "readonly" && len(i.p.Lock.Modules()) == 0 {
+	locks := i.loader.Modules.Locks()
+	if i.f.lockfile == "readonly" && len(i.dir.Lock.Modules()) == 0 {
 		if len(locks) > 0 {
-			i.p.Bag.Add(diag.Warningf("Modules are not locked", "The lock file %s has no modules, and with -lockfile=readonly none are entered. What was installed was not checked: run \"lethe init\" without it once.", fetch.LockName))
+			i.c.Bag.Add(diag.Warningf("Modules are not locked", "The lock file %s has no modules, and -lockfile=readonly keeps init from adding them. The installed modules were not checked. Run \"lethe init\" once without -lockfile=readonly.", fetch.LockName))
 		}
 		return true
 	}
-	same := func(l config.ModuleLock) bool {
+	same := func(l lockfile.Module) bool {
 		l.Constraints = ""
-		return slices.ContainsFunc(i.p.Lock.Modules(), func(was config.ModuleLock) bool {
+		return slices.ContainsFunc(i.dir.Lock.Modules(), func(was lockfile.Module) bool {
 			was.Constraints = ""
 			return was == l
 		})
 	}
-	switch missing := slices.IndexFunc(locks, func(l config.ModuleLock) bool { return !same(l) }); {
+	switch missing := slices.IndexFunc(locks, func(l lockfile.Module) bool { return !same(l) }); {
 	case i.f.lockfile != "readonly":
-		i.p.Lock.SetModules(locks)
+		i.dir.Lock.SetModules(locks)
 	case missing >= 0:
-		i.p.Bag.Add(diag.Errorf("Module dependency changes detected", "The lock file %s does not have the module package %s as it was installed, and is read-only. To enter it, run \"lethe init\" without the \"-lockfile=readonly\" flag.", fetch.LockName, locks[missing].Source))
+		i.c.Bag.Add(diag.Errorf("Module dependency changes detected", "The lock file %s is read-only and does not have the installed module package %s. To add it, run \"lethe init\" without the \"-lockfile=readonly\" flag.", fetch.LockName, locks[missing].Source))
 		return false
 	}
 	return true

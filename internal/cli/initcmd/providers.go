@@ -11,50 +11,51 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/plugins"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/fetch"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
-// initProviders installs what configuration and state need.
+// initProviders installs the providers that configuration and state need.
 func (i *initialization) initProviders(ctx context.Context) bool {
-	i.p.UI.Step("initializing_provider_plugin_message", "Initializing provider plugins...")
-	needs := i.p.Needs()
+	i.c.UI.Step("initializing_provider_plugin_message", "Initializing provider plugins...")
+	needs := i.loader.Needs()
 	if i.f.backend {
-		s, ok := i.p.ReadState(ctx)
+		s, ok := i.states.Read(ctx)
 		if !ok {
 			return false
 		}
-		hosts := i.p.Engine.Hosts(i.p.Tree, s)
+		hosts := i.plugins.Hosts(i.loader.Tree, s)
 		for i, n := range needs {
 			needs[i].Provider = hosts.Of(n.Provider)
 		}
-		needs = append(needs, project.StateNeeds(s, needs)...)
+		needs = append(needs, plugins.StateNeeds(s, needs)...)
 	}
 	var install []fetch.Need
 	for _, n := range needs {
 		switch {
 		case n.Provider.Namespace == addr.LegacyNamespace:
-			i.p.Bag.Add(diag.Errorf("Invalid legacy provider address", "The state refers to the provider %q by an address from before Terraform 0.13, which no registry has any more. Replace it with the address that the provider has today, such as hashicorp/%s: lethe state replace-provider %s NEW", n.Provider.Type, n.Provider.Type, n.Provider))
+			i.c.Bag.Add(diag.Errorf("Invalid legacy provider address", "The state refers to the provider %q by an address from before Terraform 0.13, which registries no longer have. Replace it with the provider's current address, such as hashicorp/%s: lethe state replace-provider %s NEW", n.Provider.Type, n.Provider.Type, n.Provider))
 			return false
 		case n.Provider.IsBuiltin():
-			text := n.Provider.String() + " is built in to " + i.p.Call.Product()
-			i.p.UI.Tell(event.Note{Text: "- " + text, Record: text})
-		case !i.p.Attached(n.Provider):
+			text := n.Provider.String() + " is built in to " + i.c.Product()
+			i.c.UI.Send(event.Note{Text: "- " + text, Record: text})
+		case !i.plugins.Attached(n.Provider):
 			install = append(install, n)
 		}
 	}
 	if !i.onlyDirs() || !i.locked(install) {
 		return false
 	}
-	if !i.p.Providers.Install(ctx, install, i.p.Lock, i.f.upgrade, i.p.Bag) {
+	if !i.plugins.Providers.Install(ctx, install, i.dir.Lock, i.f.upgrade, &i.c.Bag) {
 		return false
 	}
-	if i.f.backend { // without it what the state needs is not known
-		i.p.Lock.Keep(func(a addr.Provider) bool {
+	if i.f.backend { // without it, the needs of the state are unknown
+		i.dir.Lock.Keep(func(a addr.Provider) bool {
 			return slices.ContainsFunc(needs, func(n fetch.Need) bool { return n.Provider.Canon() == a.Canon() })
 		})
 	}
@@ -65,31 +66,31 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 	return true
 }
 
-// locked refuses providers that would have to be entered into a lock file that is read-only, before any is installed.
+// locked reports an error if a read-only lock file lacks a provider. It runs before any provider is installed.
 func (i *initialization) locked(install []fetch.Need) bool {
 	missing := slices.ContainsFunc(install, func(n fetch.Need) bool {
-		_, ok := i.p.Lock.Get(n.Provider)
-		return !ok && !slices.ContainsFunc(i.p.Providers.Overridden(), func(o addr.Provider) bool { return o.Canon() == n.Provider.Canon() })
+		_, ok := i.dir.Lock.Get(n.Provider)
+		return !ok && !slices.ContainsFunc(i.plugins.Providers.Sources.Overridden(), func(o addr.Provider) bool { return o.Canon() == n.Provider.Canon() })
 	})
 	return i.f.lockfile != "readonly" || !missing || i.changed()
 }
 
-// changed refuses what a read-only lock file has not.
+// changed reports the error for a read-only lock file that would have to change, and returns false.
 func (i *initialization) changed() bool {
-	i.p.Bag.Add(diag.Errorf("Provider dependency changes detected", "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"lethe init\" without the \"-lockfile=readonly\" flag."))
+	i.c.Bag.Add(diag.Errorf("Provider dependency changes detected", "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"lethe init\" without the \"-lockfile=readonly\" flag."))
 	return false
 }
 
-// onlyDirs settles where init looks for providers: in the directories of -plugin-dir, which are remembered for
-// the next time, in the file of Terraform and OpenTofu; an empty one forgets them.
+// onlyDirs restricts the search for providers to the directories of -plugin-dir. It stores them for later calls in the
+// file that Terraform and OpenTofu use. An empty -plugin-dir deletes the file.
 func (i *initialization) onlyDirs() bool {
-	file := filepath.Join(i.p.Data, "plugin_path")
+	file := filepath.Join(i.dir.Data, "plugin_path")
 	dirs := i.f.pluginDirs
 	var err error
 	switch {
 	case len(dirs) == 0:
 		var text []byte
-		if text, err = config.ReadOne(file, i.p.Limits); err == nil {
+		if text, err = config.ReadOne(file, i.dir.Settings.Limits); err == nil {
 			err = json.Unmarshal(text, &dirs)
 		}
 	case len(dirs) == 1 && dirs[0] == "":
@@ -98,60 +99,60 @@ func (i *initialization) onlyDirs() bool {
 	default:
 		var text []byte
 		if text, err = json.MarshalIndent(dirs, "", "  "); err == nil {
-			err = errors.Join(project.Workspaces(i.p.Call).MakeData(), disk.Replace(i.p.Call.FS(), file, text))
+			err = errors.Join(workdir.Workspaces(i.c).MakeData(), disk.Replace(i.c.FS(), file, text))
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		i.p.Bag.Add(diag.Errorf("Failed to remember the plugin directories", "The file %s, which keeps the directories of -plugin-dir, cannot be used: %s.", i.p.Display(file), disk.Reason(err)))
+		i.c.Bag.Add(diag.Errorf("Failed to remember the plugin directories", "The file %s, which keeps the directories of -plugin-dir, cannot be used: %s.", i.dir.Display(file), disk.Reason(err)))
 		return false
 	}
 	for _, dir := range dirs {
-		i.p.Providers.OnlyDir(i.p.Call.Path(dir))
+		i.plugins.Providers.Sources.OnlyDir(i.c.Path(dir))
 	}
 	return true
 }
 
-// warnUnheld says that what was written into the lock file is of no use on other platforms.
+// warnUnheld warns that the new checksums in the lock file are valid for this platform only.
 func (i *initialization) warnUnheld() {
-	if len(i.p.Providers.Unheld) == 0 {
+	if len(i.plugins.Providers.Unverified) == 0 {
 		return
 	}
 	list := ""
-	for _, a := range i.p.Providers.Unheld {
+	for _, a := range i.plugins.Providers.Unverified {
 		list += "\n  - " + a.ForDisplay()
 	}
-	i.p.Bag.Add(diag.Warningf("Incomplete lock file information for providers", "The checksums of these providers were computed from what was installed:%s\n\nThe lock file %s has those for %s only, so that on another platform init refuses their packages. To add those of another platform, run:\n  lethe providers lock -platform=OS_ARCH", list, fetch.LockName, fetch.Platform()))
+	i.c.Bag.Add(diag.Warningf("Incomplete lock file information for providers", "These providers were installed without checksums for other platforms:%s\n\nThe lock file %s has checksums for %s only, so init rejects their packages on other platforms. To add checksums for a platform, run:\n  lethe providers lock -platform=OS_ARCH", list, fetch.LockName, fetch.Platform()))
 }
 
 func (i *initialization) writeLock() bool {
 	switch {
 	case i.f.lockfile != "readonly":
-		return writeLock(i.p)
-	case i.p.Lock.SelectionsChanged():
+		return writeLock(i.dir)
+	case i.dir.Lock.SelectionsChanged():
 		return i.changed()
-	case i.p.Lock.ProvidersChanged():
-		i.p.Bag.Add(diag.Warningf("Provider lock file not updated", "Changes to the provider selections were detected, but not saved in the %s file. To record these selections, run \"lethe init\" without the \"-lockfile=readonly\" flag.", fetch.LockName))
+	case i.dir.Lock.ProvidersChanged():
+		i.c.Bag.Add(diag.Warningf("Provider lock file not updated", "Changes to the provider selections were detected, but not saved in the %s file. To record these selections, run \"lethe init\" without the \"-lockfile=readonly\" flag.", fetch.LockName))
 	}
 	return true
 }
 
-// writeLock writes the lock file if anything in it changed, and says so.
-func writeLock(p *project.Project) bool {
-	if !p.Lock.Changed() {
+// writeLock writes the lock file if it has changed, and prints a message.
+func writeLock(d *workdir.Directory) bool {
+	if !d.Lock.Changed() {
 		return true
 	}
-	isNew, what := p.Lock.IsNew(), "provider\nselections"
-	if !p.Lock.ProvidersChanged() {
+	isNew, what := d.Lock.IsNew(), "provider\nselections"
+	if !d.Lock.ProvidersChanged() {
 		what = "module\nselections"
 	}
-	if err := p.Lock.Write(); err != nil {
-		p.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
+	if err := d.Lock.Write(); err != nil {
+		d.Call.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
 		return false
 	}
 	if isNew {
-		p.UI.Step("lock_info", "\nLethe has created a lock file .terraform.lock.hcl to record the "+what+" it made above. Include this file in your version control repository\nso that Lethe can guarantee to make the same selections by default when\nyou run \"lethe init\" in the future.")
+		d.Call.UI.Step("lock_info", "\nLethe has created a lock file .terraform.lock.hcl to record the "+what+" it made above. Include this file in your version control repository\nso that Lethe can guarantee to make the same selections by default when\nyou run \"lethe init\" in the future.")
 	} else {
-		p.UI.Step("dependencies_lock_changes_info", "\nLethe has made some changes to the "+strings.ReplaceAll(what, "\n", " dependency ")+" recorded\nin the .terraform.lock.hcl file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.")
+		d.Call.UI.Step("dependencies_lock_changes_info", "\nLethe has made some changes to the "+strings.ReplaceAll(what, "\n", " dependency ")+" recorded\nin the .terraform.lock.hcl file. Review those changes and commit them to your\nversion control system if they represent changes you intended to make.")
 	}
 	return true
 }

@@ -1,4 +1,4 @@
-// Package logincmd has the commands that get and drop the user's tokens for hosts: login and logout.
+// Package logincmd defines the commands that get and remove the user's tokens for hosts: login and logout.
 package logincmd
 
 import (
@@ -12,29 +12,29 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/settings"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/login"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
-// Login is `login`.
+// Login is the command `login`.
 var Login = &base.Command{
 	Name: "login", Args: "<hostname>", Short: "Obtain and save credentials for a remote host",
-	Long: `Gets a token for a host, which later commands show to it, by the way of
-logging in that the host offers: with a web browser, or with a name and a
-password. A host without a login service gets a token that you paste.
+	Long: `Obtains a token for a host and saves it for later commands. Depending on the
+host, you log in with a web browser or with a name and a password. For a host
+without a login service, you paste a token.
 
-The token is kept by the credentials helper of the CLI configuration, or in
-credentials.tfrc.json beside the CLI configuration files.`,
+The credentials helper of the CLI configuration saves the token. Without a
+helper, the file credentials.tfrc.json beside the CLI configuration has it.`,
 	Examples: [][2]string{
-		{"lethe login registry.acme.corp", "Get a token and save it"},
+		{"lethe login registry.acme.corp", "Obtain a token and save it"},
 	},
 	Setup: base.NoFlags(runLogin),
 }
 
-// attempt is a login under way.
+// attempt is a login in progress.
 type attempt struct {
 	c    *base.Call
 	host string
@@ -48,7 +48,7 @@ func runLogin(ctx context.Context, c *base.Call) int {
 		return c.UI.Fail()
 	}
 	if input := c.Getenv("TF_INPUT"); input == "0" || input == "false" {
-		c.Bag.Add(diag.Errorf("Login is an interactive command", "The command login asks questions, and TF_INPUT=%s forbids them. Without questions, write the token into %s.", input, place(a.host)))
+		c.Bag.Add(diag.Errorf("Login is an interactive command", "The command login asks questions, but TF_INPUT=%s turns them off. Unset it, or write the token into %s.", input, place(a.host)))
 		return c.UI.Fail()
 	}
 	token, err := a.token(ctx)
@@ -56,10 +56,10 @@ func runLogin(ctx context.Context, c *base.Call) int {
 	case errors.Is(err, errCancelled):
 		c.Bag.Add(diag.Errorf("Login cancelled", "Nothing was changed."))
 	case err != nil:
-		c.Bag.Add(diag.Errorf("Login failed", "There is no token for %s: %s.", a.host, err))
+		c.Bag.Add(diag.Errorf("Login failed", "Lethe obtained no token for %s: %s.", a.host, err))
 	default:
 		if err := a.kept.Keep(ctx, a.host, token); err != nil {
-			c.Bag.Add(diag.Errorf("Failed to save the token", "The token for %s cannot be kept: %s.", a.host, err))
+			c.Bag.Add(diag.Errorf("Failed to save the token", "The token for %s cannot be saved: %s.", a.host, err))
 			break
 		}
 		c.UI.Print(c.Renamed(fmt.Sprintf("\nSuccess! Lethe has obtained and saved an API token.\n\nThe new API token will be used for any future Lethe command that must make\nauthenticated requests to %s.\n", a.host)))
@@ -67,16 +67,16 @@ func runLogin(ctx context.Context, c *base.Call) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// begin reads which host it is about, and refuses one whose token the user has written down.
+// begin reads the host from the operands. It reports an error if the user has configured a token for the host manually.
 func begin(c *base.Call) (*attempt, bool) {
 	a := &attempt{c: c, host: strings.ToLower(c.Operands[0])}
 	if a.host == "" || strings.ContainsAny(a.host, "/ @?#") {
-		c.Bag.Add(diag.Errorf("Invalid hostname", "The argument must be the name of a host, such as registry.example.com, and not %q.", c.Operands[0]))
+		c.Bag.Add(diag.Errorf("Invalid hostname", "The argument must be the name of a host, such as registry.example.com, not %q.", c.Operands[0]))
 		return nil, false
 	}
 	var ok bool
-	if a.asks, a.kept, ok = project.Hosts(c); ok && a.kept.Written(a.host) {
-		c.Bag.Add(diag.Errorf("Credentials are manually configured", "A CLI configuration file or the environment has a token for %s, which comes before any that login keeps. To log in or out, remove it there.", a.host))
+	if a.asks, a.kept, ok = settings.Hosts(c); ok && a.kept.Written(a.host) {
+		c.Bag.Add(diag.Errorf("Credentials are manually configured", "A CLI configuration file or the environment has a token for %s, which overrides the token of login. To log in or out, remove it there.", a.host))
 		ok = false
 	}
 	return a, ok
@@ -84,7 +84,7 @@ func begin(c *base.Call) (*attempt, bool) {
 
 var errCancelled = errors.New("cancelled")
 
-// token gets a token in the way that the host offers.
+// token obtains a token by the method that the host offers.
 func (a *attempt) token(ctx context.Context) (string, error) {
 	how, err := a.asks.Login(ctx, a.host)
 	var none *registry.NoServiceError
@@ -117,15 +117,15 @@ func (a *attempt) token(ctx context.Context) (string, error) {
 		a.kept.Learned(password, a.host)
 		token, err = client.ByPassword(ctx, name, password)
 	default:
-		return "", fmt.Errorf("it offers only ways of logging in that Lethe does not know: %s", strings.Join(how.Grants, ", "))
+		return "", fmt.Errorf("it offers only login methods that Lethe does not support: %s", strings.Join(how.Grants, ", "))
 	}
 	a.kept.Learned(token, a.host)
 	return token, err
 }
 
-// agreed tells the user what comes, and asks whether to go on.
+// agreed describes the login to the user, and asks for approval.
 func (a *attempt) agreed(how string) bool {
-	where := "the token will be kept by\n" + a.kept.Keeper() + "."
+	where := "the token will be saved by\n" + a.kept.Keeper() + "."
 	if a.kept.Plain() {
 		where = "Lethe will store the token in plain text in\nthe following file for use by subsequent commands:\n    " + a.kept.Keeper()
 	}
@@ -134,9 +134,9 @@ func (a *attempt) agreed(how string) bool {
 	return ok && text == "yes"
 }
 
-// pasted asks for a token that the user has from elsewhere.
+// pasted asks for a token that the user has created elsewhere.
 func (a *attempt) pasted() (string, error) {
-	if !a.agreed("that you have made there,\nbecause it has no login service.") {
+	if !a.agreed("that you created there,\nbecause it has no login service.") {
 		return "", errCancelled
 	}
 	token, ok := a.c.UI.Ask(base.Question{Title: "Token for " + a.host + ":", Secret: true})
@@ -147,12 +147,12 @@ func (a *attempt) pasted() (string, error) {
 	return token, nil
 }
 
-// show lets the user's browser open an address.
+// show opens an address in the user's browser.
 func (a *attempt) show(address string) {
 	program, args := "xdg-open", []string{address}
 	own := strings.Fields(a.c.Getenv("BROWSER"))
 	switch {
-	case len(own) > 0: // what a user says is there on all systems
+	case len(own) > 0: // BROWSER has precedence on all systems
 		program, args = own[0], append(own[1:], address)
 	case runtime.GOOS == "darwin":
 		program = "open"
@@ -167,7 +167,8 @@ func (a *attempt) show(address string) {
 	}
 }
 
-// place is where a token for a host can be written by hand: no shell sets a variable with a port in its name.
+// place returns the place for a manually written token of a host. It is not an environment variable if the host has a
+// port, because no shell can set a variable with a colon in its name.
 func place(host string) string {
 	if strings.Contains(host, ":") {
 		return fmt.Sprintf("a credentials %q block of the CLI configuration", host)

@@ -8,10 +8,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Logout is `logout`.
+// Logout is the command `logout`.
 var Logout = &base.Command{
 	Name: "logout", Args: "<hostname>", Short: "Remove locally-stored credentials for a remote host",
-	Long: "Drops the token for a host that login has kept. The host is not asked to\nrevoke it.",
+	Long: "Removes the token that login saved for a host. It does not revoke the token\non the host.",
 	Examples: [][2]string{
 		{"lethe logout registry.acme.corp", "Remove the token from this machine"},
 	},
@@ -26,7 +26,7 @@ func runLogout(ctx context.Context, c *base.Call) int {
 	found, err := a.kept.Forget(ctx, a.host)
 	switch {
 	case err != nil:
-		c.Bag.Add(diag.Errorf("Failed to remove the token", "The token for %s cannot be dropped: %s.", a.host, err))
+		c.Bag.Add(diag.Errorf("Failed to remove the token", "The token for %s cannot be removed: %s.", a.host, err))
 	case !found:
 		c.UI.Print(fmt.Sprintf("No credentials for %s are stored.\n", a.host))
 	default:

@@ -1,5 +1,5 @@
-// Package manual writes what there is to know about commands: manual pages for man, and pages of the documentation. Both
-// are made from what -help is made from.
+// Package manual writes the descriptions of commands as manual pages and as pages of the documentation. Their source is
+// the same as for -help.
 package manual
 
 import (
@@ -9,12 +9,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 )
 
-// FileName is the name of a command's page in a section of man: lethe-state-list.1.
+// FileName returns the file name of a command's manual page, such as lethe-state-list.1.
 func FileName(command string) string {
 	return "lethe-" + strings.ReplaceAll(command, " ", "-") + ".1"
 }
 
-// Page is the manual page of a command.
+// Page returns the manual page of a command.
 func Page(a base.About, release string) string {
 	var b strings.Builder
 	name := strings.TrimSuffix(FileName(a.Name), ".1")
@@ -43,7 +43,7 @@ func Page(a base.About, release string) string {
 	return b.String()
 }
 
-// Overview is the manual page of the program, with the options that stand before a command.
+// Overview returns the manual page of the program, with the global options.
 func Overview(commands []base.About, global []base.Option, release string) string {
 	var b strings.Builder
 	head(&b, "lethe", release)
@@ -67,7 +67,7 @@ func head(b *strings.Builder, name, release string) {
 	fmt.Fprintf(b, ".TH %s 1 \"\" \"Lethe %s\" \"Lethe\"\n.nh\n.ad l\n", strings.ToUpper(escape(name)), release)
 }
 
-// escape makes text of roff stand for itself.
+// escape escapes the special characters of roff.
 func escape(s string) string {
 	s = strings.NewReplacer("\\", "\\e", "-", "\\-", "'", "\\(aq").Replace(s)
 	lines := strings.Split(s, "\n")
@@ -79,7 +79,7 @@ func escape(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Reference is what the documentation says of a command, in Markdown: how it is called, and its options.
+// Reference returns the documentation of a command in Markdown: its usage, its examples and its options.
 func Reference(a base.About) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# lethe %s\n\n%s.\n\n```\nlethe %s\n```\n\n", a.Name, a.Short, a.Usage())
@@ -100,7 +100,7 @@ func Reference(a base.About) string {
 	return b.String() + Table("option", a.Options)
 }
 
-// Table is a list of options in Markdown.
+// Table returns a list of options in Markdown.
 func Table(title string, options []base.Option) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %s | |\n|---|---|\n", title)
@@ -110,7 +110,7 @@ func Table(title string, options []base.Option) string {
 	return b.String()
 }
 
-// marked keeps what Markdown would take for a tag, or for emphasis.
+// marked escapes characters that Markdown would read as a tag or as emphasis.
 func marked(s string) string {
 	return strings.NewReplacer("<", "\\<", "*", "\\*", "_", "\\_").Replace(s)
 }

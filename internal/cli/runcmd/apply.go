@@ -6,13 +6,13 @@ import (
 	"os"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Apply is `apply`.
+// Apply is the command `apply`.
 var Apply = &base.Command{
 	Name: "apply", Stream: true, Makes: true, Args: "[PLAN]", Short: "Create or update infrastructure",
 	Long: `Creates or updates infrastructure according to Lethe configuration
@@ -24,15 +24,15 @@ file created by a previous call to "lethe plan", in which case Lethe
 will take the actions described in that plan without any
 confirmation prompt.`,
 	Examples: [][2]string{
-		{"lethe apply", "Plan, ask, and carry out"},
-		{"lethe apply tfplan", "Carry out a saved plan"},
-		{"lethe apply -auto-approve -json", "Carry out without a question, and report to a program"},
-		{"lethe apply -target=module.network", "Carry out a part, and what it needs"},
+		{"lethe apply", "Plan, ask, and apply"},
+		{"lethe apply tfplan", "Apply a saved plan"},
+		{"lethe apply -auto-approve -json", "Apply without a question, and report as JSON"},
+		{"lethe apply -target=module.network", "Apply one resource and its dependencies"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *applyFlags) {
 		f.define(c)
-		c.Flags.BoolVar(&f.foreign, "foreign-plan", false, "Apply a saved plan that was not sealed with the key of this machine.")
-		c.Flags.Func("unknown", "With `create`: create objects again although an earlier run may have created them.", func(s string) error {
+		c.Flags.BoolVar(&f.foreign, "foreign-plan", false, "Apply a saved plan that another machine sealed.")
+		c.Flags.Func("unknown", "With `create`: create objects again that an interrupted run may have created.", func(s string) error {
 			f.createsAgain = s == "create"
 			if !f.createsAgain {
 				return errors.New("the only value is create")
@@ -42,8 +42,8 @@ confirmation prompt.`,
 	}, runApply),
 }
 
-// noApply is why there is no apply without configuration.
-const noApply = "Apply requires configuration to be present. Applying without a configuration would mark everything for destruction, which is normally not what is desired. If you would like to destroy everything, run \"lethe destroy\"."
+// noApply is the reason why apply needs configuration.
+const noApply = "The directory has no configuration files, so apply would destroy everything. Change to the right directory, or run \"lethe destroy\" to destroy everything."
 
 func runApply(ctx context.Context, c *base.Call, f *applyFlags) int {
 	if len(c.Operands) == 1 {
@@ -53,63 +53,62 @@ func runApply(ctx context.Context, c *base.Call, f *applyFlags) int {
 		c.Bag.Add(diag.Errorf("Too many command line arguments", "Apply takes a plan file, and %q is a directory. To apply the configuration in another directory, use the global -chdir option.", c.Operands[0]))
 		return c.UI.Fail()
 	}
-	if c.View.JSON && !f.autoApprove { // a plan may take long, and would not be applied
-		c.Bag.Add(diag.Errorf("Plan file or auto-approve required", "With -json nobody is asked whether to go on. Apply a saved plan, or use the option -auto-approve."))
+	if c.View.JSON && !f.autoApprove { // planning may take long, and the plan would not be applied
+		c.Bag.Add(diag.Errorf("Plan file or auto-approve required", "With -json, apply cannot ask for approval. Use -auto-approve, or apply a saved plan."))
 		return c.UI.Fail()
 	}
-	o, ok := begin(ctx, c, &f.planFlags, "OperationTypeApply", f.unlessDestroying(noApply), true)
+	o, ok := begin(ctx, c, &f.planFlags, operation.Apply, f.unlessDestroying(noApply))
 	if !ok {
 		return c.UI.Fail()
 	}
-	result, ok := o.plan(ctx)
+	result, ok := o.planUnseen(ctx, !f.autoApprove)
 	if result == nil {
 		return c.UI.Fail()
 	}
 	o.showPlan(result.Plan, view.PlanOptions{Applying: true})
-	if !ok || result.Plan.Applyable() && c.CutShort() {
+	if !ok || result.Plan.Applyable() && c.Interrupted() {
 		return c.UI.Fail()
 	}
-	if result.Plan.Applyable() && !f.autoApprove && !approve(o.p, result.Plan) {
+	if result.Plan.Applyable() && !f.autoApprove && !approve(o.c, result.Plan) {
 		return c.UI.Fail()
 	}
 	return o.carryOut(ctx, result.Plan, f)
 }
 
-// approve asks whether to go on.
-func approve(p *project.Project, pl *plan.Plan) bool {
-	if !p.UI.MayAsk() { // an answer on standard input is taken with -input=false too, as by Terraform
-		p.Bag.Add(base.NotApproved("-auto-approve, or apply a saved plan"))
+func approve(c *base.Call, pl *plan.Plan) bool {
+	if !c.UI.MayAsk() { // like Terraform, read an answer on standard input even with -input=false
+		c.Bag.Add(base.NotApproved("-auto-approve, or apply a saved plan"))
 		return false
 	}
-	title, note := "Do you want to perform these actions?", p.Call.Product()+" will perform the actions described above."
+	title, note := "Do you want to perform these actions?", c.Product()+" will perform the actions described above."
 	what, where := "confirm", ""
 	if pl.Workspace != "default" {
 		where = " in workspace \"" + pl.Workspace + "\""
 	}
 	switch pl.Mode {
 	case plan.Destroy:
-		title, note = "Do you really want to destroy all resources"+where+"?", p.Call.Product()+" will destroy all your managed infrastructure, as shown above.\nThere is no undo."
+		title, note = "Do you really want to destroy all resources"+where+"?", c.Product()+" will destroy all your managed infrastructure, as shown above.\nThere is no undo."
 	case plan.RefreshOnly:
-		title, note = "Would you like to update the "+p.Call.Product()+" state to reflect these detected changes?", p.Call.Product()+" will write these changes to the state without modifying any real infrastructure.\nThere is no undo."
+		title, note = "Would you like to update the "+c.Product()+" state to reflect these detected changes?", c.Product()+" will write these changes to the state without modifying any real infrastructure.\nThere is no undo."
 	default:
 		what = "approve"
 		if where != "" {
 			title = "Do you want to perform these actions" + where + "?"
 		}
 	}
-	p.UI.Diagnostics(p.Bag.List()) // so that users know of them when they answer
-	p.Bag.Clear()
-	yes, answered := p.UI.Confirm(title, note, what)
+	c.UI.Diagnostics(c.Bag.List()) // print them before the user answers
+	c.Bag.Clear()
+	yes, answered := c.UI.Confirm(title, note, what)
 	if yes {
 		return true
 	}
-	if !answered && !p.Call.CutShort() {
-		p.Bag.Add(base.NotApproved("-auto-approve, or apply a saved plan"))
+	if !answered && !c.Interrupted() {
+		c.Bag.Add(base.NotApproved("-auto-approve, or apply a saved plan"))
 	}
 	word := "Apply"
 	if pl.Mode == plan.Destroy {
 		word = "Destroy"
 	}
-	p.UI.Print("\n" + word + " cancelled.\n")
+	c.UI.Print("\n" + word + " cancelled.\n")
 	return false
 }

@@ -4,49 +4,51 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/engine/changed"
+	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// narrowed is a plan of what changed alone.
+// narrowed restricts a plan to the changed parts of the configuration.
 type narrowed struct {
-	p     *project.Project
+	s     *session.Session
 	f     *planFlags
-	reach *changed.Reach // nil: the plan is of everything
+	reach *changed.Reach // nil for a full plan
 }
 
-// selecting finds out which part of the state a plan is made from: where it is of what changed, or of targets; nil: of
-// all of it.
+// selecting returns the function that selects the part of the state for a plan of the changed resources or of targets.
+// It returns nil if the plan needs the whole state.
 func (n *narrowed) selecting() workspace.Selecting {
-	var part func(context.Context, store.Parted, string) ([]string, store.Version, error)
+	var part func(context.Context, store.PartStore, string) ([]string, store.Version, error)
 	switch targets, ok := n.f.onlyTargets(); {
 	case n.f.wantsChanged():
 		part = n.changed
 	case ok:
-		part = func(ctx context.Context, p store.Parted, name string) ([]string, store.Version, error) {
+		part = func(ctx context.Context, p store.PartStore, name string) ([]string, store.Version, error) {
 			r, err := p.Review(ctx, name, nil)
 			if err != nil {
 				return nil, "", err
 			}
-			return changed.Needs(n.p.Program, r, targets), r.Version, nil
+			return changed.Needs(n.s.Program, r, targets), r.Version, nil
 		}
 	default:
 		return nil
 	}
-	return func(ctx context.Context, p store.Parted) ([]string, store.Version, error) {
-		return part(ctx, p, project.Workspaces(n.p.Call).Selected())
+	return func(ctx context.Context, p store.PartStore) ([]string, store.Version, error) {
+		return part(ctx, p, workdir.Workspaces(n.s.Dir.Call).Selected())
 	}
 }
 
-// changed finds out what changed.
-func (n *narrowed) changed(ctx context.Context, p store.Parted, name string) ([]string, store.Version, error) {
-	stamps := stampsOf(n.p)
+// changed selects the part of the state for the resources that changed, and sets reach.
+func (n *narrowed) changed(ctx context.Context, p store.PartStore, name string) ([]string, store.Version, error) {
+	stamps := stampsOf(n.s)
 	r, err := p.Review(ctx, name, stamps.Known)
 	if err != nil {
 		return nil, "", err
@@ -64,40 +66,41 @@ func (n *narrowed) changed(ctx context.Context, p store.Parted, name string) ([]
 	return append([]string{}, n.reach.Part...), r.Version, nil
 }
 
-// stampsOf finds out what the configuration says of each resource.
-func stampsOf(p *project.Project) *changed.Stamps {
-	return p.Engine.Stamps(p.Program, p.LangOptions(), func(a addr.Provider) (string, bool) {
-		lock, _ := p.Lock.Get(a)
-		return lock.Version, !p.Developed(a)
+// stampsOf returns the stamps of the configuration. They show which resources have changed since they were applied.
+func stampsOf(s *session.Session) *changed.Stamps {
+	return s.Engine.Stamps(s.Program, s.FrameOptions(), func(a addr.Provider) (string, bool) {
+		lock, _ := s.Dir.Lock.Get(a)
+		return lock.Version, !s.Plugins.Developed(a)
 	})
 }
 
-// began says what a plan of what changed is about, and refuses it where states have no parts.
+// began prints the scope of a plan of the changed resources. It reports an error for -changed if the state is not
+// stored in rows.
 func (n *narrowed) began(ws *workspace.State) bool {
 	if f := n.f; f.changed != nil && *f.changed && !ws.Stamped() {
-		n.p.Bag.Add(diag.Errorf("Failed to use the backend", "A plan of what changed (-changed) needs a state that is kept in rows: backend \"pg\" with layout = \"rows\"."))
+		n.s.Dir.Call.Bag.Add(diag.Errorf("Failed to use the backend", "The option -changed needs the backend \"pg\" with layout = \"rows\"."))
 		return false
 	}
 	if ws.Part() == nil {
 		n.reach = nil
 	}
 	if r := n.reach; r != nil {
-		n.p.UI.Line("Planning for what changed: " + diag.Counted(r.Changed, "resource", "resources") + ", and what refers to them.")
+		n.s.Dir.Call.UI.Line("Planning changed resources only: " + diag.Counted(r.Changed, "resource", "resources") + ", and resources that refer to them.")
 	}
 	return true
 }
 
-// narrow makes a request one for a part of the state.
+// narrow restricts a request to a part of the state.
 func (n *narrowed) narrow(req *engine.Request, ws *workspace.State) {
 	req.Part = ws.Part()
 	if n.reach != nil {
-		req.Targets, req.Changed = n.reach.Targets, true
+		req.Targets, req.Origin = n.reach.Targets, targeting.Changes
 	}
 }
 
-// settle says for what nothing is left to do after a plan was carried out, which left a state behind.
-func settle(p *project.Project, ws *workspace.State, pl *plan.Plan, after *state.Snapshot) {
+// settle records the resources that need no further changes after an apply.
+func settle(s *session.Session, ws *workspace.State, pl *plan.Plan, after *state.Snapshot) {
 	if ws.Stamped() {
-		ws.Stamp(stampsOf(p).Settled(pl, after.Checks))
+		ws.Stamp(stampsOf(s).Settled(pl, after.Checks))
 	}
 }

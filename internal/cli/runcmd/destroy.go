@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Destroy is `destroy`.
+// Destroy is the command `destroy`.
 var Destroy = &base.Command{
 	Name: "destroy", Stream: true, Makes: true, Counts: true, Short: "Destroy previously-created infrastructure",
 	Long: `Destroy Lethe-managed infrastructure.
@@ -17,8 +17,8 @@ This command is a convenience alias for:
     lethe apply -destroy`,
 	Examples: [][2]string{
 		{"lethe destroy", "Plan, ask, and destroy everything"},
-		{"lethe destroy -target=module.test", "Destroy a part, and what needs it"},
-		{"lethe plan -destroy", "Show what would be destroyed"},
+		{"lethe destroy -target=module.test", "Destroy one resource and its dependents"},
+		{"lethe plan -destroy", "Show the planned destruction"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *applyFlags) { f.define(c) }, runDestroy),
 }
@@ -34,7 +34,7 @@ func runDestroy(ctx context.Context, c *base.Call, f *applyFlags) int {
 	}
 	f.destroy = true
 	if len(c.Operands) == 1 && isFile(c.Path(c.Operands[0])) {
-		c.Bag.Add(diag.Errorf("Destroy can't be called with a plan file", "What a saved plan does was decided when it was made. If %q was made with plan -destroy, apply it with:\n  lethe apply %[1]q", c.Operands[0]))
+		c.Bag.Add(diag.Errorf("Destroy can't be called with a plan file", "A saved plan cannot be changed into a destroy plan. If %q was made with plan -destroy, run:\n  lethe apply %[1]q", c.Operands[0]))
 		return c.UI.Fail()
 	}
 	if !c.NoOperands() {
@@ -43,7 +43,6 @@ func runDestroy(ctx context.Context, c *base.Call, f *applyFlags) int {
 	return runApply(ctx, c, f)
 }
 
-// isFile reports whether there is a file of that name.
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()

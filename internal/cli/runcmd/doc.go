@@ -1,76 +1,78 @@
-// Package runcmd has the commands that plan, and those that change real objects: plan, apply, destroy,
+// Package runcmd defines the commands that make plans and the commands that change real objects: plan, apply, destroy,
 // refresh and import.
 //
-// All but import go the same way: prepare opens the working directory and compiles its configuration,
-// begin locks the state, and an operation plans, shows, asks and carries out.
+// All commands except import share their steps: prepare opens the working directory and compiles its configuration,
+// begin locks the state, and an execution plans, shows, asks and applies.
 package runcmd
 
 import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// operation is a plan under way, and the apply that follows it.
-type operation struct {
-	p    *project.Project
+// execution is a plan in progress, with the apply after it.
+type execution struct {
+	c    *base.Call
+	s    *session.Session
 	f    *planFlags
 	ws   *workspace.State
-	only narrowed // where the plan is of what changed
+	only narrowed // restricts the plan to the objects that changed
 }
 
-// begin makes an operation in the working directory, with its state locked: name is what the lock
-// says, and empty refuses a directory without configuration, "" for nothing.
-func begin(ctx context.Context, c *base.Call, f *planFlags, name, empty string, applying bool) (*operation, bool) {
+// begin starts an execution in the working directory, and locks its state. empty is the error text for a directory
+// without configuration, or "" if none is needed.
+func begin(ctx context.Context, c *base.Call, f *planFlags, of operation.Operation, empty string) (*execution, bool) {
 	if !f.mayPlanChanged(&c.Bag) {
 		return nil, false
 	}
-	p, ok := prepare(ctx, c, &f.Options, empty, applying, vet.CheckOptions{})
+	s, ok := prepare(ctx, c, &f.Options, of, empty, vet.CheckOptions{})
 	if !ok {
 		return nil, false
 	}
-	o := &operation{p: p, f: f, only: narrowed{p: p, f: f}}
-	o.ws, ok = p.LockPart(ctx, "", name, o.only.selecting())
+	o := &execution{c: c, s: s, f: f, only: narrowed{s: s, f: f}}
+	o.ws, ok = s.Lock(ctx, o.only.selecting())
 	return o, ok && o.only.began(o.ws)
 }
 
-// prepare opens the working directory and compiles its configuration, with all variables at hand.
-// It fails with all that is wrong with it.
-func prepare(ctx context.Context, c *base.Call, o *project.Options, empty string, applying bool, check vet.CheckOptions) (*project.Project, bool) {
-	p, ok := project.Open(c, o)
-	return p, ok && ready(ctx, p, empty, applying, check)
+// prepare opens a session for an operation and compiles the configuration with the values of all variables. If that
+// fails, it reports all errors.
+func prepare(ctx context.Context, c *base.Call, o *workdir.Options, of operation.Operation, empty string, check vet.CheckOptions) (*session.Session, bool) {
+	s, ok := session.Open(c, o, of)
+	return s, ok && ready(ctx, s, empty, check)
 }
 
-// ready loads and compiles the configuration, and asks for what is missing.
-func ready(ctx context.Context, p *project.Project, empty string, applying bool, check vet.CheckOptions) bool {
-	loaded := p.Load()
-	if p.Empty() && !loaded { // the directory cannot be read, which was reported
+// ready loads and compiles the configuration, and asks for missing values.
+func ready(ctx context.Context, s *session.Session, empty string, check vet.CheckOptions) bool {
+	l, vars := s.Loader, s.Loader.Vars
+	loaded := l.Load()
+	if l.Empty() && !loaded { // the error was reported
 		return false
 	}
-	if empty != "" && !p.RequireFiles(empty) {
+	if empty != "" && !l.RequireFiles(empty) {
 		return false
 	}
-	if !p.BackendReady() {
+	if !s.States.Ready() {
 		return false
 	}
-	p.AskProviders()
-	given := p.Vars.Collect()
-	if loaded && given && p.Vars.AskAll() && p.Compile(ctx, check) {
-		p.Applying = applying
+	s.AskProviders()
+	given := vars.Collect()
+	if loaded && given && vars.AskAll() && s.Compile(ctx, check) {
 		return true
 	}
-	p.Engine.Supply = nil // there is no use in answers
-	p.Judge(ctx, check)
+	s.Engine.Supply = nil // answers would not be used
+	s.Judge(ctx, check)
 	if !given {
-		p.Vars.LeaveUnset() // they may be set in what could not be read
+		vars.LeaveUnset() // a file with read errors may set them
 	}
-	if p.Program != nil {
-		p.Applying = applying
-		frame.New(p.Program, p.LangOptions(), p.Bag) // for what is wrong with the values of variables
+	if s.Program != nil {
+		frame.New(s.Program, s.FrameOptions(), &s.Dir.Call.Bag) // reports wrong values of variables
 	}
 	return false
 }

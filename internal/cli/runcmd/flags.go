@@ -6,16 +6,17 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// planFlags are the flags of everything that plans.
+// planFlags are the flags of all commands that plan.
 type planFlags struct {
-	project.Options
+	workdir.Options
 	destroy         bool
 	refresh         bool
 	refreshOnly     bool
@@ -24,8 +25,8 @@ type planFlags struct {
 	targetFiles     base.List
 	excludeFiles    base.List
 	replace         base.List
-	deferEphemerals *bool // nil: as the CLI configuration says
-	changed         *bool // nil: as refresh and the backend have it
+	deferEphemerals *bool // nil means the setting of the CLI configuration
+	changed         *bool // nil means the default for refresh and the backend
 	out             string
 	detailed        bool
 	generate        string
@@ -34,14 +35,14 @@ type planFlags struct {
 func (o *planFlags) define(c *base.Call) {
 	f := c.Flags
 	f.BoolVar(&o.destroy, "destroy", false, "Plan to destroy everything.")
-	f.BoolVar(&o.refresh, "refresh", true, "Look at the real objects first.")
-	f.BoolVar(&o.refreshOnly, "refresh-only", false, "Only bring the state up to date with the real objects.")
-	f.Var(&o.targets, "target", "Plan only for this `address` and what it needs. May be given many times.")
-	f.Var(&o.excludes, "exclude", "Plan for everything but this `address` and what needs it. May be given many times.")
-	f.Var(&o.targetFiles, "target-file", "Read -target addresses from the `file`, one on a line.")
-	f.Var(&o.excludeFiles, "exclude-file", "Read -exclude addresses from the `file`, one on a line.")
-	f.Var(&o.replace, "replace", "Replace the object at this `address`. May be given many times.")
-	f.BoolFunc("defer-ephemerals", "Do not open, while planning, leases that only write-only arguments receive.", func(s string) error {
+	f.BoolVar(&o.refresh, "refresh", true, "Read the real objects before planning.")
+	f.BoolVar(&o.refreshOnly, "refresh-only", false, "Only update the state to match the real objects.")
+	f.Var(&o.targets, "target", "Plan only for this `address` and its dependencies. May be given many times.")
+	f.Var(&o.excludes, "exclude", "Plan for everything except this `address` and its dependents. May be given many times.")
+	f.Var(&o.targetFiles, "target-file", "Read -target addresses from the `file`, one per line.")
+	f.Var(&o.excludeFiles, "exclude-file", "Read -exclude addresses from the `file`, one per line.")
+	f.Var(&o.replace, "replace", "Plan to replace the object at this `address`. May be given many times.")
+	f.BoolFunc("defer-ephemerals", "While planning, do not open leases that only write-only arguments use.", func(s string) error {
 		defers, err := strconv.ParseBool(s)
 		o.deferEphemerals = &defers
 		return err
@@ -50,29 +51,29 @@ func (o *planFlags) define(c *base.Call) {
 	o.OperationFlags(c)
 }
 
-// request is the planning request that the flags ask for.
-func (f *planFlags) request(p *project.Project, s *state.Snapshot) (engine.Request, bool) {
-	req, ok := p.PlanRequest(s)
+// request returns the request for the plan of the flags.
+func (f *planFlags) request(s *session.Session, prior *state.Snapshot) (engine.Request, bool) {
+	req, ok := s.PlanRequest(prior)
 	if !ok {
 		return req, false
 	}
-	req.Refresh, req.Generate = f.refresh, f.generate != ""
+	req.Refresh = f.refresh
 	if f.deferEphemerals != nil {
 		req.DeferEphemerals = *f.deferEphemerals
 	}
 	var ok1, ok2, ok3 bool
-	req.Targets, ok1 = project.Addresses(p.Call, "target", f.targets, f.targetFiles)
-	req.Excludes, ok2 = project.Addresses(p.Call, "exclude", f.excludes, f.excludeFiles)
-	req.Replace, ok3 = f.replaced(p.Bag)
+	req.Targets, ok1 = workdir.Addresses(s.Dir.Call, "target", f.targets, f.targetFiles)
+	req.Excludes, ok2 = workdir.Addresses(s.Dir.Call, "exclude", f.excludes, f.excludeFiles)
+	req.Replace, ok3 = f.replaced(&s.Dir.Call.Bag)
 	switch {
 	case f.destroy && f.refreshOnly:
-		p.Bag.Add(diag.Errorf("Incompatible plan mode options", "The -destroy and -refresh-only options are mutually-exclusive: a plan either destroys or only refreshes."))
+		s.Dir.Call.Bag.Add(diag.Errorf("Incompatible plan mode options", "The -destroy and -refresh-only options are mutually-exclusive: a plan either destroys or only refreshes."))
 		return req, false
 	case len(f.replace) > 0 && (f.destroy || f.refreshOnly):
-		p.Bag.Add(diag.Errorf("Unsupported plan mode", "Forcing resource instance replacement (with -replace=...) is allowed only in normal planning mode, not together with -destroy or -refresh-only."))
+		s.Dir.Call.Bag.Add(diag.Errorf("Unsupported plan mode", "Forcing resource instance replacement (with -replace=...) is allowed only in normal planning mode, not together with -destroy or -refresh-only."))
 		return req, false
 	case f.refreshOnly && !f.refresh:
-		p.Bag.Add(diag.Errorf("Incompatible refresh options", "It doesn't make sense to use -refresh-only at the same time as -refresh=false, because Lethe would have nothing to do."))
+		s.Dir.Call.Bag.Add(diag.Errorf("Incompatible refresh options", "Use -refresh-only or -refresh=false. With both, Lethe would have nothing to do."))
 		return req, false
 	case f.destroy:
 		req.Mode = plan.Destroy
@@ -82,7 +83,7 @@ func (f *planFlags) request(p *project.Project, s *state.Snapshot) (engine.Reque
 	return req, ok1 && ok2 && ok3
 }
 
-// replaced reads the addresses of -replace.
+// replaced parses the addresses of -replace.
 func (f *planFlags) replaced(bag *diag.Bag) ([]addr.Instance, bool) {
 	ok := true
 	var out []addr.Instance
@@ -97,30 +98,30 @@ func (f *planFlags) replaced(bag *diag.Bag) ([]addr.Instance, bool) {
 	return out, ok
 }
 
-// defineChanged makes the flag -changed, which is what counts if nothing is said and nothing is to be refreshed.
+// defineChanged registers the flag -changed. It is the default with -refresh=false.
 func (f *planFlags) defineChanged(c *base.Call) {
-	c.Flags.BoolFunc("changed", "Plan only for what changed since it was applied. The default with -refresh=false, where the state is in rows.", func(s string) error {
+	c.Flags.BoolFunc("changed", "Plan only resources that changed since the last apply. The default with -refresh=false if the state is in rows.", func(s string) error {
 		changed, err := strconv.ParseBool(s)
 		f.changed = &changed
 		return err
 	})
 }
 
-// selects reports whether the flags say themselves what a plan is about.
+// selects reports whether the flags determine the scope of the plan.
 func (f *planFlags) selects() bool {
 	return f.destroy || f.refreshOnly || len(f.targets)+len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles) > 0
 }
 
-// mayPlanChanged refuses -changed together with what contradicts it.
+// mayPlanChanged reports an error if -changed is combined with incompatible flags.
 func (f *planFlags) mayPlanChanged(bag *diag.Bag) bool {
 	if f.changed == nil || !*f.changed || !f.selects() && f.generate == "" {
 		return true
 	}
-	bag.Add(diag.Errorf("Invalid combination of arguments", "-changed finds out by itself what to work on: it cannot be used together with -target, -exclude, -destroy, -refresh-only or -generate-config-out."))
+	bag.Add(diag.Errorf("Invalid combination of arguments", "The option -changed selects resources itself. Remove it, or remove -target, -exclude, -destroy, -refresh-only and -generate-config-out."))
 	return false
 }
 
-// wantsChanged reports whether a plan is to be of what changed alone, if the store allows.
+// wantsChanged reports whether the plan should cover only changed resources, if the store supports that.
 func (f *planFlags) wantsChanged() bool {
 	if f.selects() || f.generate != "" {
 		return false
@@ -131,7 +132,7 @@ func (f *planFlags) wantsChanged() bool {
 	return *f.changed
 }
 
-// onlyTargets gives the targets of a plan that is of nothing else, and destroys or replaces nothing besides.
+// onlyTargets returns the targets of a plan without any other selection or mode.
 func (f *planFlags) onlyTargets() ([]addr.Target, bool) {
 	if f.destroy || f.refreshOnly || f.generate != "" || len(f.targets) == 0 || len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles)+len(f.replace) > 0 {
 		return nil, false
@@ -140,7 +141,7 @@ func (f *planFlags) onlyTargets() ([]addr.Target, bool) {
 	for _, text := range f.targets {
 		t, err := addr.ParseTarget(text)
 		if err != nil {
-			return nil, false // which is reported where the plan is asked for
+			return nil, false // the request of the plan reports the error
 		}
 		out = append(out, t)
 	}

@@ -16,81 +16,120 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// mayGenerate refuses to make configuration where there is a file already.
+// mayGenerate reports an error if the file for generated configuration exists.
 func (f *planFlags) mayGenerate(c *base.Call) bool {
 	if f.generate == "" {
 		return true
 	}
 	if _, err := os.Stat(c.Path(f.generate)); err == nil {
-		c.Bag.Add(diag.Errorf("Target generated file already exists", "Lethe can only write generated config into a new file. Either choose a different target location or move all existing configuration out of the target file, delete it and try again."))
+		c.Bag.Add(diag.Errorf("Target generated file already exists", "Lethe writes generated configuration only into a new file. Choose another file, or move the existing configuration elsewhere and delete the file."))
 		return false
 	}
 	return true
 }
 
-// plan plans as the flags ask for.
-func (o *operation) plan(ctx context.Context) (*engine.Result, bool) {
-	req, ok := o.f.request(o.p, o.ws.Snapshot())
+// request returns the request for the plan of the flags.
+func (o *execution) request() (engine.Request, bool) {
+	req, ok := o.f.request(o.s, o.ws.Snapshot())
+	req.Unanswered = unanswered(o.ws)
+	o.only.narrow(&req, o.ws)
+	return req, ok
+}
+
+// plan makes the plan of the flags.
+func (o *execution) plan(ctx context.Context) (*engine.Result, bool) {
+	req, ok := o.request()
 	if !ok {
 		return nil, false
 	}
-	o.only.narrow(&req, o.ws)
-	result, ok := o.p.Engine.Plan(ctx, req, o.p.Bag)
-	if result != nil && result.Cut {
-		o.p.Call.CutShort()
+	result, ok := o.s.Engine.Plan(ctx, req, &o.c.Bag)
+	o.recordInterruption(result)
+	return result, ok
+}
+
+// recordInterruption records that an interrupt ended a plan early.
+func (o *execution) recordInterruption(r *engine.Result) {
+	if r != nil && r.Interrupted {
+		o.c.Interrupted()
+	}
+}
+
+// planAndGenerate plans. If import blocks name resources without configuration and the user gave a file for it, it
+// first generates the configuration and adds it to the plan.
+func (o *execution) planAndGenerate(ctx context.Context) (*engine.Result, bool) {
+	if o.f.generate == "" || len(o.s.Program.UndeclaredImports()) == 0 {
+		return o.plan(ctx)
+	}
+	req, ok := o.request()
+	if !ok {
+		return nil, false
+	}
+	var bag diag.Bag
+	made, ok := o.s.Engine.Generate(ctx, req, event.Discard, &bag)
+	o.recordInterruption(made.Rest)
+	switch {
+	case !ok:
+		o.c.Bag.Move(&bag)
+		return made.Rest, false
+	case len(made.Blocks) == 0:
+		o.c.Bag.Move(&bag)
+		return o.plan(ctx)
+	}
+	// The plan below repeats the diagnostics that still apply.
+	o.reportGenerated(o.f.generate)
+	if !o.addGenerated(ctx, made.Blocks) {
+		return nil, false
+	}
+	result, ok := o.plan(ctx)
+	if result != nil {
+		showGenerated(result.Plan, made.Blocks)
 	}
 	return result, ok
 }
 
-// planGenerated plans again with the configuration that was made for imported resources without
-// any, and writes it to the file that was asked for: also if planning fails, so that it can be put
-// right.
-func (o *operation) planGenerated(ctx context.Context, made map[addr.Resource]string) (*engine.Result, bool) {
+// addGenerated writes generated resource blocks to the file of the user, and adds them to the configuration. The file
+// remains if the plan fails, so that the user can correct it.
+func (o *execution) addGenerated(ctx context.Context, blocks map[addr.Resource]string) bool {
 	var text bytes.Buffer
 	text.WriteString("# __generated__ by Lethe\n# Please review these resources and move them into your main configuration files.\n")
 	byName := map[string]string{}
-	for r, block := range made {
+	for r, block := range blocks {
 		byName[r.String()] = block
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		text.WriteString("\n" + byName[name])
 	}
-	if !o.writeGenerated(text.Bytes()) {
-		return nil, false
-	}
-	if !o.p.LoadWith(filepath.Base(o.f.generate), text.Bytes()) || !o.p.Compile(ctx, vet.CheckOptions{}) {
-		return nil, false
-	}
-	o.f.generate = ""
-	result, ok := o.plan(ctx)
-	if result != nil {
-		for _, c := range result.Plan.Changes {
-			block := made[c.Object.Resource()]
-			if strings.HasPrefix(block, "#") { // a comment that says where it is from
-				_, block, _ = strings.Cut(block, "\n")
-			}
-			c.Generated = strings.TrimSuffix(block, "\n")
-		}
-	}
-	return result, ok
+	return o.writeGenerated(text.Bytes()) && o.s.Loader.LoadWith(filepath.Base(o.f.generate), text.Bytes()) && o.s.Compile(ctx, vet.CheckOptions{})
 }
 
-func (o *operation) writeGenerated(text []byte) bool {
-	f, err := os.OpenFile(o.p.Call.Path(o.f.generate), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+// showGenerated adds the generated blocks to the changes of a plan, for its view.
+func showGenerated(pl *plan.Plan, blocks map[addr.Resource]string) {
+	for _, c := range pl.Changes {
+		block := blocks[c.Object.Resource()]
+		if strings.HasPrefix(block, "#") { // a comment with the origin of the block
+			_, block, _ = strings.Cut(block, "\n")
+		}
+		c.Generated = strings.TrimSuffix(block, "\n")
+	}
+}
+
+func (o *execution) writeGenerated(text []byte) bool {
+	f, err := os.OpenFile(o.c.Path(o.f.generate), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err == nil {
 		_, err = f.Write(text)
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		o.p.Bag.Add(diag.Errorf("Failed to write generated configuration", "%s.", err))
+		o.c.Bag.Add(diag.Errorf("Failed to write generated configuration", "%s.", err))
 		return false
 	}
 	return true
 }
 
-// reportGenerated says where the generated configuration is.
-func (o *operation) reportGenerated(name string) {
-	o.p.UI.Tell(event.Note{Text: o.p.Call.Renamed("\nLethe has generated configuration and written it to " + name + ". Please review the configuration and edit it as necessary before adding it to version control.")})
+// reportGenerated prints the name of the file with the generated configuration.
+func (o *execution) reportGenerated(name string) {
+	o.c.UI.Send(event.Note{Text: o.c.Renamed("\nLethe has generated configuration and written it to " + name + ". Please review the configuration and edit it as necessary before adding it to version control.")})
 }

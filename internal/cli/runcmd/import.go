@@ -6,15 +6,17 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/operation"
 )
 
-// Import is `import`.
+// Import is the command `import`.
 var Import = &base.Command{
 	Name: "import", Args: "ADDR ID", Short: "Associate existing infrastructure with a Lethe resource",
 	Long: `Import existing infrastructure into your Lethe state.
@@ -23,18 +25,18 @@ This will find and import the specified resource into your Lethe
 state, allowing existing infrastructure to come under Lethe
 management without having to be initially created by Lethe.`,
 	Examples: [][2]string{
-		{"lethe import aws_instance.web i-0abc", "Take over an object that exists already"},
-		{`lethe import 'aws_instance.web["a"]' i-0abc`, "Likewise, as one of several"},
+		{"lethe import aws_instance.web i-0abc", "Import an existing object"},
+		{`lethe import 'aws_instance.web["a"]' i-0abc`, "Import into one instance of several"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *importFlags) {
 		c.Flags.StringVar(&f.Config, "config", "", "Read the configuration from this `directory`.")
-		c.Flags.Bool("allow-missing-config", false, "Accepted for compatibility; configuration must be present.")
+		c.Flags.Bool("allow-missing-config", false, "Accepted for compatibility. Configuration must be present.")
 		c.RemoteFlag()
 		f.OperationFlags(c)
 	}, runImport),
 }
 
-type importFlags struct{ project.Options }
+type importFlags struct{ workdir.Options }
 
 func runImport(ctx context.Context, c *base.Call, f *importFlags) int {
 	to, err := addr.ParseInstance(c.Operands[0])
@@ -46,55 +48,55 @@ func runImport(ctx context.Context, c *base.Call, f *importFlags) int {
 		c.Bag.Add(diag.Errorf("Invalid import address", "A managed resource address is required: importing into %s is not possible.", to))
 		return c.UI.Fail()
 	}
-	p, ok := prepare(ctx, c, &f.Options, noImport, false, vet.CheckOptions{BodiesOnly: true, Incomplete: true}) // blocks that a message of import asks for need not be there yet
+	s, ok := prepare(ctx, c, &f.Options, operation.Import, noImport, vet.CheckOptions{BodiesOnly: true, Incomplete: true}) // blocks that an error of import asks for may still be missing
 	if !ok {
 		return c.UI.Fail()
 	}
-	return importOne(ctx, p, to, c.Operands[1])
+	return importOne(ctx, s, to, c.Operands[1])
 }
 
-// noImport is why nothing is imported without configuration.
-const noImport = "An object is imported for a resource that the configuration has, and there is none here. To use the configuration of another directory, name it with -config."
+// noImport is the reason why import needs configuration.
+const noImport = "Import needs the configuration of the resource, but the directory has no configuration files. To read another directory, use -config=DIR."
 
-func importOne(ctx context.Context, p *project.Project, to addr.Instance, id string) int {
-	if _, ok := p.Program.Resource(to.Resource()); !ok {
-		p.Bag.Add(undeclared(p, to))
-		return p.UI.Fail()
+func importOne(ctx context.Context, s *session.Session, to addr.Instance, id string) int {
+	c := s.Dir.Call
+	if _, ok := s.Program.Resource(to.Resource()); !ok {
+		c.Bag.Add(undeclared(s, to))
+		return c.UI.Fail()
 	}
-	p.Settles = to
-	ws, ok := p.LockState(ctx, "", "import")
+	ws, ok := s.LockToSettle(ctx, to)
 	if !ok {
-		return p.UI.Fail()
+		return c.UI.Fail()
 	}
 	if ws.Snapshot().Get(to.Current()) != nil {
-		p.Bag.Add(diag.Errorf("Resource already managed by Lethe", "Lethe is already managing a remote object for %s. To import to this address you must first remove the existing object from the state.", to))
-		return p.UI.Fail()
+		c.Bag.Add(diag.Errorf("Resource already managed by Lethe", "Lethe already manages an object for %s. To import another object to this address, first remove the existing object from the state: lethe state rm", to))
+		return c.UI.Fail()
 	}
-	next, ok := p.Engine.Import(ctx, engine.Request{
-		Program: p.Program, Options: p.LangOptions(), State: ws.Snapshot(), Refresh: true,
+	next, ok := s.Engine.Import(ctx, engine.Request{
+		Program: s.Program, Options: s.FrameOptions(), State: ws.Snapshot(), Refresh: true,
 		Imports: []engine.Import{{To: to, ID: id}},
-	}, p.Bag)
+	}, &c.Bag)
 	if !ok || !ws.Save(next) {
-		return p.UI.Fail()
+		return c.UI.Fail()
 	}
 	imported(ws, to)
-	p.UI.Diagnostics(p.Bag.List())
-	p.Bag.Clear()
-	p.UI.Print(p.Call.Renamed("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour Lethe state and will henceforth be managed by Lethe.\n\n"))
-	return p.UI.Done(base.ExitOK)
+	c.UI.Diagnostics(c.Bag.List())
+	c.Bag.Clear()
+	c.UI.Print(c.Renamed("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour Lethe state and will henceforth be managed by Lethe.\n\n"))
+	return c.UI.Done(base.ExitOK)
 }
 
-// undeclared says that nothing can be imported to an address, since the configuration has no such block.
-func undeclared(p *project.Project, to addr.Instance) diag.Diagnostic {
+// undeclared returns the error for an import to an address without a resource block.
+func undeclared(s *session.Session, to addr.Instance) diag.Diagnostic {
 	module, found := to.Module.Module(), false
 	var modules, resources []string
-	p.Tree.Root.Walk(func(n *config.Node) {
+	s.Loader.Tree.Root.Walk(func(n *config.Node) {
 		modules, found = append(modules, n.Path.String()), found || n.Path == module
 	})
 	if !found {
-		return diag.Errorf("Import to non-existent module", "%s is not defined in the configuration. Please add configuration for this module before importing into it.%s", module, diag.DidYouMean(module.String(), modules))
+		return diag.Errorf("Import to non-existent module", "%s is not in the configuration. Add a module block for it before importing into it.%s", module, diag.DidYouMean(module.String(), modules))
 	}
-	for _, d := range p.Program.Decls() {
+	for _, d := range s.Program.Decls() {
 		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed {
 			resources = append(resources, d.Resource.String())
 		}

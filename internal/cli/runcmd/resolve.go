@@ -6,25 +6,27 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// Resolve is `state resolve`.
+// Resolve is the command `state resolve`.
 var Resolve = &base.Command{
-	Name: "state resolve", Args: "ADDR", Short: "Say what became of a call without an answer",
-	Long: "Settles a call of a run that was lost before the provider answered: the commands\nafter that name it as an outcome that is unknown. Look whether the object exists, and\nsay so with one of -absent, -present and -id.",
+	Name: "state resolve", Args: "ADDR", Short: "Record the outcome of an unanswered provider call",
+	Long: "Records the outcome of a provider call whose run was killed before the provider\nanswered. Later commands report the outcome of such a call as unknown. Check whether\nthe object exists, and report the result with -absent, -present or -id.",
 	Examples: [][2]string{
-		{"lethe state resolve -absent aws_instance.web", "It was not created, or it is destroyed"},
-		{"lethe state resolve -present aws_instance.web", "It was not destroyed, or it was updated"},
-		{"lethe state resolve -id=i-0abc aws_instance.web", "It was created: take it in, as import does"},
+		{"lethe state resolve -absent aws_instance.web", "The object does not exist"},
+		{"lethe state resolve -present aws_instance.web", "The object exists with the ID in the state"},
+		{"lethe state resolve -id=i-0abc aws_instance.web", "The object was created: import it"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *resolveFlags) {
 		c.Flags.BoolVar(&f.absent, "absent", false, "The object does not exist: it is removed from the state.")
-		c.Flags.BoolVar(&f.present, "present", false, "The object exists as the state has it.")
+		c.Flags.BoolVar(&f.present, "present", false, "The object in the state exists.")
 		c.Flags.StringVar(&f.id, "id", "", "The object was created and has this `ID`: it is imported.")
 		c.Flags.StringVar(&f.Config, "config", "", "Read the configuration from this `directory`.")
 		c.RemoteFlag()
@@ -33,7 +35,7 @@ var Resolve = &base.Command{
 }
 
 type resolveFlags struct {
-	project.Options
+	workdir.Options
 	absent, present bool
 	id              string
 }
@@ -51,21 +53,21 @@ func runResolve(ctx context.Context, c *base.Call, f *resolveFlags) int {
 		}
 	}
 	if given != 1 {
-		c.Bag.Add(diag.Errorf("Outcome not given", "Give one of -absent, if the object does not exist; -present, if the one that the state has does; and -id=ID, if it was created and has that ID."))
+		c.Bag.Add(diag.Errorf("Outcome not given", "Give one of: -absent if the object does not exist, -present if the object in the state exists, -id=ID if an object was created and has that ID."))
 		return c.UI.Fail()
 	}
 	if f.id != "" {
 		return resolveImport(ctx, c, f, to)
 	}
-	p, ok := project.Open(c, &f.Options)
+	st, ok := states.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
 	}
-	p.Settles = to
-	ws, ok := p.LockState(ctx, "", "state-resolve")
+	locked, ok := st.Lock(ctx, states.Locking{Operation: operation.Resolve, Settles: to})
 	if !ok {
 		return c.UI.Fail()
 	}
+	ws := locked.State
 	notes := ws.Notes()
 	calls, others := callsTo(to, notes.Unknown)
 	if !known(c, to, calls) {
@@ -81,21 +83,21 @@ func runResolve(ctx context.Context, c *base.Call, f *resolveFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// known reports whether there is a call to settle.
+// known reports an error if there is no call to settle.
 func known(c *base.Call, to addr.Instance, calls []journal.Unknown) bool {
 	if len(calls) == 0 {
-		c.Bag.Add(diag.Errorf("Nothing to resolve", "There is no call for %s whose outcome is unknown. To see those that there are, run: lethe state check", to))
+		c.Bag.Add(diag.Errorf("Nothing to resolve", "No call for %s has an unknown outcome. To list such calls, run: lethe state check", to))
 	}
 	return len(calls) > 0
 }
 
-// resolved is a state in which the objects of calls are there or not.
+// resolved returns the state after settling calls: it removes their objects if absent is true.
 func resolved(s *state.Snapshot, calls []journal.Unknown, absent bool, bag *diag.Bag) (*state.Snapshot, bool) {
 	e := s.Edit()
 	for _, u := range calls {
 		switch {
 		case u.Creates() && !absent:
-			bag.Add(diag.Errorf("ID needed", "If %s was created, the state needs its ID: give -id=ID, and the object is imported.", u.Object))
+			bag.Add(diag.Errorf("ID needed", "If %s was created, import it with -id=ID: the state does not have its ID yet.", u.Object))
 			return nil, false
 		case !u.Creates() && absent:
 			e.Put(u.Object, nil)
@@ -104,13 +106,13 @@ func resolved(s *state.Snapshot, calls []journal.Unknown, absent bool, bag *diag
 	return e.Done(), true
 }
 
-// resolveImport takes in what a call has created.
+// resolveImport imports the object that a call has created.
 func resolveImport(ctx context.Context, c *base.Call, f *resolveFlags, to addr.Instance) int {
-	p, ok := prepare(ctx, c, &f.Options, noImport, false, vet.CheckOptions{BodiesOnly: true, Incomplete: true})
+	s, ok := prepare(ctx, c, &f.Options, operation.Import, noImport, vet.CheckOptions{BodiesOnly: true, Incomplete: true})
 	if !ok {
 		return c.UI.Fail()
 	}
-	at, ok := p.Selected(ctx)
+	at, ok := s.States.Selected(ctx)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -123,8 +125,8 @@ func resolveImport(ctx context.Context, c *base.Call, f *resolveFlags, to addr.I
 		return c.UI.Fail()
 	}
 	if !slices.ContainsFunc(calls, journal.Unknown.Creates) {
-		c.Bag.Add(diag.Errorf("Nothing was created", "The state already has the ID of %s, so that -id does not apply. Give -present if the object exists, or -absent if it does not.", to))
+		c.Bag.Add(diag.Errorf("Nothing was created", "The state already has the ID of %s. Instead of -id, use -present if the object exists, or -absent if it does not.", to))
 		return c.UI.Fail()
 	}
-	return importOne(ctx, p, to, f.id)
+	return importOne(ctx, s, to, f.id)
 }

@@ -10,29 +10,29 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// mayCreate asks whether a plan may create objects that a lost run may have created already: the provider did not
-// answer that run. Without a user to ask, it refuses.
-func (o *operation) mayCreate(pl *plan.Plan) bool {
-	bag := o.p.Bag
+// mayCreate asks before a plan creates objects that an interrupted run may have created already, because the provider
+// did not answer that run. Without a user to ask, it reports an error.
+func (o *execution) mayCreate(pl *plan.Plan) bool {
+	bag := &o.c.Bag
 	list := mayExist(pl, o.ws)
 	if list == "" {
 		return true
 	}
 	const advice = "Check whether the objects exist, and record the result with: lethe state resolve"
-	if !o.p.MayAsk() {
-		bag.Add(diag.Errorf("Object may exist already", "The plan creates objects that an earlier run may have created already. That run was lost before the provider answered these calls:\n%s\n%s. To create the objects again regardless, use -unknown=create.", list, advice))
+	if !o.s.Dir.MayAsk() {
+		bag.Add(diag.Errorf("Object may exist already", "The plan creates objects that an earlier run may have created already. That run was interrupted before the provider answered these calls:\n%s\n%s. To create the objects again anyway, use -unknown=create.", list, advice))
 		return false
 	}
-	o.p.UI.Diagnostics(bag.List()) // so that users know of them when they answer
+	o.c.UI.Diagnostics(bag.List()) // print them before the user answers
 	bag.Clear()
-	yes, answered := o.p.UI.Confirm("Do you want to create objects that may exist already?", "An earlier run was lost before the provider answered these calls:\n"+list+advice+".", "create them again")
-	if !yes && (answered || !o.p.Call.CutShort()) {
-		o.p.UI.Print("\nApply cancelled.\n")
+	yes, answered := o.c.UI.Confirm("Do you want to create objects that may exist already?", "An earlier run was interrupted before the provider answered these calls:\n"+list+advice+".", "create them again")
+	if !yes && (answered || !o.c.Interrupted()) {
+		o.c.UI.Print("\nApply cancelled.\n")
 	}
 	return yes
 }
 
-// mayExist lists the unanswered creations at addresses where a plan creates an object, a line each.
+// mayExist lists the unanswered creations at addresses where a plan creates an object, one per line.
 func mayExist(pl *plan.Plan, ws *workspace.State) string {
 	creates := map[addr.Instance]bool{}
 	for _, ch := range pl.Changes {
@@ -49,14 +49,25 @@ func mayExist(pl *plan.Plan, ws *workspace.State) string {
 	return b.String()
 }
 
-// imported settles the calls about an object that was imported: its outcome is known.
+// unanswered returns the addresses of creations that no provider answered.
+func unanswered(ws *workspace.State) []addr.Instance {
+	var out []addr.Instance
+	for _, u := range ws.Unanswered() {
+		if u.MayExist() {
+			out = append(out, u.Object.Instance)
+		}
+	}
+	return out
+}
+
+// imported settles the calls for an imported object, because its outcome is known now.
 func imported(ws *workspace.State, i addr.Instance) {
 	notes := ws.Notes()
 	_, notes.Unknown = callsTo(i, notes.Unknown)
 	ws.Note(notes)
 }
 
-// callsTo divides calls into those about an instance, and others.
+// callsTo divides calls into the calls for an instance and the others.
 func callsTo(to addr.Instance, all []journal.Unknown) (calls, others []journal.Unknown) {
 	for _, u := range all {
 		if u.Object.Instance == to {

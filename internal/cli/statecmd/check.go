@@ -5,21 +5,22 @@ import (
 	"fmt"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/view/stateview"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// Check is `state check`.
+// Check is the command `state check`.
 var Check = &base.Command{
-	Name: "state check", Short: "Find out whether the state is whole",
-	Long: "Looks at the state, at journals beside it and in the backend, and at backups and former\nstates, and says which of them are whole: what a journal has that the state lacks,\nwhich calls have no known outcome, which leases were left open, which backup is the\nnewest whole one. It changes nothing. If something has to be repaired, it fails.",
+	Name: "state check", Short: "Check the state, its journals and its backups",
+	Long: "Checks the state, its journals, its backups and its former states. It lists changes\nthat only a journal has, provider calls with an unknown outcome, leases that were left\nopen, and the newest usable backup. It changes nothing. It fails if the state needs a\nrepair.",
 	Examples: [][2]string{
-		{"lethe state check", "See whether anything is left of a run that was lost"},
-		{"lethe state check -json", "The same for a program"},
+		{"lethe state check", "Check for remains of an interrupted run"},
+		{"lethe state check -json", "Print the result as JSON"},
 	},
-	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+	Setup: base.Flags(func(c *base.Call, f *workdir.Options) {
 		c.JSONFlag()
 		f.VarFlags(c)
 		f.StateFlag(c)
@@ -27,8 +28,8 @@ var Check = &base.Command{
 	Result: true,
 }
 
-func runCheck(ctx context.Context, c *base.Call, f *project.Options) int {
-	_, at, ok := selected(ctx, c, f)
+func runCheck(ctx context.Context, c *base.Call, f *workdir.Options) int {
+	at, ok := selected(ctx, c, f)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -48,15 +49,15 @@ func runCheck(ctx context.Context, c *base.Call, f *project.Options) int {
 	case c.View.JSON && !x.Whole():
 		return base.ExitError
 	case !x.Whole():
-		c.Bag.Add(diag.Errorf("State not whole", "Some of the files above cannot be read, or do not belong to the same state. To repair that, run: lethe state repair"))
+		c.Bag.Add(diag.Errorf("State not whole", "Some of the files above cannot be read or belong to another state. To repair the state, run: lethe state repair"))
 	}
-	return c.UI.DoneQuiet()
+	return c.UI.DoneDocument()
 }
 
-// Repair is `state repair`.
+// Repair is the command `state repair`.
 var Repair = &base.Command{
-	Name: "state repair", Short: "Repair a state that is not whole",
-	Long: "Recovers what the journal of a lost run has and, where the state cannot be read, puts\nback the backup that the journal is about, or else the newest whole one. What could\nnot be read is kept in a file. It says first what it is going to do, and asks.\n\nReal objects are not touched. Run \"lethe plan\" afterwards.",
+	Name: "state repair", Short: "Repair a damaged state",
+	Long: "Recovers the changes in the journal of an interrupted run. If the state cannot be read,\nit first restores the backup that matches the journal, or else the newest usable\nbackup, and keeps the unreadable state in a file. It lists these steps and asks before\nit starts.\n\nReal objects are not touched. Run \"lethe plan\" afterwards.",
 	Examples: [][2]string{
 		{"lethe state repair", "Repair the state, after approval"},
 	},
@@ -69,12 +70,12 @@ var Repair = &base.Command{
 }
 
 type repairFlags struct {
-	project.Options
+	workdir.Options
 	autoApprove bool
 }
 
 func runRepair(ctx context.Context, c *base.Call, f *repairFlags) int {
-	p, at, ok := selected(ctx, c, &f.Options)
+	at, ok := selected(ctx, c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -85,34 +86,33 @@ func runRepair(ctx context.Context, c *base.Call, f *repairFlags) int {
 	switch {
 	case !r.Nothing():
 	case r.State.Locked:
-		c.Bag.Add(diag.Errorf("State cannot be repaired", "The state cannot be decrypted, and it may be whole: %s", r.State.Problem))
+		c.Bag.Add(diag.Errorf("State cannot be repaired", "The state cannot be decrypted, so Lethe cannot tell whether it is damaged: %s", r.State.Problem))
 		return c.UI.Fail()
 	case r.State.Problem != "":
-		c.Bag.Add(diag.Errorf("State cannot be repaired", "The state cannot be read, and there is no backup that can: %s\n\nTo replace it by a state that you have in a file, run: lethe state push -force FILE", r.State.Problem))
+		c.Bag.Add(diag.Errorf("State cannot be repaired", "Neither the state nor a backup can be read: %s\n\nTo replace the state with a state in a file, run: lethe state push -force FILE", r.State.Problem))
 		return c.UI.Fail()
 	default:
-		c.UI.Print("There is nothing to repair.\n")
+		c.UI.Print("The state needs no repair.\n")
 		return c.UI.Done(base.ExitOK)
 	}
-	if !mended(p, r.Repair, f.autoApprove) || !r.Do(ctx) {
+	if !mended(c, at, r.Repair, f.autoApprove) || !r.Do(ctx) {
 		return c.UI.Fail()
 	}
 	c.UI.Print("The state is repaired.\n")
 	return c.UI.Done(base.ExitOK)
 }
 
-// mended says what is about to happen, and asks.
-func mended(p *project.Project, r workspace.Repair, approved bool) bool {
-	c := p.Call
+// mended prints the steps of a repair, and asks for approval.
+func mended(c *base.Call, at states.Selected, r workspace.Repair, approved bool) bool {
 	c.UI.Print("Lethe will repair the state:\n\n")
 	if b := r.PutBack; b != nil {
 		c.UI.Print(fmt.Sprintf("  - put back %s (serial %d, %s)\n", b.Where, b.Snapshot.Serial, diag.Counted(b.Snapshot.Len(), "object", "objects")))
 	}
 	if r.Aside != "" {
-		c.UI.Print(fmt.Sprintf("  - keep what cannot be read as %s\n", p.Display(r.Aside)))
+		c.UI.Print(fmt.Sprintf("  - keep the unreadable state as %s\n", at.Display(r.Aside)))
 	}
-	if r.TakeIn {
-		c.UI.Print("  - recover what the journal has\n")
+	if r.Replay {
+		c.UI.Print("  - recover the changes in the journal\n")
 	}
 	return c.Approve(base.Approval{Given: approved, Title: "Do you want to repair this state?", Use: "-auto-approve", Refused: "Nothing was done."})
 }

@@ -6,84 +6,89 @@ import (
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/view"
 	"github.com/lethe-iac/lethe/internal/view/stateview"
 )
 
 const noHistory = "No history of the state"
 
-// past are the states of a workspace: the present one, and the former ones that its store keeps.
+// past is the history of a workspace: the current state, and the former states that its store keeps.
 type past struct {
-	p         *project.Project
+	c         *base.Call
+	states    *states.States
 	store     store.Historian
 	workspace string
 	now       *state.Snapshot
 }
 
-// pastOf opens the store in use, as one that keeps former states, for the selected workspace.
-func pastOf(ctx context.Context, p *project.Project, now *state.Snapshot) (past, bool) {
-	out := past{p: p, workspace: project.Workspaces(p.Call).Selected(), now: now}
-	st, ok := p.OpenStore(ctx)
+// pastOf opens the store of the selected workspace. It reports an error if the store keeps no former states.
+func pastOf(ctx context.Context, c *base.Call, st *states.States, now *state.Snapshot) (past, bool) {
+	out := past{c: c, states: st, workspace: workdir.Workspaces(c).Selected(), now: now}
+	opened, ok := st.OpenStore(ctx)
 	if !ok {
 		return past{}, false
 	}
-	if out.store, ok = store.As[store.Historian](st.Store); !ok {
-		p.Bag.Add(diag.Errorf(noHistory, "The backend %q keeps no former states. A local state has some, and so has the backend \"pg\" with layout = \"rows\".", st.Type))
+	if out.store = opened.Capabilities().History; out.store == nil {
+		c.Bag.Add(diag.Errorf(noHistory, "The backend %q keeps no former states. Local states and the backend \"pg\" with layout = \"rows\" do.", opened.Type))
 	}
-	return out, ok
+	return out, out.store != nil
 }
 
 // readPast is pastOf for commands that only read.
-func readPast(ctx context.Context, c *base.Call, f *project.Options) (past, bool) {
-	p, now, ok := readOnly(ctx, c, f)
+func readPast(ctx context.Context, c *base.Call, st *states.States) (past, bool) {
+	now, ok := read(ctx, c, st)
 	if !ok {
 		return past{}, false
 	}
-	return pastOf(ctx, p, now)
+	return pastOf(ctx, c, st, now)
 }
 
-// serialOf reads a serial that is an operand.
+// serialOf parses a serial number in an operand.
 func serialOf(c *base.Call, text string) (uint64, bool) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		c.Bag.Add(diag.Errorf("Invalid serial", "%q is not the serial of a state, which is a whole number. To see those that are kept, run: lethe state history", text))
+		c.Bag.Add(diag.Errorf("Invalid serial", "The serial of a state is a whole number, not %q. To list the stored serials, run: lethe state history", text))
 	}
 	return n, err == nil
 }
 
-// at gives the state that had a serial, or has it. One that is not kept is an error.
+// at returns the state with a serial number. It reports an error if no such state is kept.
 func (t past) at(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
 	if serial == t.now.Serial {
 		return t.now, true
 	}
-	return t.former(ctx, serial)
+	return t.former(ctx, serial, &t.c.Bag)
 }
 
-func (t past) former(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
+// former returns a former state. It adds errors to bag.
+func (t past) former(ctx context.Context, serial uint64, bag *diag.Bag) (*state.Snapshot, bool) {
 	data, err := t.store.Former(ctx, t.workspace, serial)
 	switch {
 	case err != nil:
-		t.p.Bag.Add(diag.Errorf("Failed to load state", "The state with the serial %d cannot be read: %s.", serial, err))
+		bag.Add(diag.Errorf("Failed to load state", "The state with the serial %d cannot be read: %s.", serial, err))
 		return nil, false
 	case data == nil:
-		t.p.Bag.Add(diag.Errorf("No state with that serial", "No state with the serial %d is kept. To see those that are, run: lethe state history", serial))
+		bag.Add(diag.Errorf("No state with that serial", "No state with the serial %d is stored. To list the stored serials, run: lethe state history", serial))
 		return nil, false
 	}
-	return t.p.OpenState(ctx, data, fmt.Sprintf("The state is the former one with the serial %d.", serial))
+	return t.states.OpenState(ctx, data, fmt.Sprintf("The state is the former state with the serial %d.", serial), bag)
 }
 
-// History is `state history`.
+// History is the command `state history`.
 var History = &base.Command{
-	Name: "state history", Short: "List the states that are kept",
-	Long: "Lists the present state and the former ones that the backend keeps, the latest first:\nwhen each was written, by whom and for what, as far as that is known, and how many\nobjects it added, changed and removed.",
+	Name: "state history", Short: "List former states",
+	Long: "Lists the current state and the former states that the backend keeps, newest first.\nFor each state it shows the time, the writer and the command, if they are known, and\nthe number of objects that were added, changed and removed.",
 	Examples: [][2]string{
-		{"lethe state history", "List the states that are kept"},
+		{"lethe state history", "List former states"},
 	},
-	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+	Setup: base.Flags(func(c *base.Call, f *workdir.Options) {
 		c.JSONFlag()
 		f.VarFlags(c)
 		f.StateFlag(c)
@@ -91,62 +96,64 @@ var History = &base.Command{
 	Result: true,
 }
 
-func runHistory(ctx context.Context, c *base.Call, f *project.Options) int {
-	t, ok := readPast(ctx, c, f)
+func runHistory(ctx context.Context, c *base.Call, f *workdir.Options) int {
+	st, ok := states.Open(c, f)
 	if !ok {
 		return c.UI.Fail()
 	}
-	states, err := t.store.History(ctx, t.workspace)
+	t, ok := readPast(ctx, c, st)
+	if !ok {
+		return c.UI.Fail()
+	}
+	kept, err := t.store.History(ctx, t.workspace)
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to load state", "The former states cannot be listed: %s.", err))
 		return c.UI.Fail()
 	}
-	t.count(ctx, states)
+	t.count(ctx, kept)
 	if c.View.JSON {
-		err = stateview.HistoryJSON(c.Stdout, states)
+		err = stateview.HistoryJSON(c.Stdout, kept)
 	} else {
-		err = stateview.HistoryText(c.Stdout, states)
+		err = stateview.HistoryText(c.Stdout, kept)
 	}
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to show the history", "%s.", err))
 	}
-	return t.p.UI.DoneQuiet()
+	return c.UI.DoneDocument()
 }
 
-// count compares each state with the one before it, where the store has not. Of those that cannot be read, as under a
-// former key, a user is told once: they are there all the same.
-func (t past) count(ctx context.Context, states []store.Past) {
-	bag, aside := t.p.Bag, &diag.Bag{}
-	t.p.Bag = aside
-	defer func() { t.p.Bag = bag }()
-	unread := ""
+// count compares each state with the state before it, unless the store has done so. One warning lists the states that
+// cannot be read, for example because a former key encrypts them.
+func (t past) count(ctx context.Context, kept []store.Past) {
+	var aside diag.Bag
+	missingText := ""
 	after := t.now
-	for i := 0; i+1 < len(states) && states[i].Counts == nil; i++ { // a store counts all that can be
-		before, ok := t.former(ctx, states[i+1].Serial)
+	for i := 0; i+1 < len(kept) && kept[i].Counts == nil; i++ { // a store counts all states that it can
+		before, ok := t.former(ctx, kept[i+1].Serial, &aside)
 		if !ok {
-			unread += fmt.Sprintf(", %d", states[i+1].Serial)
+			missingText += fmt.Sprintf(", %d", kept[i+1].Serial)
 		}
 		if ok && after != nil {
 			n := store.Counts{}
 			n.Added, n.Changed, n.Removed = view.NewStateDifference(before, after).Counts()
-			states[i].Counts = &n
+			kept[i].Counts = &n
 		}
 		after = before
 	}
 	if problems := aside.List(); len(problems) > 0 {
-		bag.Add(diag.Warningf("Former states not counted", "What changed with these states is not known, because they, or those before them, cannot be read. Their serials: %s. %s", unread[2:], problems[0].Detail))
+		t.c.Bag.Add(diag.Warningf("Former states not counted", "These states, or their predecessors, cannot be read, so their changes are not counted. Serials: %s. %s", missingText[2:], problems[0].Detail))
 	}
 }
 
-// Diff is `state diff`.
+// Diff is the command `state diff`.
 var Diff = &base.Command{
-	Name: "state diff", Args: "SERIAL [SERIAL]", Short: "Show what two states differ in",
-	Long: "Shows the objects and outputs that differ between the state with the first serial\nand that with the second, or the present one. What is sensitive is hidden, as in\n\"state show\"; with -json it is in the document, with what is sensitive in it.",
+	Name: "state diff", Args: "SERIAL [SERIAL]", Short: "Show the differences between two states",
+	Long: "Compares the state with the first serial with the state with the second serial, or\nwith the current state, and shows the objects and outputs that differ. Sensitive\nvalues are hidden, as in \"state show\". With -json, the document contains them.",
 	Examples: [][2]string{
-		{"lethe state diff 12", "Show what changed since the state with the serial 12"},
+		{"lethe state diff 12", "Show the changes since the state with the serial 12"},
 		{"lethe state diff 12 15", "Compare two states"},
 	},
-	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+	Setup: base.Flags(func(c *base.Call, f *workdir.Options) {
 		c.JSONFlag()
 		f.VarFlags(c)
 		f.StateFlag(c)
@@ -155,7 +162,7 @@ var Diff = &base.Command{
 	Result: true,
 }
 
-func runDiff(ctx context.Context, c *base.Call, f *project.Options) int {
+func runDiff(ctx context.Context, c *base.Call, f *workdir.Options) int {
 	var serials []uint64
 	for _, text := range c.Operands {
 		n, ok := serialOf(c, text)
@@ -164,7 +171,11 @@ func runDiff(ctx context.Context, c *base.Call, f *project.Options) int {
 		}
 		serials = append(serials, n)
 	}
-	t, ok := readPast(ctx, c, f)
+	opened, ok := session.Open(c, f, operation.None)
+	if !ok {
+		return c.UI.Fail()
+	}
+	t, ok := readPast(ctx, c, opened.States)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -177,22 +188,22 @@ func runDiff(ctx context.Context, c *base.Call, f *project.Options) int {
 	diff := view.NewStateDifference(sides[0], sides[1])
 	var err error
 	if c.View.JSON {
-		err = diff.JSON(c.Stdout, t.p.Schemas())
+		err = diff.JSON(c.Stdout, opened.Schemas())
 	} else {
-		err = diff.Text(c.Stdout, t.p.Schemas(), c.ViewOptions())
+		err = diff.Text(c.Stdout, opened.Schemas(), c.ViewOptions())
 	}
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to show the difference", "%s.", err))
 	}
-	return t.p.UI.DoneQuiet()
+	return c.UI.DoneDocument()
 }
 
-// Restore is `state restore`.
+// Restore is the command `state restore`.
 var Restore = &base.Command{
-	Name: "state restore", Args: "SERIAL", Short: "Make a former state the present one",
-	Long: "Writes the content of the state with that serial again, under the next serial.\nReal objects are not touched: what was created since is no longer managed, and what was\ndestroyed since is found to be missing when the next plan looks.",
+	Name: "state restore", Args: "SERIAL", Short: "Restore a former state",
+	Long: "Writes the content of a former state again, under the next serial. Real objects are\nnot touched. Objects that were created since are no longer managed. Objects that were\ndestroyed since are found missing by the next plan.",
 	Examples: [][2]string{
-		{"lethe state restore 12", "Put the state back that had the serial 12"},
+		{"lethe state restore 12", "Restore the state that had the serial 12"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *restoreFlags) {
 		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")
@@ -204,7 +215,7 @@ var Restore = &base.Command{
 }
 
 type restoreFlags struct {
-	project.Options
+	workdir.Options
 	autoApprove bool
 }
 
@@ -213,11 +224,7 @@ func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	p, ok := project.Open(c, &f.Options)
-	if !ok {
-		return c.UI.Fail()
-	}
-	ws, ok := p.LockState(ctx, "", "state-restore")
+	st, ws, ok := locked(ctx, c, &f.Options, operation.Restore)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -226,7 +233,7 @@ func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
 		return c.UI.Fail()
 	}
 	now := ws.Snapshot()
-	t, ok := pastOf(ctx, p, now)
+	t, ok := pastOf(ctx, c, st, now)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -235,12 +242,12 @@ func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
 		return c.UI.Fail()
 	}
 	if then.Lineage != now.Lineage {
-		c.Bag.Add(diag.Errorf("State of another lineage", "The state with the serial %d has the lineage %q, and the present one has %q: it is the state of other objects.", serial, then.Lineage, now.Lineage))
+		c.Bag.Add(diag.Errorf("State of another lineage", "The state with the serial %d has the lineage %q, but the current state has %q. It describes other objects and cannot be restored here.", serial, then.Lineage, now.Lineage))
 		return c.UI.Fail()
 	}
 	diff := view.NewStateDifference(now, then)
 	if diff.Empty() {
-		c.UI.Print(fmt.Sprintf("The state is what it was with the serial %d. Nothing was written.\n", serial))
+		c.UI.Print(fmt.Sprintf("The state equals the state with the serial %d. Nothing was written.\n", serial))
 		return c.UI.Done(base.ExitOK)
 	}
 	if !agreed(c, diff, serial, f.autoApprove) || !ws.Save(then) {
@@ -250,17 +257,17 @@ func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// agreed says what is about to happen, and asks.
+// agreed prints the changes of a restore, and asks for approval.
 func agreed(c *base.Call, diff *view.StateDifference, serial uint64, approved bool) bool {
-	c.UI.Print(c.Renamed(fmt.Sprintf("Lethe will put back the state with the serial %d:\n\n", serial)))
+	c.UI.Print(c.Renamed(fmt.Sprintf("Lethe will restore the state with the serial %d:\n\n", serial)))
 	for _, d := range diff.Objects {
 		switch {
 		case d.Before == nil:
-			c.UI.Print(fmt.Sprintf("  + %s is in the state again\n", d.Object))
+			c.UI.Print(fmt.Sprintf("  + %s returns to the state\n", d.Object))
 		case d.After == nil:
 			c.UI.Print(fmt.Sprintf("  - %s is no longer managed\n", d.Object))
 		default:
-			c.UI.Print(fmt.Sprintf("  ~ %s is recorded as it was\n", d.Object))
+			c.UI.Print(fmt.Sprintf("  ~ %s returns to its former attributes\n", d.Object))
 		}
 	}
 	if n := len(diff.Outputs); n > 0 {

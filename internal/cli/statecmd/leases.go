@@ -6,21 +6,22 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/view/stateview"
 )
 
-// LeasesList is `leases list`.
+// LeasesList is the command `leases list`.
 var LeasesList = &base.Command{
 	Name: "leases list", Short: "List leases that were left open",
-	Long: "Lists the leases of ephemeral resources that runs of this workspace opened here and,\nas far as is known, did not live to close: address, provider, when each was opened\nand by which run. Leases that a run has open at this moment are marked.",
+	Long: "Lists leases of ephemeral resources that runs of this workspace opened on this machine\nand, as far as Lethe knows, did not close. For each lease it shows the address, the\nprovider, the time and the run. It marks leases of a run that is in progress.",
 	Examples: [][2]string{
-		{"lethe leases list", "List what may still be open"},
-		{"lethe leases list -json", "The same for a program"},
+		{"lethe leases list", "List leases that may still be open"},
+		{"lethe leases list -json", "Print the list as JSON"},
 	},
-	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+	Setup: base.Flags(func(c *base.Call, f *workdir.Options) {
 		c.JSONFlag()
 		f.VarFlags(c)
 		f.StateFlag(c)
@@ -28,8 +29,8 @@ var LeasesList = &base.Command{
 	Result: true,
 }
 
-func runLeasesList(ctx context.Context, c *base.Call, f *project.Options) int {
-	_, at, ok := selected(ctx, c, f)
+func runLeasesList(ctx context.Context, c *base.Call, f *workdir.Options) int {
+	at, ok := selected(ctx, c, f)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -42,25 +43,25 @@ func runLeasesList(ctx context.Context, c *base.Call, f *project.Options) int {
 	case c.View.JSON:
 		err = stateview.LeasesJSON(c.Stdout, left.Leases, left.Running)
 	case len(left.Leases) == 0:
-		c.UI.Print("No lease was left open, as far as is known here.\n")
+		c.UI.Print("No known lease was left open.\n")
 	default:
 		err = stateview.LeasesText(c.Stdout, left.Leases, left.Running)
 	}
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to show the leases", "%s.", err))
 	}
-	return c.UI.DoneQuiet()
+	return c.UI.DoneDocument()
 }
 
-// LeasesClose is `leases close`.
+// LeasesClose is the command `leases close`.
 var LeasesClose = &base.Command{
-	Name: "leases close", Args: "ADDRESS...", Short: "Take leases off the list that are closed by now",
-	Long: "Settles leases that runs left open. A provider needs data to close a lease that only\nthe run had that opened it: they are secret, and never stored. So Lethe cannot close\nthem any more; it says what to revoke, and takes off the list what you say is over.",
+	Name: "leases close", Args: "ADDRESS...", Short: "Remove closed leases from the list",
+	Long: "Removes leases that runs left open from the list. Lethe cannot close these leases,\nbecause the data for closing a lease is secret and only in the memory of its run. The\ncommand lists the leases, so that you can revoke them, and asks before it removes them.",
 	Examples: [][2]string{
-		{"lethe leases close ephemeral.vault_token.ci", "Settle a lease that was revoked by hand"},
+		{"lethe leases close ephemeral.vault_token.ci", "Remove a lease that was revoked by hand"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *leasesFlags) {
-		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval: the leases are over.")
+		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval: the leases have ended.")
 		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlag(c)
@@ -68,49 +69,45 @@ var LeasesClose = &base.Command{
 }
 
 type leasesFlags struct {
-	project.Options
+	workdir.Options
 	autoApprove bool
 }
 
 func runLeasesClose(ctx context.Context, c *base.Call, f *leasesFlags) int {
-	p, ok := project.Open(c, &f.Options)
-	if !ok {
-		return c.UI.Fail()
-	}
-	ws, ok := p.LockState(ctx, "", "leases-close")
+	_, ws, ok := locked(ctx, c, &f.Options, operation.CloseLeases)
 	if !ok {
 		return c.UI.Fail()
 	}
 	notes := ws.Notes()
-	var over, left []journal.Lease
+	var settled, left []journal.Lease
 	for _, l := range notes.Leases {
 		if slices.Contains(c.Operands, l.Object) {
-			over = append(over, l)
+			settled = append(settled, l)
 		} else {
 			left = append(left, l)
 		}
 	}
 	for _, address := range c.Operands {
-		if !slices.ContainsFunc(over, func(l journal.Lease) bool { return l.Object == address }) {
-			c.Bag.Add(diag.Errorf("No such lease", "No lease %s was left open by a run, as far as is known here. To see those that were, run: lethe leases list", address))
+		if !slices.ContainsFunc(settled, func(l journal.Lease) bool { return l.Object == address }) {
+			c.Bag.Add(diag.Errorf("No such lease", "The list of open leases does not contain %s. To see the list, run: lethe leases list", address))
 			return c.UI.Fail()
 		}
 	}
-	if !closed(c, over, f.autoApprove) {
+	if !closed(c, settled, f.autoApprove) {
 		return c.UI.Fail()
 	}
 	notes.Leases = left
 	ws.Note(notes)
-	c.UI.Print(diag.Counted(len(over), "lease was", "leases were") + " taken off the list.\n")
+	c.UI.Print(diag.Counted(len(settled), "lease was", "leases were") + " removed from the list.\n")
 	return c.UI.Done(base.ExitOK)
 }
 
-// closed says what a user has to do about leases, and asks whether it is done.
+// closed prints the leases that the user must revoke, and asks whether that is done.
 func closed(c *base.Call, leases []journal.Lease, approved bool) bool {
-	c.UI.Print("Lethe cannot close these leases: what their providers need for that was in the\nmemory of the run alone.\n\n")
+	c.UI.Print("Lethe cannot close these leases, because the data for closing them was only in the\nmemory of their run.\n\n")
 	for _, l := range leases {
 		c.UI.Print(fmt.Sprintf("  %s\n", l))
 	}
-	c.UI.Print("\nRevoke them where they were issued, or wait until their time is over.\n")
-	return c.Approve(base.Approval{Given: approved, Title: "Are these leases over, so that they can be taken off the list?", Use: "-auto-approve", Refused: "The leases stay on the list."})
+	c.UI.Print("\nRevoke them in the system that issued them, or wait until they expire.\n")
+	return c.Approve(base.Approval{Given: approved, Title: "Have these leases ended, so that they can be removed from the list?", Use: "-auto-approve", Refused: "The list is unchanged."})
 }

@@ -7,37 +7,38 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// List is `state list`.
+// List is the command `state list`.
 var List = &base.Command{
 	Name: "state list", Args: "[address...]", Short: "List resources in the state",
 	Long: "List resources in the state. This command lists resource instances in the state;\nthe address arguments can be used to filter the instances by resource or module.",
 	Examples: [][2]string{
 		{"lethe state list", "List all objects"},
-		{"lethe state list module.network", "List those of a module"},
+		{"lethe state list module.network", "List the objects of a module"},
 		{"lethe state list -id=i-0abc", "Find the address of an object"},
 	},
 	Setup:  base.Flags(defineList, runList),
 	Result: true,
 }
 
-// Identities is `state identities`.
+// Identities is the command `state identities`.
 var Identities = &base.Command{
 	Name: "state identities", Args: "[address...]", Short: "List the identities of resources in the state",
-	Long: "Lists the identities that providers have given to the objects in the state, by\naddress, for programs. An object without one is not listed.",
+	Long: "Prints the provider's identity of each object in the state as JSON, by address.\nObjects without an identity are not listed.",
 	Examples: [][2]string{
-		{"lethe state identities -json module.network", "Show those of a module"},
+		{"lethe state identities -json module.network", "Print the identities in a module"},
 	},
 	Setup:  base.Flags(defineList, runIdentities),
 	Result: true,
 }
 
 type listFlags struct {
-	project.Options
+	workdir.Options
 	id string
 }
 
@@ -51,7 +52,7 @@ func defineList(c *base.Call, f *listFlags) {
 func runList(ctx context.Context, c *base.Call, f *listFlags) int {
 	_, found, ok := f.find(ctx, c)
 	if !ok {
-		return c.UI.DoneQuiet()
+		return c.UI.DoneDocument()
 	}
 	if c.View.JSON {
 		return listJSON(c, found)
@@ -62,7 +63,7 @@ func runList(ctx context.Context, c *base.Call, f *listFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// listed is an object as programs read it.
+// listed is an object in the JSON output.
 type listed struct {
 	Address string `json:"address"`
 	Module  string `json:"module_address,omitempty"`
@@ -72,7 +73,6 @@ type listed struct {
 	Index   any    `json:"index,omitempty"` // a number or a text
 }
 
-// listJSON prints objects as a document for programs.
 func listJSON(c *base.Call, found []addr.Object) int {
 	doc := struct {
 		FormatVersion string   `json:"format_version"`
@@ -88,7 +88,7 @@ func listJSON(c *base.Call, found []addr.Object) int {
 		doc.Resources = append(doc.Resources, l)
 	}
 	c.UI.Document(doc)
-	return c.UI.DoneQuiet()
+	return c.UI.DoneDocument()
 }
 
 func runIdentities(ctx context.Context, c *base.Call, f *listFlags) int {
@@ -98,7 +98,7 @@ func runIdentities(ctx context.Context, c *base.Call, f *listFlags) int {
 	}
 	s, found, ok := f.find(ctx, c)
 	if !ok {
-		return c.UI.DoneQuiet()
+		return c.UI.DoneDocument()
 	}
 	out := map[string]json.RawMessage{}
 	for _, o := range found {
@@ -107,16 +107,20 @@ func runIdentities(ctx context.Context, c *base.Call, f *listFlags) int {
 		}
 	}
 	c.UI.Document(out)
-	return c.UI.DoneQuiet()
+	return c.UI.DoneDocument()
 }
 
-// find finds the objects in the state that the operands and -id ask for, in order.
+// find returns the state and the objects that match the operands and -id, sorted.
 func (f *listFlags) find(ctx context.Context, c *base.Call) (*state.Snapshot, []addr.Object, bool) {
-	_, s, ok := readOnly(ctx, c, &f.Options)
+	st, ok := states.Open(c, &f.Options)
 	if !ok {
 		return nil, nil, false
 	}
-	targets, ok := project.Addresses(c, "address", c.Operands, nil)
+	s, ok := read(ctx, c, st)
+	if !ok {
+		return nil, nil, false
+	}
+	targets, ok := workdir.Addresses(c, "address", c.Operands, nil)
 	if !ok || !anyMatch(s, targets, &c.Bag) {
 		return nil, nil, false
 	}
@@ -133,11 +137,11 @@ func (f *listFlags) find(ctx context.Context, c *base.Call) (*state.Snapshot, []
 	return s, found, true
 }
 
-// anyMatch refuses an address that nothing in the state has.
+// anyMatch reports an error for an address that matches no object of the state.
 func anyMatch(s *state.Snapshot, targets []addr.Target, bag *diag.Bag) bool {
 	for _, t := range targets {
 		if len(s.Select(t)) == 0 {
-			bag.Add(diag.Errorf("Unknown resource", "There is no object with the address %s in the state.%s", t, s.Near(t)))
+			bag.Add(diag.Errorf("Unknown resource", "The state has no object with the address %s.%s", t, s.Near(t)))
 			return false
 		}
 	}

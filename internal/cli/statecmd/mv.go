@@ -7,23 +7,24 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// Mv is `state mv`.
+// Mv is the command `state mv`.
 var Mv = &base.Command{
 	Name: "state mv", Args: "SOURCE DESTINATION", Short: "Move an item in the state",
 	Long: "This command will move an item matched by the address given to the\ndestination address. This command can also move to a destination address\nin a completely different state file.",
 	Examples: [][2]string{
 		{"lethe state mv aws_instance.a aws_instance.b", "Give an object another address"},
 		{"lethe state mv module.a module.b.module.a", "Move a module into another"},
-		{"lethe state mv -dry-run aws_instance.a 'aws_instance.b[0]'", "Show what would be moved"},
+		{"lethe state mv -dry-run aws_instance.a 'aws_instance.b[0]'", "Show the moves without making them"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *mvFlags) {
-		c.Flags.BoolVar(&f.dryRun, "dry-run", false, "Only say what would be moved.")
+		c.Flags.BoolVar(&f.dryRun, "dry-run", false, "Print the moves without making them.")
 		c.Flags.StringVar(&f.backupOut, "backup-out", "", "Keep the previous content of -state-out in this `file`.")
 		f.VarFlags(c)
 		f.LockFlags(c)
@@ -33,29 +34,29 @@ var Mv = &base.Command{
 }
 
 type mvFlags struct {
-	project.Options
+	workdir.Options
 	dryRun    bool
 	backupOut string
 }
 
 func runMv(ctx context.Context, c *base.Call, f *mvFlags) int {
-	ends, ok := project.Addresses(c, "address", c.Operands, nil)
+	ends, ok := workdir.Addresses(c, "address", c.Operands, nil)
 	if !ok {
 		return c.UI.Fail()
 	}
-	out := f.StateOut // here it is where to, not another name for the same state
+	out := f.StateOut // the destination, and not another name for the same state
 	f.StateOut = ""
 	if out != "" && out != f.State {
 		return moveInto(ctx, c, f, ends[0], ends[1], out)
 	}
-	return change(ctx, c, &f.Options, "state-mv", func(s *state.Snapshot) (*state.Snapshot, bool) {
+	return change(ctx, c, &f.Options, operation.Move, func(s *state.Snapshot) (*state.Snapshot, bool) {
 		next, _, done, ok := s.Mv(ends[0], ends[1], nil, &c.Bag)
 		moved(c.UI, done, ok, f.dryRun)
 		return next, ok && !f.dryRun
 	})
 }
 
-// moved says what was moved, or would be.
+// moved prints the moved objects, or the objects that would be moved.
 func moved(ui *base.Screen, done []state.Renaming, ok, dryRun bool) {
 	word := "Move"
 	if dryRun {
@@ -69,15 +70,11 @@ func moved(ui *base.Screen, done []state.Renaming, ok, dryRun bool) {
 	}
 }
 
-// moveInto moves into the state of another file. That is written first: should the second writing
-// fail, the objects are in both states, and in none never.
+// moveInto moves objects into the state of another file. The destination is written first. If the second write fails,
+// the objects are in both states, so that none is lost.
 func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Target, out string) int {
 	f.Backup = cmp.Or(f.Backup, stamped(c, f.State))
-	p, ok := project.Open(c, &f.Options)
-	if !ok {
-		return c.UI.Fail()
-	}
-	source, ok := p.LockState(ctx, "", "state-mv")
+	st, source, ok := locked(ctx, c, &f.Options, operation.Move)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -85,16 +82,16 @@ func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Targe
 		c.Bag.Add(noState())
 		return c.UI.Fail()
 	}
-	req := p.LockRequest("state-mv")
-	req.Name, req.Replaces = store.Default, true // an empty file is made into a state, as mktemp leaves one
+	req := st.Request(operation.MoveTo)
+	req.Name = store.Default // an empty file, as mktemp creates, counts as a state without objects
 	backup := cmp.Or(f.backupOut, stamped(c, out))
 	if backup != store.NoBackup {
 		backup = c.Path(backup)
 	}
-	if req.Store, ok = p.States().OpenFile(c.Path(out), backup); !ok {
+	if req.Store, ok = st.Backend.OpenFile(c.Path(out), backup); !ok {
 		return c.UI.Fail()
 	}
-	target, ok := workspace.Lock(ctx, project.Workspaces(c), req)
+	target, ok := workspace.Lock(ctx, workdir.Workspaces(c), req)
 	if !ok {
 		return c.UI.Fail()
 	}

@@ -7,17 +7,18 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// ReplaceProvider is `state replace-provider`.
+// ReplaceProvider is the command `state replace-provider`.
 var ReplaceProvider = &base.Command{
 	Name: "state replace-provider", Args: "FROM_PROVIDER_FQN TO_PROVIDER_FQN", Short: "Replace provider in the state",
 	Long: "Replace provider for resources in the Lethe state.",
 	Examples: [][2]string{
-		{"lethe state replace-provider hashicorp/aws registry.acme.corp/acme/aws", "Let the objects of one provider be those of another"},
+		{"lethe state replace-provider hashicorp/aws registry.acme.corp/acme/aws", "Assign the objects of one provider to another"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *replaceFlags) {
 		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")
@@ -29,7 +30,7 @@ var ReplaceProvider = &base.Command{
 }
 
 type replaceFlags struct {
-	project.Options
+	workdir.Options
 	autoApprove bool
 }
 
@@ -44,7 +45,7 @@ func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int 
 	if c.Bag.HasErrors() {
 		return c.UI.Fail()
 	}
-	return change(ctx, c, &f.Options, "state-replace-provider", func(s *state.Snapshot) (*state.Snapshot, bool) {
+	return change(ctx, c, &f.Options, operation.Reprovide, func(s *state.Snapshot) (*state.Snapshot, bool) {
 		if strings.Count(c.Operands[1], "/") < 2 {
 			to = hosted(c, s, from, to)
 		}
@@ -65,9 +66,9 @@ func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int 
 	})
 }
 
-// hosted is a provider that the user named without a host under that of the state, as the objects of an apply get it,
-// or of the name by which the program was called. Where the providers differ in nothing else, the host is what is to
-// be replaced.
+// hosted adds a host to a provider that the user named without one. It uses the host of this provider in the state, or
+// else the registry of the program's name. If the providers do not differ otherwise, it uses the registry, because the
+// user wants to replace the host.
 func hosted(c *base.Call, s *state.Snapshot, from, to addr.Provider) addr.Provider {
 	if from.Canon() != to.Canon() {
 		if p, ok := s.HostFor(to); ok {

@@ -5,21 +5,22 @@ import (
 	"fmt"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Rm is `state rm`.
+// Rm is the command `state rm`.
 var Rm = &base.Command{
 	Name: "state rm", Args: "ADDRESS...", Short: "Remove instances from the state",
 	Long: "Remove one or more items from the Lethe state, causing Lethe to\n\"forget\" those items without first destroying them in the remote system.",
 	Examples: [][2]string{
-		{"lethe state rm aws_instance.web", "Forget an object, which stays where it is"},
-		{"lethe state rm -dry-run module.old", "Show what would be forgotten"},
+		{"lethe state rm aws_instance.web", "Forget an object without destroying it"},
+		{"lethe state rm -dry-run module.old", "Show the removals without making them"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *rmFlags) {
-		c.Flags.BoolVar(&f.dryRun, "dry-run", false, "Only say what would be removed.")
+		c.Flags.BoolVar(&f.dryRun, "dry-run", false, "Print the removals without making them.")
 		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlags(c)
@@ -28,32 +29,32 @@ var Rm = &base.Command{
 }
 
 type rmFlags struct {
-	project.Options
+	workdir.Options
 	dryRun bool
 }
 
 func runRm(ctx context.Context, c *base.Call, f *rmFlags) int {
-	targets, ok := project.Addresses(c, "address", c.Operands, nil)
+	targets, ok := workdir.Addresses(c, "address", c.Operands, nil)
 	if !ok {
 		return c.UI.Fail()
 	}
-	return change(ctx, c, &f.Options, "state-rm", func(s *state.Snapshot) (*state.Snapshot, bool) {
+	return change(ctx, c, &f.Options, operation.Remove, func(s *state.Snapshot) (*state.Snapshot, bool) {
 		var found diag.Bag
-		next, gone, ok := s.Remove(targets, &found)
-		if f.dryRun && len(gone) == 0 {
+		next, missing, ok := s.Remove(targets, &found)
+		if f.dryRun && len(missing) == 0 {
 			c.UI.Print("Would have removed nothing.\n")
 			return nil, false
 		}
-		c.Bag.Take(&found)
+		c.Bag.Move(&found)
 		word := "Removed"
 		if f.dryRun {
 			word = "Would remove"
 		}
-		for _, o := range gone {
+		for _, o := range missing {
 			c.UI.Print(fmt.Sprintf("%s %s\n", word, o))
 		}
 		if ok && !f.dryRun {
-			c.UI.Print(fmt.Sprintf("Successfully removed %d resource instance(s).\n", len(gone)))
+			c.UI.Print(fmt.Sprintf("Successfully removed %d resource instance(s).\n", len(missing)))
 		}
 		return next, ok && !f.dryRun
 	})

@@ -1,5 +1,5 @@
-// Package statecmd has the commands that look at the state and what is beside it, or change that, and nothing else: state
-// list, show, pull, push, rm, mv, replace-provider, taint and untaint, and those about leases that were left open.
+// Package statecmd defines the commands that only read or change the state and the files beside it: all commands named
+// state, except state resolve; taint and untaint; and the commands for open leases.
 package statecmd
 
 import (
@@ -10,41 +10,53 @@ import (
 	"os"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// readOnly opens the working directory for a command that looks at nothing but the state.
-func readOnly(ctx context.Context, c *base.Call, o *project.Options) (*project.Project, *state.Snapshot, bool) {
-	p, ok := project.Open(c, o)
-	if !ok {
-		return nil, nil, false
-	}
-	s, ok := p.ReadState(ctx)
+// read reads the state of the selected workspace without a lock. It reports an error for a missing state.
+func read(ctx context.Context, c *base.Call, st *states.States) (*state.Snapshot, bool) {
+	s, ok := st.Read(ctx)
 	if ok && s == nil {
 		c.Bag.Add(noState())
 	}
-	return p, s, s != nil
+	return s, s != nil
 }
 
 // selected opens the selected workspace.
-func selected(ctx context.Context, c *base.Call, o *project.Options) (*project.Project, project.Selected, bool) {
-	p, ok := project.Open(c, o)
+func selected(ctx context.Context, c *base.Call, o *workdir.Options) (states.Selected, bool) {
+	st, ok := states.Open(c, o)
 	if !ok {
-		return nil, project.Selected{}, false
+		return states.Selected{}, false
 	}
-	at, ok := p.Selected(ctx)
-	return p, at, ok
+	return st.Selected(ctx)
+}
+
+// locked opens the working directory and locks the state of the selected workspace for an operation.
+func locked(ctx context.Context, c *base.Call, o *workdir.Options, of operation.Operation) (*states.States, *workspace.State, bool) {
+	st, ok := states.Open(c, o)
+	if !ok {
+		return nil, nil, false
+	}
+	l, ok := st.Lock(ctx, states.Locking{Operation: of})
+	if !ok {
+		return nil, nil, false
+	}
+	return st, l.State, true
 }
 
 func noState() diag.Diagnostic {
-	return diag.Errorf("No state file was found!", "State management commands require a state file. Run this command in a directory where Lethe has been run or use the -state flag to point the command to a specific state location.")
+	return diag.Errorf("No state file was found!", "This command needs a state. Run it in a directory where Lethe has been applied, or name a state file with -state.")
 }
 
-// stamped names the backup of a file that the user named as a state, with the time in seconds as Terraform does, so that no
-// command overwrites the backup of another. It is "" for the state of the workspace, which has a history.
+// stamped returns the name of the backup of a state file that the user named. Like Terraform's, it contains the time in
+// seconds, so that no command overwrites the backup of another. It returns "" for the state of the workspace, which has
+// a history.
 func stamped(c *base.Call, file string) string {
 	if file == "" {
 		return ""
@@ -52,20 +64,16 @@ func stamped(c *base.Call, file string) string {
 	return fmt.Sprintf("%s.%d.backup", file, c.Now().Unix())
 }
 
-// change locks the state, changes it and writes it back.
-func change(ctx context.Context, c *base.Call, o *project.Options, operation string, edit func(*state.Snapshot) (*state.Snapshot, bool)) int {
-	if operation != "taint" {
+// change locks the state, changes it with edit and writes it. If edit returns false, it writes nothing.
+func change(ctx context.Context, c *base.Call, o *workdir.Options, of operation.Operation, edit func(*state.Snapshot) (*state.Snapshot, bool)) int {
+	if of != operation.Taint {
 		o.Backup = cmp.Or(o.Backup, stamped(c, cmp.Or(o.StateOut, o.State)))
 	}
-	p, ok := project.Open(c, o)
+	_, ws, ok := locked(ctx, c, o, of)
 	if !ok {
 		return c.UI.Fail()
 	}
-	ws, ok := p.LockState(ctx, "", operation)
-	if !ok {
-		return c.UI.Fail()
-	}
-	if ws.Missing() && operation != "taint" { // of which Terraform and OpenTofu say that there is no such object
+	if ws.Missing() && of != operation.Taint { // taint reports a missing object instead, like Terraform and OpenTofu
 		c.Bag.Add(noState())
 		return c.UI.Fail()
 	}
@@ -76,14 +84,13 @@ func change(ctx context.Context, c *base.Call, o *project.Options, operation str
 	return c.UI.Done(base.ExitOK)
 }
 
-// ReadFile reads a state from a file, or from standard input if its name is "-". It may be encrypted.
-func ReadFile(ctx context.Context, p *project.Project, name string) (*state.Snapshot, bool) {
-	c := p.Call
+// ReadFile reads a state from a file, or from standard input if its name is "-". The state may be encrypted.
+func ReadFile(ctx context.Context, c *base.Call, st *states.States, name string) (*state.Snapshot, bool) {
 	which := "The file is " + name + "."
 	var data []byte
 	var err error
 	if name == "-" {
-		which = "The state is that of standard input."
+		which = "The state is read from standard input."
 		data, err = io.ReadAll(c.Stdin)
 	} else {
 		data, err = os.ReadFile(c.Path(name))
@@ -92,5 +99,5 @@ func ReadFile(ctx context.Context, p *project.Project, name string) (*state.Snap
 		c.Bag.Add(diag.Errorf("Error reading source state", "The file %s cannot be read: %s.", name, disk.Reason(err)))
 		return nil, false
 	}
-	return p.OpenState(ctx, data, which)
+	return st.OpenState(ctx, data, which, &c.Bag)
 }

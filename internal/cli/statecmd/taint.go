@@ -6,40 +6,41 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Taint is `taint`.
+// Taint is the command `taint`.
 var Taint = &base.Command{
 	Name: "taint", Args: "ADDRESS", Short: "Mark a resource instance as not fully functional",
-	Long: "Lethe uses the term \"tainted\" to describe a resource instance which may\nnot be fully functional, either because its creation partially failed or\nbecause you've manually marked it as such using this command.",
+	Long: "Marks a resource instance as tainted, so that the next plan replaces it. Lethe marks\nan instance itself if a part of its creation failed.",
 	Examples: [][2]string{
 		{"lethe taint aws_instance.web", "Have the next plan replace an object"},
-		{"lethe plan -replace=aws_instance.web", "The same for one plan, without a change of the state"},
+		{"lethe plan -replace=aws_instance.web", "Replace it in one plan, without changing the state"},
 	},
 	Setup: taintSetup(true),
 }
 
-// Untaint is `untaint`.
+// Untaint is the command `untaint`.
 var Untaint = &base.Command{
 	Name: "untaint", Args: "ADDRESS", Short: "Remove the 'tainted' state from a resource instance",
 	Long: "Removes the \"tainted\" state from a resource instance, so that it is not\nreplaced by the next plan.",
 	Examples: [][2]string{
-		{"lethe untaint aws_instance.web", "Keep an object that works after all"},
+		{"lethe untaint aws_instance.web", "Keep a tainted object that works"},
 	},
 	Setup: taintSetup(false),
 }
 
 type taintFlags struct {
-	project.Options
+	workdir.Options
 	allowMissing bool
 }
 
 func taintSetup(taint bool) func(*base.Call) base.Run {
 	return base.Flags(func(c *base.Call, f *taintFlags) {
-		c.Flags.BoolVar(&f.allowMissing, "allow-missing", false, "Succeed even if there is no such object.")
+		c.Flags.BoolVar(&f.allowMissing, "allow-missing", false, "Succeed even if the object does not exist.")
 		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlags(c)
@@ -53,7 +54,7 @@ func runTaint(ctx context.Context, c *base.Call, f *taintFlags, taint bool) int 
 		c.Bag.Add(diag.Errorf("Invalid resource instance address", "%s.", err))
 		return c.UI.Fail()
 	}
-	return change(ctx, c, &f.Options, "taint", func(s *state.Snapshot) (*state.Snapshot, bool) {
+	return change(ctx, c, &f.Options, operation.Taint, func(s *state.Snapshot) (*state.Snapshot, bool) {
 		if s.Get(i.Current()) == nil && f.allowMissing {
 			c.Bag.Add(diag.Warningf("No such resource instance", "Resource instance %s was not found, but this is not an error because -allow-missing was set.", i))
 			return nil, false

@@ -5,23 +5,24 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/suite"
 )
 
-// Cleanup is `test cleanup`.
+// Cleanup is the command `test cleanup`.
 var Cleanup = &base.Command{
-	Name: "test cleanup", Stream: true, Makes: true, Short: "Destroy what tests left",
-	Long: `Destroys what runs with skip_cleanup made, and what "lethe test" could not
-destroy, with the module, the values and the provider settings that their test
-files give them.`,
+	Name: "test cleanup", Stream: true, Makes: true, Short: "Destroy objects that tests left",
+	Long: `Destroys objects of runs with skip_cleanup, and objects that "lethe test" could
+not destroy. It uses the module, the values and the provider settings in their
+test files.`,
 	Examples: [][2]string{
-		{"lethe test cleanup", "Destroy all that tests left"},
-		{"lethe test cleanup -repair", "Destroy what they could not, and leave what is to stay"},
+		{"lethe test cleanup", "Destroy all objects that tests left"},
+		{"lethe test cleanup -repair", "Destroy only objects that tests failed to destroy"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *flags) {
 		f.TestsFlag(c)
-		c.Flags.BoolVar(&f.repair, "repair", false, "Keep what skip_cleanup keeps: destroy only what could not be destroyed before.")
+		c.Flags.BoolVar(&f.repair, "repair", false, "Destroy only objects that tests failed to destroy, and keep the objects of skip_cleanup.")
 		c.Flags.BoolVar(&f.verbose, "verbose", false, "Accepted for compatibility.")
 		c.Flags.IntVar(&f.Parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
 		f.VarFlags(c)
@@ -32,11 +33,12 @@ files give them.`,
 
 func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	f.Input = false
-	p, ok := project.Open(c, &f.Options)
+	p, ok := session.Open(c, &f.Options, operation.Test)
 	if !ok {
 		return c.UI.Fail()
 	}
-	kept, ok := p.Tests().Kept()
+	t := newTests(p)
+	kept, ok := t.Kept()
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -44,14 +46,14 @@ func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	if f.repair {
 		all := len(kept)
 		if kept = slices.DeleteFunc(kept, func(k suite.Kept) bool { return !k.Failed }); len(kept) < all {
-			but = ", but for what skip_cleanup keeps"
+			but = ", except objects of skip_cleanup"
 		}
 	}
 	if len(kept) == 0 {
-		c.UI.Line("Nothing is left of earlier tests" + but + ".")
+		c.UI.Line("Earlier tests left no objects" + but + ".")
 		return c.UI.Done(base.ExitOK)
 	}
-	s, ok := prepare(ctx, p, f)
+	s, ok := prepare(ctx, t, f)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -59,9 +61,9 @@ func cleanup(ctx context.Context, c *base.Call, f *flags) int {
 	c.Bag.Clear()
 	s.Reporter = reporter(p, f)
 	c.AtOnce(s.Abandon)
-	if !s.CleanUp(ctx, kept) || c.CutShort() {
+	if !s.CleanUp(ctx, kept) || c.Interrupted() {
 		return c.UI.Fail()
 	}
-	c.UI.Line("What earlier tests left is destroyed" + but + ".")
+	c.UI.Line("The objects of earlier tests are destroyed" + but + ".")
 	return c.UI.Done(base.ExitOK)
 }

@@ -1,4 +1,5 @@
-// Package testcmd has the command test, which runs test files (package suite).
+// Package testcmd defines the commands test and test cleanup. They run test files, and destroy the objects that tests
+// left behind (package suite).
 package testcmd
 
 import (
@@ -13,41 +14,43 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
-	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/suite"
 	"github.com/lethe-iac/lethe/internal/view"
 	"github.com/lethe-iac/lethe/internal/view/testview"
 )
 
-// Test is `test`.
+// Test is the command `test`.
 var Test = &base.Command{
 	Name: "test", Stream: true, Makes: true, Short: "Execute integration tests for Lethe modules",
-	Instead: "To run the tests of one file, use the option -filter; to work in another directory, the global option -chdir.",
+	Instead: "To run the tests of one file, use -filter. To work in another directory, use the global option -chdir.",
 	Long: `Runs the test files of the current configuration: files whose names end in
 .tftest.hcl or .tofutest.hcl, in this directory and in the directory "tests".
-The runs of a file are planned or applied in their order, and what they assert
-is checked.
+The command plans or applies the runs of a file in order, and checks their
+assertions.
 
-This makes real infrastructure, and destroys it when a file is over. What
-cannot be destroyed is listed, and its state is written to
-errored_test.tfstate. That, and what runs with skip_cleanup made, stays until
-"lethe test cleanup".`,
+Tests create real infrastructure and destroy it at the end of each file. If an
+object cannot be destroyed, the command lists it and writes its state to
+errored_test.tfstate. To destroy these objects, and the objects of runs with
+skip_cleanup, run "lethe test cleanup".`,
 	Examples: [][2]string{
 		{"lethe test", "Run all test files"},
-		{"lethe test -filter=tests/names.tftest.hcl -verbose", "Run one of them, and show its plans and states"},
+		{"lethe test -filter=tests/names.tftest.hcl -verbose", "Run one test file, and show its plans and states"},
 		{"lethe test -junit-xml=report.xml", "Write a report for a CI system"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *flags) {
 		c.Flags.Var(&f.filter, "filter", "Run only this test `file`. May be given many times.")
 		f.TestsFlag(c)
 		c.Flags.BoolVar(&f.verbose, "verbose", false, "Print the plan or the state of each run.")
-		c.Flags.StringVar(&f.junit, "junit-xml", "", "Write a report in the form of JUnit to this `file`.")
-		c.Flags.StringVar(&f.cloud, "cloud-run", "", "Not supported: tests run on this machine. The `source` of a module.")
-		c.Flags.IntVar(&f.atOnce, "run-parallelism", 10, "How `many` runs may run at once, where their file lets them.")
+		c.Flags.StringVar(&f.junit, "junit-xml", "", "Write a report in JUnit format to this `file`.")
+		c.Flags.StringVar(&f.cloud, "cloud-run", "", "Not supported: tests run on this machine. The value is the `source` of a module.")
+		c.Flags.IntVar(&f.atOnce, "run-parallelism", 10, "How `many` runs may run at once, if their file allows it.")
 		c.Flags.IntVar(&f.Parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
 		f.VarFlags(c)
 		f.WarningFlags(c)
@@ -57,7 +60,7 @@ errored_test.tfstate. That, and what runs with skip_cleanup made, stays until
 }
 
 type flags struct {
-	project.Options
+	workdir.Options
 	filter  base.List
 	verbose bool
 	junit   string
@@ -67,9 +70,9 @@ type flags struct {
 }
 
 func run(ctx context.Context, c *base.Call, f *flags) int {
-	f.Input = false // a test asks nothing
+	f.Input = false // a test must not ask questions
 	if f.atOnce < 1 {
-		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The option -run-parallelism takes a positive number, and not %d.", f.atOnce))
+		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The option -run-parallelism takes a positive number, not %d.", f.atOnce))
 		return c.UI.Fail()
 	}
 	if f.cloud != "" {
@@ -80,18 +83,19 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 		c.Bag.Add(unwritten(f.junit, err))
 		return c.UI.Fail()
 	}
-	p, ok := project.Open(c, &f.Options)
+	p, ok := session.Open(c, &f.Options, operation.Test)
 	if !ok {
 		return c.UI.Fail()
 	}
-	kept, ok := p.Tests().Kept()
+	t := newTests(p)
+	kept, ok := t.Kept()
 	if meant := slices.DeleteFunc(kept, func(k suite.Kept) bool { return k.Failed }); !ok || len(meant) > 0 {
 		if ok {
-			c.Bag.Add(diag.Errorf("Earlier tests left something", "The objects that %s/%s made in an earlier test still exist, because of skip_cleanup, and this test would make them again. To destroy them first, run: lethe test cleanup", meant[0].File, meant[0].Run))
+			c.Bag.Add(diag.Errorf("Earlier tests left something", "The objects that %s/%s made in an earlier test still exist because of skip_cleanup, and this test would create them again. To destroy them first, run: lethe test cleanup", meant[0].File, meant[0].Run))
 		}
 		return c.UI.Fail()
 	}
-	s, ok := prepare(ctx, p, f)
+	s, ok := prepare(ctx, t, f)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -111,14 +115,14 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 			c.Bag.Add(unwritten(f.junit, err))
 		}
 	}
-	undone := sum.Skipped > 0 || sum.Status == suite.Error // an interrupt while tearing down ends nothing else
-	if undone && c.CutShort() || sum.Status > suite.Pass {
+	undone := sum.Skipped > 0 || sum.Status == suite.Error // an interrupt during the cleanup stops nothing else
+	if undone && c.Interrupted() || sum.Status > suite.Pass {
 		return c.UI.Fail()
 	}
 	return c.UI.Done(base.ExitOK)
 }
 
-// reportable says why no report can be written to a file, as far as that shows before there is one.
+// reportable returns an error if the report cannot be written to a file, as far as that is known before the run.
 func reportable(file string) error {
 	if at, err := os.Stat(file); err == nil && at.IsDir() {
 		return syscall.EISDIR
@@ -143,44 +147,43 @@ func (c *collector) Found(files []*suite.File) {
 	c.Reporter.Found(files)
 }
 
-func options(p *project.Project, f *flags) testview.Options {
-	return testview.Options{Options: p.Call.ViewOptions(), Verbose: f.verbose, Schemas: p.Schemas(), Version: base.Version}
+func options(s *session.Session, f *flags) testview.Options {
+	return testview.Options{Options: s.Dir.Call.ViewOptions(), Verbose: f.verbose, Schemas: s.Schemas(), Version: base.Version}
 }
 
-// reporter shows what happens.
-func reporter(p *project.Project, f *flags) suite.Reporter {
-	if j, ok := p.UI.View.(*view.JSON); ok {
-		return &testview.JSON{O: options(p, f), Out: j}
+// reporter returns the reporter for the output format of the command.
+func reporter(s *session.Session, f *flags) suite.Reporter {
+	if j, ok := s.Dir.Call.UI.View.(*view.JSON); ok {
+		return &testview.JSON{O: options(s, f), Out: j}
 	}
-	return &testview.Text{O: options(p, f), Out: p.UI.View.(*view.Human)}
+	return &testview.Text{O: options(s, f), Out: s.Dir.Call.UI.View.(*view.Human)}
 }
 
-// prepare reads the configuration and the test files, and reports all that is wrong with them: then nothing is run.
-func prepare(ctx context.Context, p *project.Project, f *flags) (*suite.Suite, bool) {
-	p.Tests().Expect()
-	loaded := p.Load()
-	files, chosen := filtered(p, f.filter, p.Tests().Read())
-	if !loaded || p.Bag.HasErrors() || !chosen || !p.Tests().Load(files) {
+// prepare reads the configuration and the test files, and reports all their errors. It returns false after an error.
+func prepare(ctx context.Context, t *tests, f *flags) (*suite.Suite, bool) {
+	s, c := t.s, t.s.Dir.Call
+	s.Loader.Vars.ExpectTests()
+	loaded := s.Loader.Load()
+	files, chosen := filtered(&c.Bag, f.filter, s.Loader.ReadTests(&c.Bag))
+	if !loaded || c.Bag.HasErrors() || !chosen || !s.Loader.LoadTests(files) {
 		return nil, false
 	}
-	given, ok := p.Tests().Collect(files)
-	if !ok || !p.Tests().CheckBackends(files) || !p.Compile(ctx, vet.CheckOptions{Called: true}) {
+	given, ok := t.values(files)
+	if !ok || !t.checkBackends(files) || !s.Compile(ctx, vet.CheckOptions{Called: true}) {
 		return nil, false
 	}
-	p.Applying = true
-	tests, log := p.Tests(), &logged{}
-	p.Call.Heard = log.add
+	log := &logged{}
+	c.Heard = log.add
 	return &suite.Suite{
-		Files: files, Root: p.Tree, Given: given, Engine: p.Engine, Now: p.Call.Now, Sources: p.Call.Sources,
-		Cleanup: p.Call.Stops.Abandon, Load: tests.LoadModule, Compile: tests.Compile, Options: tests.FrameOptions,
-		Begin: tests.Begin, Keep: tests.Keep, Forget: tests.Forget, Open: tests.Open, AtOnce: f.atOnce, Beat: 2 * time.Second, Logged: log.take,
-		Documents: func(r *suite.Run, said []diag.Diagnostic) []suite.Document {
-			return testview.Documents(r, said, options(p, f))
-		},
+		Files: files, Root: s.Loader.Tree, Given: given, Engine: s.Engine, Modules: t, States: t, Sources: c.Sources,
+		Clock: suite.Clock{Now: c.Now, Beat: 2 * time.Second}, AtOnce: f.atOnce, Cleanup: c.Stops.Abandon,
+		Traces: suite.Traces{Logged: log.drain, Documents: func(r *suite.Run, reported []diag.Diagnostic) []suite.Document {
+			return testview.Documents(r, reported, options(s, f))
+		}},
 	}, true
 }
 
-// logged is what is logged.
+// logged collects the lines of the log.
 type logged struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -192,7 +195,7 @@ func (l *logged) add(line string) {
 	l.text.WriteString(line + "\n")
 }
 
-func (l *logged) take() string {
+func (l *logged) drain() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := l.text.String()
@@ -200,8 +203,9 @@ func (l *logged) take() string {
 	return text
 }
 
-// filtered are the files that are to be run, all of them without a filter.
-func filtered(p *project.Project, filter []string, files []*testfile.File) ([]*testfile.File, bool) {
+// filtered returns the test files that the filter names, or all without a filter. It reports an error for unknown
+// files.
+func filtered(bag *diag.Bag, filter []string, files []*testfile.File) ([]*testfile.File, bool) {
 	if len(filter) == 0 {
 		return files, true
 	}
@@ -218,7 +222,7 @@ func filtered(p *project.Project, filter []string, files []*testfile.File) ([]*t
 		for _, file := range files {
 			names = append(names, file.Name)
 		}
-		p.Bag.Add(diag.Errorf("Unknown test file", "There is no test file %s, in this directory or in that of tests.%s", name, diag.Meant(diag.Suggest(name, names))))
+		bag.Add(diag.Errorf("Unknown test file", "Neither this directory nor the directory of tests has a test file %s.%s", name, diag.Meant(diag.Suggest(name, names))))
 	}
 	return out, len(left) == 0
 }

@@ -5,15 +5,16 @@ import (
 	"errors"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// ForceUnlock is `force-unlock`.
+// ForceUnlock is the command `force-unlock`.
 var ForceUnlock = &base.Command{
 	Name: "force-unlock", Args: "LOCK_ID", Short: "Release a stuck lock on the current workspace",
-	Long: "Manually unlock the state for the defined configuration. This will not modify\nyour infrastructure. It removes the lock on the state; do this only if you are\nsure that no other user works on it.",
+	Long: "Removes the lock on the state of the current workspace. Use it only if you are\nsure that no other process uses the state. It does not change infrastructure.",
 	Examples: [][2]string{
 		{"lethe force-unlock 7f3a9c1e-5b2d-4e8f-9a6b-1c2d3e4f5a6b", "Release a lock by the ID that the error names"},
 	},
@@ -24,16 +25,16 @@ var ForceUnlock = &base.Command{
 }
 
 type unlockFlags struct {
-	project.Options
+	workdir.Options
 	force bool
 }
 
 func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
-	p, ok := project.Open(c, &f.Options)
+	st, ok := states.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
 	}
-	stores, ok := p.OpenStores(ctx)
+	stores, ok := st.OpenAll(ctx)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -43,7 +44,7 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 	}) {
 		return c.UI.Fail()
 	}
-	if err := unlock(ctx, stores, project.Workspaces(c).Selected(), c.Operands[0]); errors.Is(err, errNoLocks) {
+	if err := unlock(ctx, stores, workdir.Workspaces(c).Selected(), c.Operands[0]); errors.Is(err, errNoLocks) {
 		c.Bag.Add(diag.Errorf("Local state cannot be unlocked by another process", "%s.", store.Sentence(err)))
 		return c.UI.Fail()
 	} else if err != nil {
@@ -54,14 +55,15 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-var errNoLocks = errors.New("this backend has no locks that another process could release")
+var errNoLocks = errors.New("this backend has no locks that another process can release")
 
-// unlock takes a lock away, in whichever of the stores it is.
+// unlock releases a lock in the first store that has it. If all stores fail, it returns the error of the first store
+// with locks.
 func unlock(ctx context.Context, stores []store.Store, name, id string) error {
 	why := errNoLocks
 	for _, st := range stores {
-		breaker, ok := store.As[store.Breaker](st)
-		if !ok {
+		breaker := st.Capabilities().Breaker
+		if breaker == nil {
 			continue
 		}
 		err := breaker.Break(ctx, name, id)
@@ -69,7 +71,7 @@ func unlock(ctx context.Context, stores []store.Store, name, id string) error {
 			return nil
 		}
 		if why == errNoLocks {
-			why = err // what is wrong in the former store says more than that the lock is not in the next one
+			why = err // the error of the former store is more useful than a missing lock in the next
 		}
 	}
 	return why

@@ -5,27 +5,27 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// List is `workspace list`.
+// List is the command `workspace list`.
 var List = &base.Command{
 	Name: "workspace list", Short: "List workspaces",
-	Long:   "List workspaces. The selected one has a star.",
+	Long:   "List workspaces. A star marks the selected workspace.",
 	Result: true,
 	Examples: [][2]string{
-		{"lethe workspace list -json", "List the workspaces for a program"},
+		{"lethe workspace list -json", "Print the workspaces as JSON"},
 	},
-	Setup: base.Flags(func(c *base.Call, f *project.Options) {
+	Setup: base.Flags(func(c *base.Call, f *workdir.Options) {
 		f.VarFlags(c)
 		c.DocumentFlags()
 	}, runList),
 }
 
-func runList(ctx context.Context, c *base.Call, f *project.Options) int {
-	env := project.Workspaces(c)
+func runList(ctx context.Context, c *base.Call, f *workdir.Options) int {
+	env := workdir.Workspaces(c)
 	if !env.CheckName(env.Selected()) {
 		return c.UI.Fail()
 	}
@@ -33,11 +33,11 @@ func runList(ctx context.Context, c *base.Call, f *project.Options) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	if w := env.Selected(); !slices.Contains(names, w) && w != store.Default { // it exists as soon as something is stored in it
+	if w := env.Selected(); !slices.Contains(names, w) && w != store.Default { // it is created when something is stored in it
 		names = append(names, w)
 	}
 	if c.ForPrograms() && c.UI.Into(listDocument(names, env.Selected())) {
-		return c.UI.DoneQuiet()
+		return c.UI.DoneDocument()
 	}
 	for _, n := range names {
 		mark := "  "
@@ -53,7 +53,7 @@ func runList(ctx context.Context, c *base.Call, f *project.Options) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// listDocument has the workspaces for programs.
+// listDocument returns the list of workspaces for JSON.
 func listDocument(names []string, selected string) any {
 	type entry struct {
 		Name      string `json:"name"`

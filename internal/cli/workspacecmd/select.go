@@ -6,17 +6,17 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Select is `workspace select`.
+// Select is the command `workspace select`.
 var Select = &base.Command{
 	Name: "workspace select", Args: "NAME", Short: "Select a workspace",
 	Long: "Select a different workspace.",
 	Examples: [][2]string{
-		{"lethe workspace select -or-create staging", "Select a workspace, which need not be there"},
+		{"lethe workspace select -or-create staging", "Select a workspace, and create it if it does not exist"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *selectFlags) {
 		c.Flags.BoolVar(&f.orCreate, "or-create", false, "Create the workspace if it does not exist.")
@@ -25,7 +25,7 @@ var Select = &base.Command{
 }
 
 type selectFlags struct {
-	project.Options
+	workdir.Options
 	orCreate bool
 }
 
@@ -33,8 +33,8 @@ func runSelect(ctx context.Context, c *base.Call, f *selectFlags) int {
 	if !mayChange(c, "select a new workspace") {
 		return c.UI.Fail()
 	}
-	env, name := project.Workspaces(c), c.Operands[0]
-	p, names, ok := open(ctx, c, &f.Options)
+	env, name := workdir.Workspaces(c), c.Operands[0]
+	st, names, ok := open(ctx, c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -45,19 +45,19 @@ func runSelect(ctx context.Context, c *base.Call, f *selectFlags) int {
 		return c.UI.Done(base.ExitOK)
 	}
 	if !slices.Contains(names, name) {
-		st, ok := p.OpenStore(ctx)
+		opened, ok := st.OpenStore(ctx)
 		if !ok {
 			return c.UI.Fail()
 		}
-		if store.Single(ctx, st.Store) {
-			c.Bag.Add(diag.Errorf("Workspaces not supported", "The backend %q keeps only one state: there is no workspace but %q.", st.Type, store.Default))
+		if store.Single(ctx, opened.Store) {
+			c.Bag.Add(diag.Errorf("Workspaces not supported", "The backend %q stores only one state, so its only workspace is %q.", opened.Type, store.Default))
 			return c.UI.Fail()
 		}
 		if !f.orCreate {
 			c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "You can create this workspace with the \"new\" subcommand \nor include the \"-or-create\" flag with the \"select\" subcommand.%s", diag.DidYouMean(name, names)))
 			return c.UI.Fail()
 		}
-		if !create(ctx, p, name, empty()) || !choose(c, name) {
+		if !create(ctx, c, st, name, empty()) || !choose(c, name) {
 			return c.UI.Fail()
 		}
 		switched(c, name)

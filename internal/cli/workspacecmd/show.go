@@ -4,21 +4,21 @@ import (
 	"context"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 )
 
-// Show is `workspace show`.
+// Show is the command `workspace show`.
 var Show = &base.Command{
 	Name: "workspace show", Short: "Show the name of the current workspace",
 	Long: "Show the name of the current workspace.",
 	Examples: [][2]string{
-		{"lethe workspace show", "Name the workspace that commands work in"},
+		{"lethe workspace show", "Print the name of the workspace"},
 	},
 	Setup: base.NoFlags(runShow),
 }
 
 func runShow(_ context.Context, c *base.Call) int {
-	env := project.Workspaces(c)
+	env := workdir.Workspaces(c)
 	if !env.CheckName(env.Selected()) {
 		return c.UI.Fail()
 	}

@@ -1,5 +1,5 @@
-// Package workspacecmd has the commands about workspaces, each of which is a state of its own:
-// workspace list, show, new, select and delete, and force-unlock.
+// Package workspacecmd defines the commands for workspaces: workspace list, show, new, select and delete, and
+// force-unlock. Each workspace has a separate state.
 package workspacecmd
 
 import (
@@ -7,36 +7,37 @@ import (
 	"fmt"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
-	"github.com/lethe-iac/lethe/internal/cli/project"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// open opens the store and lists what it has; the default workspace always exists.
-func open(ctx context.Context, c *base.Call, o *project.Options) (*project.Project, []string, bool) {
-	p, ok := project.Open(c, o)
+// open opens the states of the working directory and lists the workspaces. The default workspace always exists.
+func open(ctx context.Context, c *base.Call, o *workdir.Options) (*states.States, []string, bool) {
+	st, ok := states.Open(c, o)
 	if !ok {
 		return nil, nil, false
 	}
-	st, ok := p.OpenStore(ctx)
+	opened, ok := st.OpenStore(ctx)
 	if !ok {
 		return nil, nil, false
 	}
-	names, err := st.List(ctx)
+	names, err := opened.List(ctx)
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to list workspaces", "%s.", err))
 	}
-	return p, names, err == nil
+	return st, names, err == nil
 }
 
-// Names lists the workspaces, for completion: none where they are not known.
+// Names returns the names of the workspaces for completion, or nil if they cannot be listed.
 func Names(c *base.Call) []string {
-	_, names, _ := open(context.Background(), c, &project.Options{})
+	_, names, _ := open(context.Background(), c, &workdir.Options{})
 	return names
 }
 
-// mayChange refuses to do something about the selection where the environment overrides it.
+// mayChange reports an error if the environment overrides the selection. what completes the sentence "To …".
 func mayChange(c *base.Call, what string) bool {
 	if c.Getenv(workspace.Variable) == "" {
 		return true
@@ -49,32 +50,31 @@ func empty() *state.Snapshot {
 	return &state.Snapshot{Lineage: state.NewLineage(), Version: base.Version}
 }
 
-// create makes a workspace with a first state.
-func create(ctx context.Context, p *project.Project, name string, initial *state.Snapshot) bool {
-	st, ok := p.OpenStore(ctx)
+func create(ctx context.Context, c *base.Call, st *states.States, name string, initial *state.Snapshot) bool {
+	opened, ok := st.OpenStore(ctx)
 	if !ok {
 		return false
 	}
 	data, err := initial.Bytes()
 	if err == nil {
-		_, err = st.Put(ctx, name, data, "")
+		_, err = opened.Put(ctx, name, data, "")
 	}
 	if err != nil {
-		p.Bag.Add(diag.Errorf("Failed to create workspace", "%s.", err))
+		c.Bag.Add(diag.Errorf("Failed to create workspace", "%s.", err))
 	}
 	return err == nil
 }
 
-// choose makes a workspace the selected one.
+// choose selects a workspace.
 func choose(c *base.Call, name string) bool {
-	err := project.Workspaces(c).Select(name)
+	err := workdir.Workspaces(c).Select(name)
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to select workspace", "%s.", err))
 	}
 	return err == nil
 }
 
-// switched says that there is a new workspace.
+// switched prints that a workspace was created and selected.
 func switched(c *base.Call, name string) {
 	c.UI.Print(c.Renamed(fmt.Sprintf("Created and switched to workspace %q!\n\nYou're now on a new, empty workspace. Workspaces isolate their state,\nso if you run \"lethe plan\" Lethe will not see any existing state\nfor this configuration.\n", name)))
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxRounds is how often a text is formatted until it stays as it is. The first round almost always
-// does everything, and the second one finds that out.
+// maxRounds is the maximum number of times that a text is formatted until it does not change. Usually the first round
+// makes all changes, and the second round confirms that.
 const maxRounds = 4
 
-// Format lays a text in native syntax out in the canonical style. What cannot be parsed comes back
-// as it is: that is reported, and the result false.
+// Format formats a text in native syntax in the canonical style. If the text cannot be parsed, Format reports the
+// errors and returns the text unchanged, and false.
 func Format(name string, src []byte, bag *diag.Bag) ([]byte, bool) {
 	l := limits.Limits{}.Filled()
 	for range maxRounds {
@@ -40,7 +40,7 @@ func Format(name string, src []byte, bag *diag.Bag) ([]byte, bool) {
 	return src, true
 }
 
-// layout is one round.
+// layout formats a text once.
 func layout(src []byte, body *hclsyntax.Body) []byte {
 	e := &editor{src: src}
 	e.body(body, nil)
@@ -65,7 +65,7 @@ func (e *editor) replace(start, end int, text []byte) {
 	}
 }
 
-// apply makes the edits, which do not overlap.
+// apply returns the text with all edits. Edits may not overlap.
 func (e *editor) apply() []byte {
 	if len(e.edits) == 0 {
 		return e.src
@@ -80,7 +80,8 @@ func (e *editor) apply() []byte {
 	return append(out, e.src[at:]...)
 }
 
-// body looks at a body, which the blocks of those types lead to.
+// body collects the edits of a body. types holds the types of the blocks around it, from the outermost to the
+// innermost.
 func (e *editor) body(b *hclsyntax.Body, types []string) {
 	for _, a := range b.Attributes {
 		if len(types) == 1 && types[0] == "variable" && a.Name == "type" {
@@ -109,8 +110,8 @@ func (e *editor) labels(b *hclsyntax.Block) {
 	e.replace(b.TypeRange.End.Byte, b.LabelRanges[n-1].End.Byte, text)
 }
 
-// unwrap takes an expression out of a string that is nothing but an interpolation of it, and of
-// strings around that.
+// unwrap replaces a string that consists of one interpolation by the expression in it. It does the same for such
+// strings nested in the interpolation.
 func (e *editor) unwrap(a *hclsyntax.Attribute) {
 	w := e.wrapped(a.Expr)
 	if w == nil {
@@ -128,7 +129,7 @@ func (e *editor) unwrap(a *hclsyntax.Attribute) {
 	e.replace(whole.Start.Byte, whole.End.Byte, inner)
 }
 
-// wrapped is an expression that is a quoted string with one interpolation, nil for any other.
+// wrapped returns x as a template if it is a quoted string that consists of one interpolation, otherwise nil.
 func (e *editor) wrapped(x hclsyntax.Expression) *hclsyntax.TemplateWrapExpr {
 	w, ok := x.(*hclsyntax.TemplateWrapExpr)
 	if !ok || e.src[w.SrcRange.Start.Byte] != '"' {
@@ -137,7 +138,7 @@ func (e *editor) wrapped(x hclsyntax.Expression) *hclsyntax.TemplateWrapExpr {
 	return w
 }
 
-// trimLines takes empty space off both ends, but for the line end that ends a comment.
+// trimLines removes white space from both ends, except for the line end of a comment at the end.
 func trimLines(text []byte) []byte {
 	text = bytes.TrimLeft(text, " \t\r\n")
 	toks, _ := hclsyntax.LexExpression(text, "", hcl.InitialPos)
@@ -150,10 +151,10 @@ func trimLines(text []byte) []byte {
 	return text[:end]
 }
 
-// spansLines reports whether an expression goes over several lines in a way that takes
-// parentheses. In Terraform and OpenTofu every line end does, but for those of comments, and in an
-// expression that begins and ends with a parenthesis none does. Both are wrong for line ends
-// outside of all brackets: these do, at the very end of a comment only if more follows on the line.
+// spansLines reports whether an expression spans several lines so that it needs parentheses. Terraform and OpenTofu add
+// parentheses for every line end except in comments, but never to an expression that begins and ends with a
+// parenthesis. Both rules are wrong for line ends outside of all brackets, which need parentheses. The line end of a
+// comment at the very end needs them only if more text follows on the line (last is false).
 func spansLines(text []byte, last bool) bool {
 	toks, _ := hclsyntax.LexExpression(text, "", hcl.InitialPos)
 	between := bytes.HasPrefix(text, []byte("(")) && bytes.HasSuffix(text, []byte(")"))
@@ -178,13 +179,13 @@ func spansLines(text []byte, last bool) bool {
 	return false
 }
 
-// endsLine reports whether nothing but a comment follows on the line.
+// endsLine reports whether only a comment or nothing follows on the line.
 func (e *editor) endsLine(at int) bool {
 	rest := bytes.TrimLeft(e.src[at:], " \t\r")
 	return len(rest) == 0 || rest[0] == '\n' || rest[0] == '#' || bytes.HasPrefix(rest, []byte("//"))
 }
 
-// oldTypes are the ways to write types that have a better one.
+// oldTypes maps old forms of types to their present form.
 var oldTypes = map[string]string{
 	`"string"`: "string",
 	`"list"`:   "list(string)",
@@ -194,7 +195,7 @@ var oldTypes = map[string]string{
 	"map":      "map(any)",
 }
 
-// typeOf writes the type of a variable in the new way.
+// typeOf writes the type of a variable in the present form.
 func (e *editor) typeOf(a *hclsyntax.Attribute) {
 	r := a.Expr.Range()
 	if better, ok := oldTypes[string(e.src[r.Start.Byte:r.End.Byte])]; ok {

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write what comes out into the golden file")
 
-// The cases of testdata/format.txtar are pairs of files NAME.in and NAME.out. Those whose name
-// begins with "ours-" come out differently here than in the peers.
+// formatCases returns the cases of testdata/format.txtar, which are pairs of files NAME.in and NAME.out. If a name
+// begins with "ours-", the peers have another result.
 func formatCases(t testing.TB) map[string][2][]byte {
 	t.Helper()
 	ar, err := txtar.ParseFile("testdata/format.txtar")
@@ -72,7 +72,7 @@ func updateFormat(t *testing.T) {
 	}
 }
 
-// The seeds are the cases, and the golden cases of package config.
+// FuzzFormat starts from the cases of this package and the golden cases of package config.
 func FuzzFormat(f *testing.F) {
 	for _, c := range formatCases(f) {
 		f.Add(c[0])
@@ -93,7 +93,7 @@ func FuzzFormat(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { checkStable(t, text) })
 }
 
-// checkStable holds that formatting twice is formatting once, and that what is valid stays so.
+// checkStable checks that formatting twice has the same result as formatting once, and that valid text remains valid.
 func checkStable(t *testing.T, src []byte) {
 	t.Helper()
 	var bag diag.Bag
@@ -110,7 +110,7 @@ func checkStable(t *testing.T, src []byte) {
 	}
 }
 
-// variants are other ways to write the same.
+// variants returns other forms of the same text.
 func variants(src []byte) [][]byte {
 	s := string(src)
 	return [][]byte{
@@ -122,7 +122,7 @@ func variants(src []byte) [][]byte {
 	}
 }
 
-// Where the program that the style comes from is at hand, the results are the same bytes.
+// TestFormatAsThePeerDoes checks that the results are equal to the results of Terraform, if terraform is installed.
 func TestFormatAsThePeerDoes(t *testing.T) {
 	peer, err := exec.LookPath("terraform")
 	if err != nil {
@@ -157,7 +157,7 @@ func TestFormatAsThePeerDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Where the peer's result changes when it is formatted again, ours is what that leads to.
+		// If the peer's result changes when it is formatted again, our result is the final form.
 		if got := formatted(text); !bytes.Equal(got, want) && !bytes.Equal(got, formatted(want)) {
 			t.Errorf("%q\n(-peer +ours)\n%s", text, cmp.Diff(string(want), string(got)))
 		}
@@ -241,7 +241,7 @@ func (s *scribe) block() {
 	s.end()
 }
 
-// expr writes an expression; inside brackets, lines may end anywhere.
+// expr writes an expression. If bracketed is true, lines may end anywhere in it.
 func (s *scribe) expr(bracketed bool) {
 	if s.depth++; s.depth > 7 {
 		s.one("1", "x", `"s"`)
@@ -380,7 +380,7 @@ func (s *scribe) object() {
 	s.b.WriteByte('}')
 }
 
-// formatted is a text in the canonical style, if it can be parsed; anything else comes back as it is.
+// formatted returns a text in the canonical style. It returns a text that cannot be parsed unchanged.
 func formatted(src []byte) []byte {
 	out, _ := Format("", src, &diag.Bag{})
 	return out

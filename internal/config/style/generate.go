@@ -14,25 +14,28 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Generation is an object that has no configuration yet, to write one for.
+// Generation describes an object without configuration, for which Generate writes a block.
 type Generation struct {
 	Type, Name string
-	ID         string              // what it was imported by, for the comment; may be empty
-	Provider   config.ProviderName // where the type does not imply it; zero: it does
+	ID         string              // the ID of its import, for the comment; may be empty
+	Provider   config.ProviderName // zero if the type implies the provider
 	Schema     *schema.Block       // of the resource type
-	Value      cty.Value           // as the provider read it: an object of the schema, without marks
-	// Omit says what is left out although it could be written: what the provider has objected to,
-	// because it may not be combined with something else. nil: nothing.
+	Value      cty.Value           // from the provider: an object of the schema, without marks
+	// Omit reports whether an attribute or block is omitted, because the provider rejected it in combination with
+	// others. It may be nil.
 	Omit func(cty.Path) bool
 }
 
-// Generate writes a resource block that describes an existing object, for a person to finish.
+// Generate returns a resource block that describes an existing object, for a person to complete. Of the attributes, it
+// omits:
 //
-// What the provider decides is left out: computed attributes, and those that are optional and
-// computed where they are empty; so is what is null or deprecated. What may not be shown or is not
-// known after the fact stands there as null with a comment: sensitive values, write-only
-// arguments, and required ones that have no value. Strings that hold JSON become calls of
-// jsonencode.
+//   - attributes that are only computed, and a computed attribute called id;
+//   - optional computed attributes with an empty value;
+//   - optional attributes that are null or deprecated;
+//   - attributes for which Omit returns true.
+//
+// It writes null with a comment for values that it may not show or does not know: sensitive values, write-only
+// arguments, and required arguments without a value. Strings with a JSON object or array become calls of jsonencode.
 func Generate(g Generation) string {
 	w := &writer{omit: g.Omit}
 	if g.ID != "" {
@@ -47,8 +50,8 @@ func Generate(g Generation) string {
 	return string(hclwrite.Format([]byte(w.b.String())))
 }
 
-// Config is what the generated block comes to, but for values that may not be shown, which are in
-// it: for the provider to judge.
+// Config returns the value of the generated block, so that the provider can validate it. Unlike the block, it contains
+// sensitive values.
 func (g Generation) Config() cty.Value {
 	v, err := cty.Transform(g.Value, func(path cty.Path, v cty.Value) (cty.Value, error) {
 		a := g.Schema.Attribute(path)
@@ -56,7 +59,7 @@ func (g Generation) Config() cty.Value {
 			return v, nil
 		}
 		if last, ok := path[len(path)-1].(cty.GetAttrStep); !ok || last.Name != a.Name {
-			return v, nil // inside an attribute's value
+			return v, nil // inside the value of an attribute
 		}
 		id := len(path) == 1 && a.Name == "id"
 		if a.Computed && (!a.Optional || id || empty(v)) || a.Deprecated || a.WriteOnly || g.Omit != nil && g.Omit(path) {
@@ -65,7 +68,7 @@ func (g Generation) Config() cty.Value {
 		return v, nil
 	})
 	if err != nil {
-		panic(err) // the function has none
+		panic(err) // the function returns no errors
 	}
 	return v
 }
@@ -81,7 +84,7 @@ func (w *writer) body(b *schema.Block, v cty.Value, at cty.Path) {
 	for _, a := range b.Attrs {
 		path := append(at[:len(at):len(at)], cty.GetAttrStep{Name: a.Name})
 		if len(at) == 0 && a.Name == "id" && a.Optional && a.Computed {
-			continue // older providers declare it like this, and it is never to be written
+			continue // older providers declare id in this way, but it cannot be configured
 		}
 		if text, ok := w.attr(a, get(v, a.Name), path); ok {
 			w.line("%s = %s", a.Name, text)
@@ -92,7 +95,7 @@ func (w *writer) body(b *schema.Block, v cty.Value, at cty.Path) {
 	}
 }
 
-// get is an attribute of an object that may be null or unknown.
+// get returns an attribute of an object, and null if the object is null or unknown or does not have the attribute.
 func get(v cty.Value, name string) cty.Value {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute(name) {
 		return cty.NullVal(cty.DynamicPseudoType)
@@ -100,7 +103,7 @@ func get(v cty.Value, name string) cty.Value {
 	return v.GetAttr(name)
 }
 
-// attr is the right hand side for an attribute; false leaves it out.
+// attr returns the text of the value of an attribute, and false if the attribute is omitted.
 func (w *writer) attr(a *schema.Attr, v cty.Value, path cty.Path) (string, bool) {
 	optional := a.Optional && !a.Required
 	switch {
@@ -128,7 +131,7 @@ func (w *writer) attr(a *schema.Attr, v cty.Value, path cty.Path) (string, bool)
 	return b.String(), true
 }
 
-// empty reports whether a value says nothing: what providers make of an argument that is not set.
+// empty reports whether a value is null or a zero value, which providers return for arguments that are not set.
 func empty(v cty.Value) bool {
 	switch {
 	case v.IsNull():
@@ -203,7 +206,7 @@ func (w *writer) blocks(n *schema.Nested, v cty.Value, path cty.Path) {
 	}
 }
 
-// block writes one nested block; one without contents only if it says something by being there.
+// block writes one nested block. It writes a block without content only if always is true.
 func (w *writer) block(n *schema.Nested, label string, v cty.Value, path cty.Path, always bool) {
 	inner := &writer{omit: w.omit}
 	inner.body(n.Block, v, path)
@@ -212,7 +215,7 @@ func (w *writer) block(n *schema.Nested, label string, v cty.Value, path cty.Pat
 	}
 }
 
-// key is how a key of an object or map is written.
+// key returns the text of a key of an object or map.
 func key(s string) string {
 	if hclsyntax.ValidIdentifier(s) {
 		return s
@@ -250,7 +253,7 @@ func mapExpression(b *strings.Builder, v cty.Value) {
 	b.WriteString("}")
 }
 
-// listExpression keeps simple elements on one line, and gives compound ones lines of their own.
+// listExpression writes a list on one line, or with one line for each element if an element is a collection.
 func listExpression(b *strings.Builder, v cty.Value) {
 	before, between, after := "", ", ", ""
 	for _, e := range v.Elements() {
@@ -273,7 +276,7 @@ func listExpression(b *strings.Builder, v cty.Value) {
 	b.WriteString("]")
 }
 
-// stringExpression writes a string, or a call of jsonencode if it holds an object or array.
+// stringExpression writes a string, or a call of jsonencode if the string contains a JSON object or array.
 func stringExpression(b *strings.Builder, s string) {
 	if text := strings.TrimSpace(s); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
 		if v, ok := fromJSON(text); ok {

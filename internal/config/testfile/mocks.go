@@ -26,10 +26,10 @@ var (
 	overrideSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "target", Required: true}, {Name: "values"}, {Name: "outputs"}, {Name: "override_during"}}}
 )
 
-// mockSuffixes are how the names of mock files end.
+// mockSuffixes are the suffixes of mock files.
 var mockSuffixes = []string{".tfmock.hcl", ".tofumock.hcl", ".tfmock.json", ".tofumock.json"}
 
-// mockProvider reads a mock_provider block, with the mock files that it names.
+// mockProvider reads a mock_provider block, and the mock files that it names.
 func (r *reader) mockProvider(b *hcl.Block) {
 	content, _ := r.Content(b.Body, mockSchema)
 	m := &Mock{ProviderName: config.ProviderName{Local: b.Labels[0]}, Range: config.Place(b)}
@@ -41,11 +41,11 @@ func (r *reader) mockProvider(b *hcl.Block) {
 		lift(e)
 		m.ForEach = e
 		if m.Alias == "" {
-			r.Bag.Add(diag.Errorf("Alias required when using \"for_each\"", "A mock with \"for_each\" stands for a provider block that has an alias: add the argument \"alias\".").At(a.NameRange))
+			r.Bag.Add(diag.Errorf("Alias required when using \"for_each\"", "A mock with \"for_each\" must have an alias. Add the argument \"alias\".").At(a.NameRange))
 		}
 	}
 	if first := r.file.Mocks[m.ProviderName]; first != nil {
-		r.Bag.Add(diag.Errorf("Duplicate mock_provider block", "The provider %s is mocked at %s already. Each provider configuration has one mock.", m.ProviderName, first.Range).At(m.Range))
+		r.Bag.Add(diag.Errorf("Duplicate mock_provider block", "The provider %s is already mocked at %s. Remove one of the mocks.", m.ProviderName, first.Range).At(m.Range))
 		return
 	}
 	r.file.Mocks[m.ProviderName] = m
@@ -56,8 +56,8 @@ func (r *reader) mockProvider(b *hcl.Block) {
 	}
 }
 
-// mockFiles reads the mock files in a directory, which is relative to the working directory as that of a module is. What the
-// block itself says goes before what they say.
+// mockFiles reads the mock files in a directory, which is relative to the working directory. The content of the block
+// itself has precedence over the content of the files.
 func (r *reader) mockFiles(m *Mock, dir string, at diag.Range) {
 	shown := dir
 	dir = paths.Text(r.root, dir)
@@ -73,7 +73,7 @@ func (r *reader) mockFiles(m *Mock, dir string, at diag.Range) {
 	}
 }
 
-// mocked reads the blocks about types and objects of a mock.
+// mocked reads the blocks of a mock about types and objects.
 func (r *reader) mocked(m *Mock, blocks hcl.Blocks) {
 	for _, b := range blocks {
 		if strings.HasPrefix(b.Type, "override_") {
@@ -87,7 +87,7 @@ func (r *reader) mocked(m *Mock, blocks hcl.Blocks) {
 		same := func(x *Default) bool { return x.Mode == d.Mode && x.Type == d.Type }
 		if i := slices.IndexFunc(m.Defaults, same); i >= 0 {
 			if first := m.Defaults[i].Range.Filename; first == d.Range.Filename || first != m.Range.Filename {
-				r.Bag.Add(diag.Errorf("Duplicate "+b.Type+" block", "The type %q is mocked at %s already. Put everything into one of them.", d.Type, m.Defaults[i].Range).At(d.Range))
+				r.Bag.Add(diag.Errorf("Duplicate "+b.Type+" block", "The type %q is already mocked at %s. Merge the two blocks.", d.Type, m.Defaults[i].Range).At(d.Range))
 			}
 			continue
 		}
@@ -95,14 +95,14 @@ func (r *reader) mocked(m *Mock, blocks hcl.Blocks) {
 	}
 }
 
-// modeOf is the mode that a mock or override block is about, 0 for modules.
+// modeOf returns the resource mode in the name of a mock or override block, 0 for modules.
 func modeOf(block string) addr.Mode {
 	_, what, _ := strings.Cut(block, "_")
 	mode, _ := addr.ModeOf(what)
 	return mode
 }
 
-// override reads one of the override blocks.
+// override reads an override block.
 func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
 	o := &Override{Mode: modeOf(b.Type), Range: config.Place(b)}
 	content, ok := r.Content(b.Body, overrideSchema)
@@ -131,7 +131,7 @@ func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
 	o.Target, o.At = target, content.Attributes["target"].Range
 	same := func(x *Override) bool { return x.Mode == o.Mode && x.Target.String() == o.Target.String() }
 	if i := slices.IndexFunc(into, same); i >= 0 {
-		r.Bag.Add(diag.Errorf("Duplicate "+b.Type+" block", "%s is overridden at %s already. Put everything into one of them.", o.Target, into[i].Range).At(o.Range))
+		r.Bag.Add(diag.Errorf("Duplicate "+b.Type+" block", "%s is already overridden at %s. Merge the two blocks.", o.Target, into[i].Range).At(o.Range))
 		return into
 	}
 	return append(into, o)
@@ -151,7 +151,7 @@ func (r *reader) during(a *hcl.Attribute) During {
 	return Inherited
 }
 
-// values reads what is answered: an object.
+// values reads the object of values in an answer.
 func (r *reader) values(a *hcl.Attribute) hcl.Expression {
 	if a == nil {
 		return nil
@@ -159,7 +159,7 @@ func (r *reader) values(a *hcl.Attribute) hcl.Expression {
 	e, ds := config.Native(a.Expr)
 	r.Bag.HCL(ds)
 	if v, ds := e.Value(nil); !ds.HasErrors() && v.Type() != cty.DynamicPseudoType && !v.Type().IsObjectType() {
-		r.Bag.Add(diag.Errorf("Invalid "+a.Name+" attribute", "The argument %q has to be an object: { name = value }.", a.Name).At(a.Expr.Range()))
+		r.Bag.Add(diag.Errorf("Invalid "+a.Name+" attribute", "The argument %q must be an object: { name = value }.", a.Name).At(a.Expr.Range()))
 		return nil
 	}
 	return e

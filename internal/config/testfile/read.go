@@ -14,14 +14,14 @@ var fileSchema = &hcl.BodySchema{Blocks: slices.Concat([]hcl.BlockHeaderSchema{
 	{Type: "variable", LabelNames: []string{"name"}},
 }, overrideBlocks)}
 
-// Read reads the test files of some directories, the first of which is that of the root module, in the order of their
-// names. It reports what is wrong with each, and gives those that it understood; found says of each directory whether
-// it could be read.
+// Read reads the test files of some directories, sorted by name within each directory. The first directory must be the
+// directory of the root module. Read reports mistakes and returns the files that it could parse. found reports for each
+// directory whether it could be read.
 func Read(dirs []string, o config.Options, sources *diag.Sources, bag *diag.Bag) (files []*File, found []bool) {
 	seen := map[string]bool{}
 	for _, dir := range dirs {
 		parts := config.NewParts(o, bag)
-		names, ok := parts.Files(dir, config.TestSuffixes)
+		names, ok := parts.Files(dir, testSuffixes)
 		found = append(found, ok)
 		for _, name := range names {
 			body, shown, ok := parts.Body(dir, name, sources)
@@ -52,7 +52,7 @@ func (r *reader) read(body hcl.Body) {
 		case "run":
 			run := r.run(b)
 			if first := runs[run.Name]; first != nil {
-				r.Bag.Add(diag.Errorf("Duplicate \"run\" block names", "A run block named %q was declared at %s already. Names of runs are unique in a file.", run.Name, first.Range).At(run.Range))
+				r.Bag.Add(diag.Errorf("Duplicate \"run\" block names", "A run block named %q is already declared at %s. Rename one of them.", run.Name, first.Range).At(run.Range))
 				continue
 			}
 			runs[run.Name] = run
@@ -75,18 +75,19 @@ func (r *reader) read(body hcl.Body) {
 		}
 	}
 	r.backends()
-	if understood { // else what seems to be missing may be a block that is misspelt
+	if understood { // otherwise a missing block may be a misspelt block
 		r.passed()
 		r.references()
 	}
 	for name, m := range r.file.Mocks {
 		if p := r.file.Providers[name]; p != nil {
-			r.Bag.Add(diag.Errorf("Duplicate provider block", "The provider %s is configured at %s and mocked here. A provider configuration is either real or a mock.", name, p.Range).At(m.Range))
+			r.Bag.Add(diag.Errorf("Duplicate provider block", "The provider %s is configured at %s and mocked here. Remove the provider block or the mock.", name, p.Range).At(m.Range))
 		}
 	}
 }
 
-// backends refuses backend blocks that share a state with another: each state has one, of the first run that uses it.
+// backends reports the backend block of a run that uses the state of an earlier run. Only the first run with a state
+// may have a backend block.
 func (r *reader) backends() {
 	used := map[string]*Run{}
 	for _, run := range r.file.Runs {
@@ -94,24 +95,24 @@ func (r *reader) backends() {
 		if first := used[key]; first == nil {
 			used[key] = run
 		} else if run.Backend != nil {
-			r.Bag.Add(diag.Errorf("Invalid backend block", "The run %q uses the state of the run %q before it: the backend block belongs there. Or give it a \"state_key\" of its own.", run.Name, first.Name).At(run.Backend.Range))
+			r.Bag.Add(diag.Errorf("Invalid backend block", "The run %q uses the state of the earlier run %q. Move the backend block to that run, or set another \"state_key\" here.", run.Name, first.Name).At(run.Backend.Range))
 		}
 	}
 }
 
-// passed refuses provider configurations that runs pass and that the file does not have: those of the module under test
-// are its own.
+// passed reports provider configurations that a run passes and that the file does not contain. A run cannot pass
+// provider configurations of the module under test.
 func (r *reader) passed() {
 	for _, run := range r.file.Runs {
 		for _, p := range run.Providers {
 			if name := p.Parent.ProviderName; r.file.Providers[name] == nil && r.file.Mocks[name] == nil {
-				r.Bag.Add(diag.Errorf("Missing provider definition for "+name.String(), "A run passes the provider configurations of its test file, and this file has no block provider or mock_provider for %s.", name).At(p.Range))
+				r.Bag.Add(diag.Errorf("Missing provider definition for "+name.String(), "This test file has no block provider or mock_provider for %s, so the run cannot pass it. Add one.", name).At(p.Range))
 			}
 		}
 	}
 }
 
-// references refuses references of runs to runs that do not come before them: nothing is made for a file that has one.
+// references reports references of runs to runs that are not before them in the file. Such a file is not run.
 func (r *reader) references() {
 	for i, run := range r.file.Runs {
 		for ref, at := range run.uses() {
@@ -122,13 +123,13 @@ func (r *reader) references() {
 	}
 }
 
-// Unavailable is what is wrong with a reference to a run that is not over, or not there.
+// Unavailable returns the diagnostic for a reference to a run that has not finished or does not exist.
 func (f *File) Unavailable(run string) diag.Diagnostic {
 	if run == "" {
-		return diag.Errorf("Invalid reference", "The object \"run\" is followed by the name of a run, as in run.NAME.OUTPUT, and by no index.")
+		return diag.Errorf("Invalid reference", "The object \"run\" must be followed by the name of a run, without an index, as in run.NAME.OUTPUT.")
 	}
 	if slices.ContainsFunc(f.Runs, func(o *Run) bool { return o.Name == run }) {
-		return diag.Errorf("Reference to unavailable run block", "The run block %q comes after this one, or is this one itself. Only outputs of earlier runs can be used.", run)
+		return diag.Errorf("Reference to unavailable run block", "The run block %q has not run yet at this point. Only outputs of earlier runs can be used.", run)
 	}
-	return diag.Errorf("Reference to unknown run block", "The run block %q does not exist within this test file. You can use outputs of the runs that come before in the same file.", run)
+	return diag.Errorf("Reference to unknown run block", "The run block %q does not exist within this test file. Use outputs of earlier runs in this file.", run)
 }

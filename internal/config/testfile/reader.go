@@ -19,19 +19,20 @@ type reader struct {
 	sources *diag.Sources
 	file    *File
 
-	parallel, skipCleanup bool // as the test block says
+	parallel, skipCleanup bool // from the test block
 }
 
 var testSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "parallel"}, {Name: "skip_cleanup"}}}
 
-// test reads a test block: what goes for all runs that say nothing else.
+// test reads a test block, which contains the defaults for all runs.
 func (r *reader) test(b *hcl.Block) {
 	content, _ := r.Content(b.Body, testSchema)
 	r.Bool(content.Attributes["parallel"], &r.parallel)
 	r.Bool(content.Attributes["skip_cleanup"], &r.skipCleanup)
 }
 
-// sole is the block of a type that a file has one of; nil: there is none.
+// sole returns the first block, nil if blocks is empty. It reports the others, because a file may have only one block
+// of the type.
 func (r *reader) sole(blocks hcl.Blocks) *hcl.Block {
 	if len(blocks) == 0 {
 		return nil
@@ -42,9 +43,9 @@ func (r *reader) sole(blocks hcl.Blocks) *hcl.Block {
 	return blocks[0]
 }
 
-// again refuses a second block of a type; in is what may have one.
+// again reports a second block of a type. in names the enclosing block or the file.
 func (r *reader) again(b, first *hcl.Block, in string) {
-	r.Bag.Add(diag.Errorf("Multiple \""+b.Type+"\" blocks", "This %s has a %q block at %s already. Put everything into one of them.", in, b.Type, first.DefRange).At(config.Place(b)))
+	r.Bag.Add(diag.Errorf("Multiple \""+b.Type+"\" blocks", "This %s already has a %q block at %s. Merge the two blocks.", in, b.Type, first.DefRange).At(config.Place(b)))
 }
 
 // variables reads a variables block.
@@ -58,7 +59,7 @@ func (r *reader) variables(b *hcl.Block, into map[string]*Value) {
 	}
 }
 
-// literal is the value of a text, a number or a truth value that is written out, NilVal of anything else.
+// literal returns the value of a literal string, number or boolean, and NilVal for any other expression.
 func literal(e hclsyntax.Expression) cty.Value {
 	switch x := e.(type) {
 	case *hclsyntax.LiteralValueExpr:

@@ -12,13 +12,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Refs are the names that expressions of a test file refer to, each with one place where it stands.
+// Refs holds the names that expressions of a test file refer to, with the range of one reference for each.
 type Refs map[Ref]diag.Range
 
 // Ref is the first two names of a reference.
 type Ref struct{ Root, Name string }
 
-// Run is the run that a reference is to, by its own name or by that of a variable that stands for it (see RunVariable).
+// Run returns the run that a reference refers to, directly or by the variable of the run (see RunVariable).
 func (r Ref) Run() (string, bool) {
 	switch r.Root {
 	case "run":
@@ -29,7 +29,7 @@ func (r Ref) Run() (string, bool) {
 	return "", false
 }
 
-// add takes in what expressions refer to.
+// add adds the references in expressions.
 func (r Refs) add(es ...hcl.Expression) {
 	for _, e := range es {
 		if e == nil {
@@ -50,14 +50,14 @@ func (r Refs) add(es ...hcl.Expression) {
 	}
 }
 
-// RefsOf are those of an expression.
+// RefsOf returns the references in expressions.
 func RefsOf(es ...hcl.Expression) Refs {
 	r := Refs{}
 	r.add(es...)
 	return r
 }
 
-// AssertRefs are those of what a run asserts.
+// AssertRefs returns the references in the assertions of a run.
 func (run *Run) AssertRefs() Refs {
 	r := Refs{}
 	for _, a := range run.Asserts {
@@ -66,10 +66,10 @@ func (run *Run) AssertRefs() Refs {
 	return r
 }
 
-// ProviderRefs are those of the settings of a provider.
+// ProviderRefs returns the references in the settings of a provider.
 func ProviderRefs(p *config.Provider) Refs { return RefsOf(settings(p)...) }
 
-// settings are expressions that have all references in the settings of a provider.
+// settings returns expressions that contain all references in the settings of a provider.
 func settings(p *config.Provider) []hcl.Expression {
 	list := []hcl.Expression{p.ForEach}
 	if body, ok := p.Body.(*hclsyntax.Body); ok {
@@ -94,7 +94,7 @@ type Output struct {
 	Range     diag.Range
 }
 
-// OutputsOf are the outputs of runs that expressions refer to, as these were written.
+// OutputsOf returns the outputs of runs that expressions refer to, directly or by the variable of a run.
 func OutputsOf(es ...hcl.Expression) (out []Output) {
 	for _, e := range es {
 		if e == nil {
@@ -114,16 +114,16 @@ func OutputsOf(es ...hcl.Expression) (out []Output) {
 	return out
 }
 
-// ProviderOutputs are those that the settings of a provider refer to.
+// ProviderOutputs returns the outputs of runs that the settings of a provider refer to.
 func ProviderOutputs(p *config.Provider) []Output { return OutputsOf(settings(p)...) }
 
-// Lease is a reference to what a run knows of the leases of an ephemeral resource.
+// Lease is a reference to the leases of an ephemeral resource in a run.
 type Lease struct {
 	Resource addr.Resource
 	Range    diag.Range
 }
 
-// LeasesOf are those that an expression refers to.
+// LeasesOf returns the leases that an expression refers to.
 func LeasesOf(e hcl.Expression) (out []Lease) {
 	for _, t := range e.Variables() {
 		if len(t) < 4 || t.RootName() != "lease" {
@@ -138,8 +138,8 @@ func LeasesOf(e hcl.Expression) (out []Lease) {
 	return out
 }
 
-// Wanted are the variables that the expressions of a file refer to, as its variable blocks have them: those that it does
-// not declare take anything.
+// Wanted returns the variables that the file declares and the variables that its expressions refer to. Variables
+// without a declaration accept any type.
 func (f *File) Wanted() map[string]*config.Variable {
 	r := f.uses()
 	for _, run := range f.Runs {
@@ -154,14 +154,15 @@ func (f *File) Wanted() map[string]*config.Variable {
 	return out
 }
 
-// RunVariable is the name of the variable that stands for the outputs of a run in the settings of providers: no
-// variable of a configuration can be called so.
+// RunVariable returns the name of the variable that contains the outputs of a run for the settings of providers. No
+// variable of a configuration can have this name.
 func RunVariable(run string) string { return "run." + run }
 
-// RunOf is the run that a variable stands for (see RunVariable); false if it stands for itself.
+// RunOf returns the run of such a variable (see RunVariable), and false for any other variable.
 func RunOf(variable string) (string, bool) { return strings.CutPrefix(variable, "run.") }
 
-// liftRuns makes references to runs in the settings of a provider references to variables (see RunVariable).
+// liftRuns replaces references to runs in the settings of a provider by references to variables (see RunVariable). It
+// returns false if the settings are in JSON syntax and refer to a run.
 func liftRuns(p *config.Provider) (ok bool) {
 	body, native := p.Body.(*hclsyntax.Body)
 	if !native {
@@ -179,7 +180,7 @@ func liftRuns(p *config.Provider) (ok bool) {
 	return true
 }
 
-// lift makes references to runs references to variables.
+// lift replaces references to runs by references to variables.
 func lift(in hclsyntax.Node) {
 	_ = hclsyntax.VisitAll(in, func(n hclsyntax.Node) hcl.Diagnostics {
 		e, is := n.(*hclsyntax.ScopeTraversalExpr)
@@ -194,7 +195,8 @@ func lift(in hclsyntax.Node) {
 	})
 }
 
-// source is what a run tests, as the file has it; "" for the module of the working directory.
+// source returns the source of the module that a run tests, "" for the module of the working directory. For a source
+// that is not a constant it returns the name of the run.
 func (run *Run) source() string {
 	if run.Module == nil {
 		return ""
@@ -206,19 +208,23 @@ func (run *Run) source() string {
 	return v.AsString()
 }
 
-// Wait says which runs must be over before a run begins, by their places among the runs of the file: all before one place,
-// and some of those from there on.
+// Wait lists the runs that must finish before a run starts, by their indexes in the file: all runs before index Before,
+// and the later runs in On.
 type Wait struct {
 	Before int
 	On     []int
 }
 
-// Waits says what each run waits for: all earlier ones where one of the two may not run at the same time as others, those
-// whose outputs it uses, and those that use its state.
+// Waits returns the runs that each run waits for:
+//
+//   - all earlier runs, if the run itself may not run at the same time as others;
+//   - all runs up to and including the last earlier run that may not run at the same time as others;
+//   - earlier runs whose outputs the run, or the file for all runs, refers to;
+//   - earlier runs that use the same state.
 func (f *File) Waits() []Wait {
 	everywhere := f.uses()
 	waits := make([]Wait, len(f.Runs))
-	alone := 0 // where the runs begin that may run beside the next one
+	alone := 0 // index of the first run that may run at the same time as the next run
 	for i, run := range f.Runs {
 		if !run.alongside() {
 			waits[i].Before = i
@@ -239,17 +245,18 @@ func (f *File) Waits() []Wait {
 	return waits
 }
 
-// alongside reports whether a run may run at the same time as others. The log is searched for canaries, and is of all.
+// alongside reports whether a run may run at the same time as others. A run with canaries may not: its log is searched
+// for canaries, and the log contains the output of all runs.
 func (run *Run) alongside() bool { return run.Parallel && len(run.NoLeak) == 0 }
 
-// Uses are the references of a run, and of what the file says for all runs.
+// Uses returns the references of a run, and of the declarations of the file for all runs.
 func (f *File) Uses(run *Run) Refs {
 	r := f.uses()
 	maps.Copy(r, run.uses())
 	return r
 }
 
-// uses are the references of what the file says for all runs.
+// uses returns the references of the declarations of the file for all runs.
 func (f *File) uses() Refs {
 	r := Refs{}
 	for _, v := range f.Variables {
@@ -269,7 +276,7 @@ func (f *File) uses() Refs {
 	return r
 }
 
-// uses are the references of a run.
+// uses returns the references of a run.
 func (run *Run) uses() Refs {
 	r := run.AssertRefs()
 	for _, v := range run.Variables {
@@ -288,13 +295,13 @@ func (r Refs) overrides(list []*Override) {
 	}
 }
 
-// Use reports whether they refer to a run.
+// Use reports whether r contains a reference to a run.
 func (r Refs) Use(run string) bool {
 	_, used := r.run(run)
 	return used
 }
 
-// run finds a reference to a run, as it was written or lifted.
+// run returns the range of a reference to a run, direct or by the variable of the run.
 func (r Refs) run(name string) (diag.Range, bool) {
 	if at, ok := r[Ref{"run", name}]; ok {
 		return at, true

@@ -48,12 +48,12 @@ func (r *reader) run(b *hcl.Block) *Run {
 	run.NoLeak = r.canaries(content.Attributes["expect_no_leak"])
 	r.blocks(run, content.Blocks)
 	if a := content.Attributes["skip_cleanup"]; a != nil && run.Backend != nil && !run.SkipCleanup {
-		r.Bag.Add(diag.Errorf("Invalid skip_cleanup value", "What a run with a backend block makes stays: its state is in the backend. Remove the argument \"skip_cleanup\", or the block.").At(a.Range))
+		r.Bag.Add(diag.Errorf("Invalid skip_cleanup value", "A run with a backend block keeps its objects in any case, because their state is in the backend. Remove the argument \"skip_cleanup\" or the backend block.").At(a.Range))
 	}
 	return run
 }
 
-// single are the blocks that a run has one of.
+// single holds the block types that a run may have only once.
 var single = []string{"plan_options", "module", "variables", "backend"}
 
 func (r *reader) blocks(run *Run, blocks hcl.Blocks) {
@@ -83,7 +83,7 @@ func (r *reader) blocks(run *Run, blocks hcl.Blocks) {
 	}
 }
 
-// planOptions reads what a run says of its plan.
+// planOptions reads the plan_options block of a run.
 func (r *reader) planOptions(run *Run, b *hcl.Block) {
 	content, _ := r.Content(b.Body, planOptionsSchema)
 	if a := content.Attributes["mode"]; a != nil {
@@ -95,7 +95,10 @@ func (r *reader) planOptions(run *Run, b *hcl.Block) {
 	refresh := true
 	r.Bool(content.Attributes["refresh"], &refresh)
 	if run.NoRefresh = !refresh; run.NoRefresh && run.RefreshOnly {
-		r.Bag.Add(diag.Errorf("Incompatible refresh options", "A plan that only refreshes cannot leave refreshing out. Remove one of the two arguments.").At(content.Attributes["refresh"].Range))
+		r.Bag.Add(diag.Errorf("Incompatible refresh options", "A refresh-only plan must refresh. Remove one of the two arguments.").At(content.Attributes["refresh"].Range))
+	}
+	if a := content.Attributes["replace"]; a != nil && run.RefreshOnly {
+		r.Bag.Add(diag.Errorf("Unsupported plan mode", "A refresh-only plan replaces no objects. Remove \"replace\" or the mode refresh-only.").At(a.Range))
 	}
 	for _, ref := range r.References(content.Attributes["target"], "aws_vpc.main") {
 		if t, err := addr.ParseTarget(ref.Text); err == nil {
@@ -117,7 +120,8 @@ func (r *reader) badAddress(ref config.Reference, err error) {
 	r.Bag.Add(diag.Errorf("Invalid address", "%s.", err).At(ref.Range))
 }
 
-// module reads which module a run tests instead of the one in the working directory.
+// module reads the module block of a run, which names the module to test instead of the module in the working
+// directory.
 func (r *reader) module(run *Run, b *hcl.Block) {
 	content, ok := r.Content(b.Body, moduleSchema)
 	if !ok {
@@ -129,7 +133,7 @@ func (r *reader) module(run *Run, b *hcl.Block) {
 	}
 }
 
-// checkable refuses what can have no conditions.
+// checkable reports a reference to an object that cannot have conditions.
 func (r *reader) checkable(ref *config.Reference) {
 	root, name, _ := strings.Cut(ref.Text, ".")
 	switch root {
@@ -140,11 +144,11 @@ func (r *reader) checkable(ref *config.Reference) {
 	case "local", "path", "terraform", "module", "run", "each", "count", "self":
 	default:
 		if t, err := addr.ParseTarget(ref.Text); err == nil && t.Mode != 0 {
-			ref.Text = strings.TrimPrefix(ref.Text, "resource.") // diagnostics name resources without it
+			ref.Text = strings.TrimPrefix(ref.Text, "resource.") // diagnostics name resources without this prefix
 			return
 		}
 	}
-	r.Bag.Add(diag.Errorf("Invalid `expect_failures` reference", "You cannot expect failures from %s: only what can have conditions of its own can fail, which are input variables, outputs, check blocks and resources of all modes in the module under test.", ref.Text).At(ref.Range))
+	r.Bag.Add(diag.Errorf("Invalid `expect_failures` reference", "You cannot expect failures from %s. Name an input variable, an output, a check block or a resource of the module under test.", ref.Text).At(ref.Range))
 }
 
 // canaries reads an expect_no_leak argument.

@@ -1,8 +1,8 @@
-// Package testfile turns test files into declarations, without evaluating anything: which runs there are, what each
-// plans or applies, what has to be true then, and what stands in for providers meanwhile.
+// Package testfile parses test files into declarations: the runs, their plan options and assertions, and the mocks and
+// overrides of providers. It does not evaluate expressions.
 //
-// Files stand in layers: read.go (files, and what stands at their top), run.go (runs), mocks.go (what stands in for
-// providers), reader.go (what all of these read with), refs.go (what expressions refer to), and here what is declared.
+// The files form layers: read.go (files and their top-level blocks), run.go (runs), mocks.go (mocks and overrides),
+// reader.go (the reader that these use), refs.go (references of expressions), testfile.go (declarations).
 package testfile
 
 import (
@@ -18,25 +18,25 @@ import (
 
 // File is one test file.
 type File struct {
-	Name      string                                   // as messages show it
-	Dir       string                                   // where it lies; as given to Read
+	Name      string                                   // in messages
+	Dir       string                                   // directory, as passed to Read
 	Variables map[string]*Value                        // of its variables blocks
-	Declared  map[string]*config.Variable              // of its variable blocks: what values from outside have to be
+	Declared  map[string]*config.Variable              // of its variable blocks: types of values from outside the file
 	Providers map[config.ProviderName]*config.Provider // settings of providers for all runs
-	Mocks     map[config.ProviderName]*Mock            // what stands in for providers in all runs
+	Mocks     map[config.ProviderName]*Mock            // mocks of providers for all runs
 	Overrides []*Override                              // for all runs
-	Runs      []*Run                                   // in their order
-	NoLeak    []*Canary                                // of expect_no_leak in the test block
+	Runs      []*Run                                   // in the order of the file
+	NoLeak    []*Canary                                // not set: the test block has no expect_no_leak
 }
 
 // Expression is an expression of a test file.
 type Expression = hcl.Expression
 
-// Value is a value that a test file gives, as an expression.
+// Value is a value in a test file, as an expression.
 type Value struct {
 	Name  string
 	Expr  hcl.Expression
-	Plain cty.Value  // what it is, where that is written out; otherwise NilVal
+	Plain cty.Value  // the value of a literal; otherwise NilVal
 	Range diag.Range // the name and the expression
 }
 
@@ -45,78 +45,81 @@ type Run struct {
 	Name  string
 	Range diag.Range
 
-	Plan        bool // plan only; otherwise the plan is applied
+	Plan        bool // create a plan without applying it
 	RefreshOnly bool
 	NoRefresh   bool
 	Targets     []addr.Target
 	Replace     []addr.Instance
 
 	Variables map[string]*Value
-	Module    *config.Call    // what is tested instead of the root module; nil: the root module
-	Providers []config.Passed // nil: those of the file under their names
+	Module    *config.Call    // module to test instead of the root module; nil: the root module
+	Providers []config.Passed // nil: all configurations of the file, with their names
 	Asserts   []*config.Condition
-	Expected  []config.Reference // what has conditions that are to fail
+	Expected  []config.Reference // objects whose conditions must fail
 	Overrides []*Override
-	StateKey  string // "" is that of the module under test
+	StateKey  string // "" is the state of the module under test
 	NoLeak    []*Canary
 
 	Parallel    bool            // it may run at the same time as others
-	SkipCleanup bool            // what it made is not destroyed when the file is over
-	Backend     *config.Backend // where its state is kept from one execution of the file to the next; nil: nowhere
+	SkipCleanup bool            // its objects are not destroyed at the end of the file
+	Backend     *config.Backend // stores its state between executions of the file; nil: not stored
 }
 
-// Canary is a named value that must be nowhere at rest and in nothing that is shown.
+// Canary is a value that must not occur in stored data or in output.
 type Canary struct {
 	Expr  hcl.Expression
 	Range diag.Range
 }
 
-// During says from when on a made-up value is known.
+// During is the phase in which made-up values become known.
 type During uint8
 
-// The phases.
+// These are the phases.
 const (
-	Inherited   During = iota // as what is around says; at the top, from the apply on
-	DuringApply               // what a provider computes is unknown in a plan
-	DuringPlan                // and here it is known
+	Inherited   During = iota // the phase of the enclosing block or file; at the top level DuringApply
+	DuringApply               // computed values are unknown during plan
+	DuringPlan                // computed values are known during plan
 )
 
-// Mock stands in for a provider configuration.
+// Mock replaces a provider configuration.
 type Mock struct {
 	config.ProviderName
 	Defaults  []*Default
 	Overrides []*Override
 	During    During
-	ForEach   hcl.Expression // as in the provider block that it stands for; nil without one
+	ForEach   hcl.Expression // as in the replaced provider block; nil if absent
 	Range     diag.Range
 }
 
-// Default is what a mock answers for a type.
+// Default holds the made-up values of a mock for one type.
 type Default struct {
 	Mode   addr.Mode
 	Type   string
-	Values hcl.Expression // nil: nothing is said
+	Values hcl.Expression // nil if absent
 	During During
 	Range  diag.Range
 }
 
-// Override is what is answered instead for one resource, or what a module gives.
+// Override holds the made-up values for one resource, or the outputs of a module.
 type Override struct {
 	Mode   addr.Mode // 0: a module
 	Target addr.Target
-	Values hcl.Expression // nil: nothing is said
+	Values hcl.Expression // nil if absent
 	During During
 	Range  diag.Range
-	At     diag.Range // of the target
+	At     diag.Range // range of the target
 }
 
-// Key is what the module of a run is installed as, as Terraform has it: test.FILE.RUN.
+// Key returns the name under which the module of a run is installed, in Terraform's form: test.FILE.RUN.
 func Key(f *File, r *Run) string { return f.Key() + "." + r.Name }
 
-// Key stands before those of the runs: test.FILE, without the ending that says what the file is.
+// testSuffixes are the suffixes of test files.
+var testSuffixes = []string{".tftest.hcl", ".tofutest.hcl", ".tftest.json", ".tofutest.json"}
+
+// Key returns the common prefix of the keys of the runs: test.FILE, without the suffix of test files.
 func (f *File) Key() string {
 	name := f.Name
-	for _, s := range config.TestSuffixes {
+	for _, s := range testSuffixes {
 		name = strings.TrimSuffix(name, s)
 	}
 	return "test." + strings.ReplaceAll(filepath.ToSlash(name), "/", ".")

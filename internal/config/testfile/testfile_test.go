@@ -17,7 +17,8 @@ func read(t *testing.T, files config.Memory) ([]*File, *diag.Bag) {
 	return list, &bag
 }
 
-// Files come in the order of their names, those of the root module first; one with tofu in its name hides the one with tf.
+// TestDiscovery checks that files are sorted by name, that files of the root module come first, and that a tofutest
+// file hides the tftest file.
 func TestDiscovery(t *testing.T) {
 	list, bag := read(t, config.Memory{
 		"b.tftest.hcl": nil, "a.tftest.hcl": nil, "a.tofutest.hcl": nil, "c.tftest.json": []byte("{}"), ".hidden.tftest.hcl": nil, "main.tf": nil, "tests/a.tftest.hcl": nil, "tests/x.hcl": nil,
@@ -31,7 +32,7 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-const whole = `
+const wholeFile = `
 variables {
   a = "text"
   b = var.a
@@ -58,7 +59,8 @@ run "main" {
   expect_no_leak  = [run.setup.key]
   providers       = { x = x.late }
   plan_options {
-    mode    = refresh-only
+    mode    = normal
+    refresh = false
     target  = [module.m, x_thing.t]
     replace = [x_thing.t[0]]
   }
@@ -74,7 +76,7 @@ run "main" {
 `
 
 func TestRead(t *testing.T) {
-	list, bag := read(t, config.Memory{"main.tftest.hcl": []byte(whole)})
+	list, bag := read(t, config.Memory{"main.tftest.hcl": []byte(wholeFile)})
 	if bag.Len() > 0 || len(list) != 1 {
 		t.Fatal(bag.List())
 	}
@@ -86,14 +88,14 @@ func TestRead(t *testing.T) {
 	if key := Key(f, setup); setup.Plan || setup.Module == nil || key != "test.main.setup" {
 		t.Errorf("setup: %+v, %s", setup, key)
 	}
-	late := f.Providers[config.ProviderName{Local: "x", Alias: "late"}]
-	if _, ok := ProviderRefs(late)[Ref{"var", RunVariable("setup")}]; !ok {
-		t.Errorf("a reference to a run was not lifted: %v", ProviderRefs(late))
+	later := f.Providers[config.ProviderName{Local: "x", Alias: "late"}]
+	if _, ok := ProviderRefs(later)[Ref{"var", RunVariable("setup")}]; !ok {
+		t.Errorf("a reference to a run was not lifted: %v", ProviderRefs(later))
 	}
 	if m := f.Mocks[config.ProviderName{Local: "y"}]; m.During != DuringPlan || len(m.Defaults) != 1 || m.Defaults[0].Mode.String() != "ephemeral" {
 		t.Errorf("mock: %+v", m)
 	}
-	if !main.Plan || !main.RefreshOnly || main.StateKey != "k" || len(main.Targets) != 2 || len(main.Replace) != 1 || len(main.NoLeak) != 1 || len(main.Providers) != 1 || len(main.Overrides) != 1 {
+	if !main.Plan || main.RefreshOnly || !main.NoRefresh || main.StateKey != "k" || len(main.Targets) != 2 || len(main.Replace) != 1 || len(main.NoLeak) != 1 || len(main.Providers) != 1 || len(main.Overrides) != 1 {
 		t.Errorf("main: %+v", main)
 	}
 	if e := main.Expected; len(e) != 2 || e[0].Text != "var.a" || e[1].Text != `x_thing.t["k"]` {
@@ -104,7 +106,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Each mistake is one message with a place.
+// TestMistakes checks that each mistake has one message with a range.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		`run "a" {`:                                              "Unclosed configuration block",
@@ -119,6 +121,7 @@ func TestMistakes(t *testing.T) {
 		"run \"a\" {\n  assert {\n    condition = true\n    error_message = \"no\"\n  }\n}":   "Invalid assert expression",
 		"run \"a\" {\n  plan_options {\n    mode = destroy\n  }\n}":                           `Invalid "mode" keyword`,
 		"run \"a\" {\n  plan_options {\n    mode = refresh-only\n    refresh = false\n  }\n}": "Incompatible refresh options",
+		"run \"a\" {\n  plan_options {\n    mode = refresh-only\n    replace = [a.b]\n  }\n}": "Unsupported plan mode",
 		"run \"a\" {\n  plan_options {\n  }\n  plan_options {\n  }\n}":                        `Multiple "plan_options" blocks`,
 		"run \"a\" {\n  module {\n  }\n}":                                                     "Missing required argument",
 		"run \"a\" {\n  skip_cleanup = false\n  backend \"local\" {\n  }\n}":                  "Invalid skip_cleanup value",
@@ -151,7 +154,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// Runs wait for those whose outputs or state they use, and for all that may not run beside others.
+// TestWaits checks that runs wait for runs whose outputs or state they use, and for runs that may not run at the same
+// time as others.
 func TestWaits(t *testing.T) {
 	list, bag := read(t, config.Memory{"a.tftest.hcl": []byte(`
 test {
@@ -204,7 +208,7 @@ run "last" {
 	}
 }
 
-// What stays: by the test block, by the run, and in backends.
+// TestStays checks that skip_cleanup of the test block and of runs is read, and that a backend block is read.
 func TestStays(t *testing.T) {
 	list, bag := read(t, config.Memory{"a.tftest.hcl": []byte("run \"a\" {\n  backend \"local\" {}\n}\nrun \"b\" {\n  skip_cleanup = false\n  state_key = \"b\"\n}\ntest {\n  skip_cleanup = true\n}\n")})
 	runs := list[0].Runs

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Type makes type constraints, optional attributes and dynamic types included.
+// Type draws type constraints, with optional attributes and dynamic types.
 func Type(depth int) *rapid.Generator[cty.Type] {
 	return rapid.Custom(func(t *rapid.T) cty.Type {
 		kinds := 4
@@ -44,13 +44,12 @@ func Type(depth int) *rapid.Generator[cty.Type] {
 	})
 }
 
-// Known makes values as configurations have them: of tuples, objects and what comes of converting
-// them.
+// Known draws known values as in configurations: tuples, objects and the collections to which they convert.
 func Known(depth int) *rapid.Generator[cty.Value] {
 	return rapid.Custom(func(t *rapid.T) cty.Value { return drawValue(t, depth, false) })
 }
 
-// Value makes values with nulls, unknown parts and marks in them.
+// Value draws values that contain nulls, unknown values and marks.
 func Value(depth int) *rapid.Generator[cty.Value] {
 	return rapid.Custom(func(t *rapid.T) cty.Value { return drawValue(t, depth, true) })
 }
@@ -81,7 +80,7 @@ func drawValue(t *rapid.T, depth int, rich bool) cty.Value {
 	return v
 }
 
-// someNumbers are equal in spite of different precision, or different in spite of the same first digits.
+// someNumbers contains numbers that are equal despite different precision, and numbers that differ despite equal first digits.
 var someNumbers = []cty.Value{
 	cty.Zero, cty.NumberIntVal(1), cty.NumberIntVal(-1), cty.NumberFloatVal(1.5), cty.MustParseNumberVal("1.5"), cty.NumberFloatVal(0.1),
 	cty.MustParseNumberVal("0.1"), cty.MustParseNumberVal("1").Divide(cty.MustParseNumberVal("3")), cty.NumberFloatVal(1e20), cty.MustParseNumberVal("1e20"),

@@ -1,7 +1,7 @@
-// Package code gives each diagnostic of the product a code, and each code a page that shows the
-// mistake, the message and the mending.
+// Package code assigns a code to each diagnostic of Lethe, and a page to each code. The page shows the mistake, the
+// message and the correction.
 //
-// Rooms write plain titles; the pages say which code a title has, in their first lines:
+// Other packages write titles without codes. The first lines of each page list the titles with its code:
 //
 //	---
 //	titles:
@@ -10,9 +10,9 @@
 //	- Some other title -- why no example on the page shows it
 //	---
 //
-// A title may have parts that are made while the program runs; an asterisk stands for such a part.
-// A page can be about several titles of one family. Codes are stable: a title keeps its code, and
-// the code of a page that is gone is not given to another (testdata/codes.txt is the memory).
+// An asterisk in a title represents a part that varies. A page can describe several titles of one family. Codes are
+// stable: a title keeps its code, and the code of a removed page is not used again (testdata/codes.txt lists all
+// codes).
 package code
 
 import (
@@ -27,21 +27,21 @@ import (
 //go:embed pages/*.md
 var files embed.FS
 
-// Page is what there is to know about a code.
+// Page is the description of a code.
 type Page struct {
 	Code    string            // "LE0301"
-	Titles  []string          // with asterisks for what varies, those with an example first
+	Titles  []string          // with asterisks for parts that vary; titles with an example first
 	Unshown map[string]string // titles without an example on the page, with the reason
-	Head    string            // what it is about, in a few words
+	Head    string            // the heading of the page
 	Text    string            // the page in Markdown, without front matter and heading
 }
 
-// Has reports whether a title is one of the page's.
+// Has reports whether the page describes a title.
 func (p *Page) Has(title string) bool {
 	return slices.ContainsFunc(p.Titles, func(t string) bool { return matches(t, title) })
 }
 
-// Of gives the code of a diagnostic with this title, "" if it has none.
+// Of returns the code of a diagnostic with this title, or "" if it has none.
 func Of(title string) string {
 	x := titles()
 	if c := x.exact[title]; c != "" {
@@ -55,7 +55,7 @@ func Of(title string) string {
 	return ""
 }
 
-// Find gives the page of a code; it may be written in small letters. Nil: there is no such code.
+// Find returns the page of a code, in large or small letters, or nil if the code does not exist.
 func Find(code string) *Page {
 	all := pages()
 	i, ok := slices.BinarySearchFunc(all, strings.ToUpper(code), func(p *Page, c string) int { return strings.Compare(p.Code, c) })
@@ -65,10 +65,10 @@ func Find(code string) *Page {
 	return all[i]
 }
 
-// All gives all pages, ordered by code.
+// All returns all pages, sorted by code.
 func All() []*Page { return slices.Clone(pages()) }
 
-// pages reads the pages once, when the first is asked for.
+// pages reads all pages at the first call.
 var pages = sync.OnceValue(func() (all []*Page) {
 	each(func(p *Page, text *bufio.Reader) {
 		rest, err := io.ReadAll(text)
@@ -85,13 +85,13 @@ var pages = sync.OnceValue(func() (all []*Page) {
 
 type indexed struct {
 	exact    map[string]string
-	patterns []pattern // those with more words first
+	patterns []pattern // longer patterns first
 }
 
 type pattern struct{ title, code string }
 
-// titles reads what the pages begin with once, when the first code is asked for. The pages are long, and nearly every
-// command that has something to say asks for a code.
+// titles reads the front matter of all pages at the first call. It does not read the whole pages, because they are long and
+// nearly every command that prints a message asks for a code.
 var titles = sync.OnceValue(func() *indexed {
 	x := &indexed{exact: map[string]string{}}
 	each(func(p *Page, _ *bufio.Reader) {
@@ -107,7 +107,7 @@ var titles = sync.OnceValue(func() *indexed {
 	return x
 })
 
-// each gives what is in the front matter of each page, ordered by code, with what comes after it.
+// each calls do for each page, sorted by code, with its front matter and a reader of the rest.
 func each(do func(p *Page, text *bufio.Reader)) {
 	entries, err := files.ReadDir("pages")
 	if err != nil {
@@ -148,7 +148,7 @@ func (p *Page) front(r *bufio.Reader) {
 	}
 }
 
-// matches reports whether a title is of the form that a pattern describes.
+// matches reports whether a title matches a pattern.
 func matches(pattern, title string) bool {
 	first, rest, some := strings.Cut(pattern, "*")
 	if !some {

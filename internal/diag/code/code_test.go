@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "add new codes to testdata/codes.txt")
 
-// TestCodesAreStable remembers which title has which code. Lines are added, and stay: a code means
-// the same for ever, and one that is gone is not given away again.
+// TestCodesAreStable compares titles and codes with testdata/codes.txt. Lines are added and never removed: a code keeps its
+// meaning, and the code of a removed page is not used again.
 func TestCodesAreStable(t *testing.T) {
 	const name = "testdata/codes.txt"
 	old, err := os.ReadFile(name)
@@ -49,7 +49,7 @@ func TestCodesAreStable(t *testing.T) {
 	}
 }
 
-// TestPagesAreWhole checks what every page must have.
+// TestPagesAreWhole checks the required parts of every page.
 func TestPagesAreWhole(t *testing.T) {
 	seen := map[string]string{}
 	for _, p := range code.All() {

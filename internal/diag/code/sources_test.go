@@ -19,8 +19,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// titles are all titles that the product's sources can give a diagnostic, with the places that
-// give them. A part of a title that is made while the program runs is an asterisk.
+// titles returns all titles of diagnostics in the sources, with the places that use them. An asterisk represents a part of a
+// title that varies.
 var titles = sync.OnceValues(func() (map[string][]string, error) {
 	cfg := &packages.Config{
 		Mode: packages.NeedName | packages.NeedImports | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedSyntax,
@@ -44,8 +44,8 @@ var titles = sync.OnceValues(func() (map[string][]string, error) {
 	return f.out, nil
 })
 
-// roots are the packages that make diagnostics: ours, and those of the HCL library that speak to
-// our users through us.
+// roots are the packages that create diagnostics: Lethe's packages, and the packages of the HCL library whose diagnostics
+// Lethe shows.
 var roots = []string{
 	"github.com/lethe-iac/lethe/internal/...",
 	"github.com/hashicorp/hcl/v2",
@@ -54,10 +54,10 @@ var roots = []string{
 	"github.com/hashicorp/hcl/v2/ext/typeexpr",
 }
 
-// foreign are packages whose diagnostics are not ours: those of providers, and of tests.
+// foreign are packages whose diagnostics have no code: they come from providers or tests.
 var foreign = []string{"/provider/wire/wirepb", "/provider/providertest", "/provider/wire/wiretest"}
 
-// silent are titles that stand in the sources and reach no user under a code, with the reason.
+// silent are titles in the sources that no user sees with a code, with the reason.
 var silent = map[string]string{
 	"Failed to close file":           "the library's way to read JSON from disk is not used",
 	"Failed to open file":            "the library's way to read JSON from disk is not used",
@@ -66,7 +66,7 @@ var silent = map[string]string{
 	"":                               "it is a wire message that has none",
 }
 
-// flow knows from which expressions a variable, field or parameter gets what it holds.
+// flow holds the expressions that are assigned to each variable, field or parameter.
 type flow struct {
 	fset    *token.FileSet
 	from    map[types.Object][]source
@@ -76,14 +76,14 @@ type flow struct {
 	out     map[string][]string
 }
 
-// source is an expression, and which of its several results is meant.
+// source is an expression, and the index of the result if the expression has several.
 type source struct {
 	expr  ast.Expr
 	index int
 	info  *types.Info
 }
 
-// read collects a package's assignments, and the places where titles go.
+// read collects the assignments of a package, and the expressions that are used as titles.
 func (f *flow) read(p *packages.Package) {
 	f.fset = p.Fset
 	info := p.TypesInfo
@@ -132,7 +132,7 @@ func (f *flow) node(n ast.Node, stack []ast.Node, info *types.Info) {
 	}
 }
 
-// pick is the i-th of n values that are assigned at once.
+// pick returns the i-th of n values that are assigned at once.
 func pick(values []ast.Expr, i, n int, info *types.Info) source {
 	if len(values) == n {
 		return source{values[i], 0, info}
@@ -156,7 +156,7 @@ func (f *flow) assign(to ast.Expr, s source, info *types.Info) {
 	}
 }
 
-// sink remembers what is given to a diagnostic's title.
+// sink records an expression that is assigned to the title of a diagnostic.
 func (f *flow) sink(field types.Object, s source) {
 	if field.Name() != "Summary" || field.Pkg() == nil || s.expr == nil {
 		return
@@ -200,7 +200,7 @@ func (f *flow) composite(n *ast.CompositeLit, info *types.Info) {
 	}
 }
 
-// call gives the arguments to the parameters.
+// call assigns the arguments of a call to the parameters.
 func (f *flow) call(n *ast.CallExpr, info *types.Info) {
 	sig, ok := info.TypeOf(n.Fun).(*types.Signature)
 	if !ok {
@@ -236,7 +236,7 @@ func callee(n *ast.CallExpr, info *types.Info) types.Object {
 	return nil
 }
 
-// returns adds what a function gives back to its results.
+// returns adds the values of a return statement to the results of the function.
 func (f *flow) returns(n *ast.ReturnStmt, stack []ast.Node, info *types.Info) {
 	for i := len(stack) - 1; i >= 0; i-- {
 		switch fn := stack[i].(type) {
@@ -254,7 +254,7 @@ func (f *flow) returns(n *ast.ReturnStmt, stack []ast.Node, info *types.Info) {
 			if fn.Type.Results == nil {
 				return
 			}
-			var named []ast.Expr // a bare return
+			var named []ast.Expr // a return statement without values
 			for _, field := range fn.Type.Results.List {
 				for _, name := range field.Names {
 					named = append(named, name)
@@ -294,7 +294,7 @@ type text struct{ text, at string }
 
 var verbs = regexp.MustCompile(`%[-+# 0]*[0-9]*[a-zA-Z]`)
 
-// texts are the texts that an expression can be; "*" stands for what cannot be known.
+// texts returns the possible texts of an expression, with "*" for unknown parts.
 func (f *flow) texts(s source, seen map[any]bool) []text {
 	if s.expr == nil {
 		return []text{{"*", ""}}
@@ -340,7 +340,7 @@ func (f *flow) texts(s source, seen map[any]bool) []text {
 	return []text{{"*", place}}
 }
 
-// part are the texts of a part of a title: words or names, but nothing that is computed.
+// part returns the texts of a part of a title: words or names. The result of a call is unknown.
 func (f *flow) part(e ast.Expr, info *types.Info, seen map[any]bool) []text {
 	if _, ok := ast.Unparen(e).(*ast.CallExpr); ok {
 		return []text{{"*", ""}}
@@ -403,7 +403,7 @@ func (f *flow) object(o types.Object, index int, seen map[any]bool) []text {
 	return out
 }
 
-// TestTitlesHaveCodes finds every title in the sources, and holds them against the pages.
+// TestTitlesHaveCodes finds every title in the sources and compares them with the pages.
 func TestTitlesHaveCodes(t *testing.T) {
 	made, err := titles()
 	if err != nil {
@@ -426,7 +426,7 @@ func TestTitlesHaveCodes(t *testing.T) {
 	}
 }
 
-// isForm reports whether a title that varies is of the form of titles that have codes.
+// isForm reports whether a title with asterisks matches a title that has a code.
 func isForm(title string) bool {
 	form := &code.Page{Titles: []string{title}}
 	return strings.Contains(title, "*") && slices.ContainsFunc(code.All(), func(p *code.Page) bool {
@@ -434,7 +434,7 @@ func isForm(title string) bool {
 	})
 }
 
-// anyMade reports whether a title, or one of its form, is made somewhere.
+// anyMade reports whether the sources contain a title or a title that matches it.
 func anyMade(made map[string][]string, title string) bool {
 	if _, ok := made[title]; ok {
 		return true

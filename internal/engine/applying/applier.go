@@ -20,23 +20,23 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// Request says what to carry out.
+// Request holds the inputs of an apply.
 type Request struct {
 	Program *program.Program
 	Options frame.Options
 	Plan    *plan.Plan
-	Journal journal.Journal // nil keeps nothing
+	Journal journal.Journal // nil: no journal is written
 }
 
-// Result is what came of it. Snapshot is to be stored however the apply ended.
+// Result is the result of an apply. Its snapshot must be stored even if the apply failed.
 type Result struct {
-	Snapshot *state.Snapshot
-	Frame    *frame.Frame // what was made, to look around in; nil where nothing could be begun
-	Summary  event.Summary
-	Cut      bool // an interrupt kept something from being done
+	Snapshot    *state.Snapshot
+	Frame       *frame.Frame // the applied values; nil if the apply could not start
+	Summary     event.Summary
+	Interrupted bool // an interrupt prevented some steps
 }
 
-// applier is the apply walk, over the steps of a plan.
+// applier is an apply walk over the steps of a plan.
 type applier struct {
 	run   *run.Run
 	req   *Request
@@ -45,38 +45,38 @@ type applier struct {
 
 	records pending
 
-	mu     sync.Mutex
-	edit   *state.Edit
-	broken error                     // the journal failed: nothing new is started
-	made   map[addr.Object]made      // created, with provisioners to come
-	going  map[addr.Object]time.Time // about to be destroyed: when the first destroy-time provisioner began
-	taken  map[addr.Object]bool      // imported
+	mu              sync.Mutex
+	edit            *state.Edit
+	broken          error                     // the journal failed: no new calls start
+	made            map[addr.Object]made      // created objects whose provisioners have yet to run
+	going           map[addr.Object]time.Time // objects that will be destroyed, with the begin of their first destroy-time provisioner
+	importedObjects map[addr.Object]bool      // imported objects that were recorded
 
 	changes                                        map[addr.Object]*plan.Change
-	notBegun                                       []addr.Object               // what the walk did not come to
-	failures                                       []string                    // addresses of what failed
-	deposed                                        map[addr.Object]addr.Object // current object → where its predecessor waits
+	notStarted                                     []addr.Object               // objects without any step that ran
+	failures                                       []string                    // addresses of failed steps
+	deposed                                        map[addr.Object]addr.Object // current object → the deposed object that it replaces
 	added, changed, destroyed, imported, forgotten atomic.Int32
 }
 
 // step is one step of an apply walk.
 type step struct {
 	a       *applier
-	run     *run.Run // with the bag that diagnostics go to
+	run     *run.Run // its bag receives the diagnostics
 	records *stepRecords
 }
 
-// made is an object whose creation is not complete before its provisioners are.
+// made is a created object whose provisioners have yet to run. Its creation is complete after them.
 type made struct {
 	event.Done
 	began time.Time
 }
 
-// write records what became of objects, as one transaction: in the working snapshot and in the
-// journal, where it is durable before any call that depends on it. op is the call that did it, 0 for none.
+// write records changes of objects as one transaction, in the working snapshot and in the journal. op is the call that
+// made the changes; 0 for none. It returns false if the journal has failed.
 //
-// No caller has to wait for it here. Records become durable in the order that they are given in, so a
-// later intent of the step is durable only after it.
+// write does not wait until the record is durable. Records become durable in the order of the calls, so a later intent
+// of the step is durable only after this record. An intent is durable before its provider call starts.
 func (x *step) write(op journal.Op, changed ...journal.Change) bool {
 	for i, c := range changed {
 		changed[i].Entry = x.a.hosts.Hosted(c.Object, c.Entry)
@@ -91,24 +91,24 @@ func (x *step) write(op journal.Op, changed ...journal.Change) bool {
 	x.a.req.Journal.Later(x.records.record(func(err error) {
 		defer x.a.records.written()
 		if err != nil {
-			x.a.lost(err)
+			x.a.journalFailed(err)
 		}
 		for _, c := range changed {
-			x.a.over(c.Object)
+			x.a.finished(c.Object)
 		}
 	}), op, changed...)
 	return well
 }
 
-// lost stops the run: what cannot be recorded must not be done.
-func (a *applier) lost(err error) {
+// journalFailed records that the journal failed. The run starts no new calls, because it cannot record their results.
+func (a *applier) journalFailed(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.broken != nil {
 		return
 	}
 	a.broken = err
-	a.run.Bag.Add(diag.Errorf("Failed to record progress", "The journal beside the state could not be written: %s.\n\nNothing new is started. What is running finishes, and everything that was done is kept in memory and written with the state at the end.", err))
+	a.run.Bag.Add(diag.Errorf("Failed to record progress", "The journal beside the state could not be written: %s.\n\nLethe starts no new operations and finishes the running ones. All results are kept in memory and written to the state at the end.", err))
 }
 
 // failing reports whether the journal failed.
@@ -118,22 +118,22 @@ func (a *applier) failing() bool {
 	return a.broken != nil
 }
 
-// intend announces a provider call that changes something.
+// intend announces a changing provider call in the journal. It returns false if the journal fails or has failed.
 func (a *applier) intend(o addr.Object, action plan.Action, p addr.ProviderInstance) (journal.Op, bool) {
 	if a.failing() {
 		return 0, false
 	}
 	op, err := a.req.Journal.Intent(journal.Intent{Object: o, Action: action.String(), Provider: p})
 	if err != nil {
-		a.lost(err)
+		a.journalFailed(err)
 		return 0, false
 	}
 	a.run.InFlight.Set(o, true)
 	return op, true
 }
 
-// over says that the outcome of a call is known.
-func (a *applier) over(o addr.Object) { a.run.InFlight.Set(o, false) }
+// finished records that the result of a call is known.
+func (a *applier) finished(o addr.Object) { a.run.InFlight.Set(o, false) }
 
 func (a *applier) entry(o addr.Object) *state.Entry {
 	a.mu.Lock()
@@ -141,22 +141,22 @@ func (a *applier) entry(o addr.Object) *state.Entry {
 	return a.edit.Get(o)
 }
 
-// failed empties what an instance would have given to others.
+// failed marks the after value of an instance as failed for its dependents.
 func (a *applier) failed(d *program.Declaration, i addr.Instance) {
 	if f := a.run.Frame.At(i.Module, frame.After); f != nil {
 		f.Fail(d.ID, i.Key, frame.After)
 	}
 }
 
-// takeIn records an imported object as planning found it, in the first step of its change: it is ours
-// from then on, however the change ends that goes with the import.
-func (x *step) takeIn(c *plan.Change) bool {
+// importObject records an imported object as planning found it, in the first step of its change. The state then keeps
+// the object even if the rest of the change fails.
+func (x *step) importObject(c *plan.Change) bool {
 	if c.Importing == nil || c.Entry == nil {
 		return true
 	}
 	x.a.mu.Lock()
-	done := x.a.taken[c.Object]
-	x.a.taken[c.Object] = true
+	done := x.a.importedObjects[c.Object]
+	x.a.importedObjects[c.Object] = true
 	x.a.mu.Unlock()
 	if done {
 		return true
@@ -165,26 +165,26 @@ func (x *step) takeIn(c *plan.Change) bool {
 		return false
 	}
 	x.a.imported.Add(1)
-	x.run.Settings.Tell(event.Imported{Object: c.Object, ID: c.Importing.ID})
+	x.run.Settings.Send(event.Imported{Object: c.Object, ID: c.Importing.ID})
 	return true
 }
 
-// ending is the object that a change ends. Where there is no entry, ok says whether all is well: the create failed, and the
-// old object lives on.
-func (x *step) ending(c *plan.Change) (o addr.Object, e *state.Entry, ok bool) {
-	if !x.takeIn(c) {
+// destroyedEntry returns the object that a change ends, with its entry. The entry is nil if there is nothing to end. ok
+// is false if recording the import failed.
+func (x *step) destroyedEntry(c *plan.Change) (o addr.Object, e *state.Entry, ok bool) {
+	if !x.importObject(c) {
 		return addr.Object{}, nil, false
 	}
-	o = x.a.downed(c)
+	o = x.a.destroyedObject(c)
 	return o, x.a.entry(o), true
 }
 
-// after checks an object's postconditions, once everything that makes it is over.
+// after checks the postconditions of an object after all steps that create or update it.
 func (x *step) after(d *program.Declaration, f *frame.Frame, inst addr.Instance, v mark.Value) bool {
-	if x.run.Post(d, f, inst.Key, inst, func() mark.Value { return v }) {
+	if x.run.Conditions.Post(x.run.Bag, d, f, inst.Key, inst, func() mark.Value { return v }) {
 		return true
 	}
-	x.a.failed(d, inst) // what waits for it gets nothing, outputs included
+	x.a.failed(d, inst) // its dependents have no value, including outputs
 	return false
 }
 
@@ -195,14 +195,14 @@ func (a *applier) restore(o, old addr.Object) []journal.Change {
 	return restored(o, old, a.edit.Get(old))
 }
 
-// restored has the old object current again, the create that was to replace it came to nothing.
+// restored returns the changes that make a deposed object current again, after the creation of its replacement failed.
 func restored(o, old addr.Object, e *state.Entry) []journal.Change {
 	return []journal.Change{{Object: o, Entry: e}, {Object: old}}
 }
 
-// downed is the object that a change ends: the current one, a deposed one, or the predecessor that
-// a create-first replacement deposed, if it has.
-func (a *applier) downed(c *plan.Change) addr.Object {
+// destroyedObject returns the object that a change ends: the object of the change, or for a create-first replacement
+// the object that it deposed. It returns the zero Object if nothing was deposed.
+func (a *applier) destroyedObject(c *plan.Change) addr.Object {
 	if c.Action != plan.CreateDelete {
 		return c.Object
 	}
@@ -211,8 +211,8 @@ func (a *applier) downed(c *plan.Change) addr.Object {
 	return a.deposed[c.Object]
 }
 
-// freeKey is the key under which an instance's object is deposed: made from what names this state
-// and this moment of it, the next free one if that is taken. The caller holds the lock.
+// freeKey returns an unused key for a deposed object of an instance. It is a hash of the state's lineage and serial,
+// the instance and a counter. The caller holds the lock.
 func (a *applier) freeKey(i addr.Instance) string {
 	head := a.edit.Head()
 	for n := 0; ; n++ {
@@ -230,7 +230,7 @@ func (a *applier) postpone(d event.Done) {
 	a.made[d.Object] = made{d, time.Now().Add(-d.Took)}
 }
 
-// anySteps reports whether the plan has anything to carry out.
+// anySteps reports whether the plan has anything to do.
 func (a *applier) anySteps() bool {
 	for _, c := range a.plan.Changes {
 		if c.Visited() {

@@ -20,14 +20,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Apply carries a plan out.
+// Apply applies a plan. It returns false if a step failed or did not run.
 func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result, bool) {
 	req.Options.Pure, req.Options.PlanTime = false, req.Plan.Timestamp
 	if req.Journal == nil {
 		req.Journal = journal.None{}
 	}
 	r, ok := run.New(ctx, env, run.Request{
-		Program: req.Program, Options: req.Options, Results: req.Plan.Functions, Destroy: req.Plan.Mode == plan.Destroy,
+		Program: req.Program, Options: req.Options, Results: req.Plan.Functions, Kind: run.Kind{Mode: req.Plan.Mode},
 	}, bag)
 	if !ok {
 		return &Result{Snapshot: req.Plan.Previous}, false
@@ -36,7 +36,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	defer r.End()
 	a := &applier{
 		run: r, req: &req, plan: req.Plan, hosts: run.HostsFor(env.Settings, req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
-		changes: filling.ChangesByObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, going: map[addr.Object]time.Time{}, taken: map[addr.Object]bool{},
+		changes: filling.ChangesByObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, going: map[addr.Object]time.Time{}, importedObjects: map[addr.Object]bool{},
 	}
 	a.amend()
 	a.expectChecks()
@@ -48,17 +48,17 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	}
 	a.outputs(ok)
 	if ok && a.plan.Mode == plan.Normal && !a.plan.Partial() && a.anySteps() {
-		a.run.CheckValues()
+		a.run.Conditions.CheckValues(a.run.Bag)
 	}
 	a.run.Account(a.failures...)
-	a.edit.Head().Checks = a.run.Checks.Results(a.planned())
+	a.edit.Head().Checks = a.run.Conditions.Checks.Results(a.planned())
 	ok = ok && !bag.HasErrors()
-	return &Result{Snapshot: a.edit.Done(), Frame: r.Frame, Summary: a.summary(ok), Cut: r.Cut.Load()}, ok
+	return &Result{Snapshot: a.edit.Done(), Frame: r.Frame, Summary: a.summary(ok), Interrupted: r.Budget.Interrupted()}, ok
 }
 
 func (a *applier) summary(ok bool) event.Summary {
 	s := event.Summary{
-		Failed: !ok, NotBegun: a.notBegun,
+		Failed: !ok, NotStarted: a.notStarted,
 		Operation: "apply", Added: int(a.added.Load()), Changed: int(a.changed.Load()),
 		Destroyed: int(a.destroyed.Load()), Imported: int(a.imported.Load()), Forgotten: int(a.forgotten.Load()),
 	}
@@ -68,9 +68,8 @@ func (a *applier) summary(ok bool) event.Summary {
 	return s
 }
 
-// amend records what is new about objects that stay as they are, without a step: what they depend
-// on, through which provider they work, how they will end. None of it is lost with a journal that
-// does not have it, as the next apply finds it again.
+// amend updates the metadata of objects without a change: their dependencies, provider and lifecycle settings. It needs
+// no journal: if the process ends before the state is written, the next apply makes the same updates.
 func (a *applier) amend() {
 	for _, c := range a.plan.Changes {
 		if e := a.edit.Get(c.Object); e != nil && c.Action == plan.NoOp {
@@ -82,8 +81,8 @@ func (a *applier) amend() {
 	}
 }
 
-// keepData puts back the data, all of which a plan of a destroy drops, that what could not be destroyed was made from:
-// its provider may be configured with them, and they may not be there to be read when the user tries again.
+// keepData restores the data sources that the remaining objects depend on. A destroy plan drops all data sources. When
+// the user tries again, a provider may need them for its configuration, and reading them may fail.
 func (a *applier) keepData() {
 	needed := map[addr.Resource]bool{}
 	for _, e := range a.edit.Head().Objects() {
@@ -98,9 +97,9 @@ func (a *applier) keepData() {
 	}
 }
 
-// recordMoves records where objects have moved to, before anything else. What is recorded later is about their new
-// places: without this, a run that is lost would leave an object that it changed at both, and the next one would take
-// one of them for an object that nothing declares.
+// recordMoves records the new addresses of moved objects before anything else. Later records use the new addresses.
+// Without this record, a crashed run would leave a changed object at both addresses, and the next run would treat one
+// of them as no longer declared.
 func (a *applier) recordMoves() {
 	var changed []journal.Change
 	seen := map[addr.Object]bool{}
@@ -133,8 +132,8 @@ func (a *applier) walk(ctx context.Context) bool {
 	a.run.Frame.Begin()
 	defer a.run.Frame.End()
 	result := a.run.WalkGraph(ctx, g, walk.RunOptions{
-		Workers: a.run.Settings.Tokens(), // a provisioner is a step that takes no token
-		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
+		Workers: a.run.Settings.Tokens(), // a provisioner is a step, and takes no token
+		Run: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			x, s := &step{a: a, run: a.run, records: &stepRecords{}}, steps.List[n]
 			if a.needsDurable(o, s) {
 				a.settle()
@@ -145,7 +144,7 @@ func (a *applier) walk(ctx context.Context) bool {
 	})
 	a.settle()
 	ended := func(i int) walk.Outcome { return result.Of(walk.Node(i)) }
-	whole := !a.run.Cut.Load() && !a.failing()
+	whole := !a.run.Budget.Interrupted() && !a.failing()
 	for i, s := range steps.List {
 		if ended(i) == walk.Failed {
 			a.failures = append(a.failures, o.Name(s))
@@ -153,15 +152,16 @@ func (a *applier) walk(ctx context.Context) bool {
 		whole = whole && (s.Kind == plan.Gate || s.Kind == plan.HoldUp || s.Kind == plan.HoldDown || ended(i) == walk.Succeeded)
 	}
 	if !whole {
-		a.notBegun = notBegun(o, steps, ended)
+		a.notStarted = notStarted(o, steps, ended)
 	}
 	return whole
 }
 
-// needsDurable reports whether what a step depends on has to be durable before it begins. So it is where it begins with a
-// call that no record of the journal announces: a provisioner, a provider's settings, a data source; and where it ends a
-// provider: should the engine be lost, the keeper makes records with the schema that it asks the provider for. Other steps
-// begin at once: their intents are durable after the results that were given before, and mostly by the same write.
+// needsDurable reports whether all earlier records must be durable before a step begins. This is true for steps that
+// begin with an action that the journal does not announce: provisioners, provider configurations and data sources. It
+// is also true for steps that end a provider: if the engine crashes, the keeper asks that provider for the schema of
+// its records. Other steps begin at once, because their intents become durable after the earlier records, usually in
+// the same write.
 func (a *applier) needsDurable(o *ordering.Ordering, s plan.Step) bool {
 	switch s.Kind {
 	case plan.Provision, plan.DestroyProvision, plan.HoldUp:
@@ -175,7 +175,7 @@ func (a *applier) needsDurable(o *ordering.Ordering, s plan.Step) bool {
 	return false
 }
 
-// settle waits until all that was given to the journal is durable, or cannot be.
+// settle waits until all records are durable, or have failed.
 func (a *applier) settle() {
 	if j, ok := a.req.Journal.(interface{ Urge() }); ok {
 		j.Urge()
@@ -183,19 +183,19 @@ func (a *applier) settle() {
 	a.records.settle()
 }
 
-// notBegun are the objects of which no step was begun.
-func notBegun(o *ordering.Ordering, steps *plan.Steps, ended func(i int) walk.Outcome) []addr.Object {
-	begun := map[addr.Object]bool{{}: true} // the empty one stands for conditions of variables
+// notStarted returns the objects without any step that ran, sorted.
+func notStarted(o *ordering.Ordering, steps *plan.Steps, ended func(i int) walk.Outcome) []addr.Object {
+	started := map[addr.Object]bool{{}: true} // the zero Object represents conditions of variables
 	for i, s := range steps.List {
 		if s.Kind == plan.Up || s.Kind == plan.Down || s.Kind == plan.DestroyProvision {
-			begun[o.Objects[s.Index]] = begun[o.Objects[s.Index]] || ended(i) != walk.Skipped
+			started[o.Objects[s.Index]] = started[o.Objects[s.Index]] || ended(i) != walk.Skipped
 		}
 	}
-	maps.DeleteFunc(begun, func(_ addr.Object, is bool) bool { return is })
-	return slices.SortedFunc(maps.Keys(begun), addr.Object.Compare)
+	maps.DeleteFunc(started, func(_ addr.Object, is bool) bool { return is })
+	return slices.SortedFunc(maps.Keys(started), addr.Object.Compare)
 }
 
-// do does what the step stands for.
+// do runs a step.
 func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 	face := frame.Before
 	if s.Face == plan.After {
@@ -205,7 +205,7 @@ func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 	case plan.Up:
 		if t, ok := o.Tests[s.Index]; ok {
 			f := x.run.Frame.At(t.At, frame.After)
-			return f == nil || x.run.Test(ctx, x.run.Program.Decls()[t.Decl], f)
+			return f == nil || x.run.Conditions.Test(ctx, x.run.Bag, x.run.Program.Decls()[t.Decl], f)
 		}
 		return x.up(ctx, x.a.changes[o.Objects[s.Index]])
 	case plan.Down:
@@ -222,10 +222,9 @@ func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 	return true
 }
 
-// holdUp begins a session, or opens leases. A lease that cannot be opened fails what receives
-// its value, by the slot.
+// holdUp begins a session or opens leases. If a lease cannot be opened, its value fails, and so do its receivers.
 func (x *step) holdUp(ctx context.Context, h ordering.Hold, face frame.Face) bool {
-	if h.InChecks { // each check that uses it gets the diagnostics, as warnings
+	if h.InChecks { // each check that uses it reports the diagnostics as warnings
 		(&step{x.a, x.run.With(&diag.Bag{}), x.records}).begin(ctx, h, face)
 		return true
 	}
@@ -255,7 +254,7 @@ func (x *step) holdDown(h ordering.Hold, face frame.Face) {
 	x.run.Leases.Close(h.Lease, &h.At, face)
 }
 
-// skip empties what a step that did not run would have given to others.
+// skip marks the value of an object whose up did not run as failed.
 func (a *applier) skip(o *ordering.Ordering, s plan.Step) {
 	if s.Kind != plan.Up {
 		return
@@ -266,8 +265,8 @@ func (a *applier) skip(o *ordering.Ordering, s plan.Step) {
 	}
 }
 
-// warnCyclic says where the state's memory of dependencies goes in a circle. It is one warning for all of them, so that
-// each is named: of several alike users see the first.
+// warnCyclic warns of cyclic dependencies in the state. One warning names all cycles, because users see only the first
+// of several equal warnings.
 func (a *applier) warnCyclic(o *ordering.Ordering, steps *plan.Steps) {
 	var circles []string
 	for _, set := range steps.Cyclic {
@@ -280,6 +279,6 @@ func (a *applier) warnCyclic(o *ordering.Ordering, steps *plan.Steps) {
 		circles = append(circles, fmt.Sprint(names))
 	}
 	if circles != nil {
-		a.run.Bag.Add(diag.Warningf("Circular dependencies in state", "The state says that these resources depend on each other in a circle: %s. A moved block does that if it takes an object to a resource that the object depends on; so can an edit of the state. They are destroyed in no particular order among themselves.", strings.Join(circles, ", ")))
+		a.run.Bag.Add(diag.Warningf("Circular dependencies in state", "In the state, these resources depend on each other in a cycle: %s. A moved block or an edit of the state can cause this. Lethe destroys them in no particular order.", strings.Join(circles, ", ")))
 	}
 }

@@ -1,7 +1,7 @@
-// Package applying carries a plan out: the apply walk, over its steps.
+// Package applying applies plans. Its walk runs the steps of a plan.
 //
-// Apply answers a Request with a Result, whose snapshot is to be stored however the apply ended. The applier has what
-// the steps share: the working snapshot, and counts. A step takes one object up or down, runs a provisioner, or
-// begins or ends what is held. Each change is in the journal before any call that depends on it
+// Apply answers a Request with a Result, whose snapshot must be stored even if the apply failed. The applier holds the
+// data that the steps share: the working snapshot and counts. A step takes one object up or down, runs a provisioner,
+// or begins or ends a session of a hold. Each change is durable in the journal before any call that depends on it
 // (steprecords.go).
 package applying

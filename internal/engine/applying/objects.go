@@ -17,7 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// up brings one object to where the plan wants it.
+// up creates, updates or reads one object, or checks the conditions of an unchanged object.
 func (x *step) up(ctx context.Context, c *plan.Change) bool {
 	d, ok := x.run.Program.Resource(c.Object.Resource())
 	if !ok {
@@ -25,8 +25,8 @@ func (x *step) up(ctx context.Context, c *plan.Change) bool {
 	}
 	if d.Res.Check != "" {
 		ok := false
-		x.run.Unread(d, c.Object.Module, x.run.ScopedData(d, func(r *run.Run) { ok = (&step{x.a, r, x.records}).upDeclared(ctx, c, d) }))
-		return ok || x.run.Bag.HasAsides() // a check keeps nothing from being done, but a warning says why
+		x.run.Conditions.Unevaluated(d, c.Object.Module, x.run.ScopedData(d, func(r *run.Run) { ok = (&step{x.a, r, x.records}).upDeclared(ctx, c, d) }))
+		return ok || x.run.Bag.HasAsides() // a check prevents nothing, but a warning gives the reason
 	}
 	return x.upDeclared(ctx, c, d)
 }
@@ -34,7 +34,7 @@ func (x *step) up(ctx context.Context, c *plan.Change) bool {
 func (x *step) upDeclared(ctx context.Context, c *plan.Change, d *program.Declaration) bool {
 	inst := c.Object.Instance
 	f := x.run.Frame.At(inst.Module, frame.After)
-	if !x.takeIn(c) {
+	if !x.importObject(c) {
 		x.a.failed(d, inst)
 		return false
 	}
@@ -49,10 +49,10 @@ func (x *step) upDeclared(ctx context.Context, c *plan.Change, d *program.Declar
 
 func (x *step) bring(ctx context.Context, d *program.Declaration, f *frame.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	if c.Action == plan.NoOp {
-		return x.visit(d, f, c, inst)
+		return x.unchanged(d, f, c, inst)
 	}
 	x.run.Receive(ctx, d.ID, inst.Module, inst.Key)
-	if !x.run.Pre(d, f, inst.Key, inst) {
+	if !x.run.Conditions.Pre(x.run.Bag, d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
 	config, out := f.Config(d.ID, inst.Key, frame.After, x.run.Bag)
@@ -69,18 +69,18 @@ func (x *step) bring(ctx context.Context, d *program.Declaration, f *frame.Frame
 	return x.make(ctx, d, t, u, c, config)
 }
 
-// visit gives the value of an object that its provider has nothing to do with.
-func (x *step) visit(d *program.Declaration, f *frame.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
+// unchanged returns the value of an unchanged object, after checking its preconditions.
+func (x *step) unchanged(d *program.Declaration, f *frame.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	e := x.a.entry(c.Object)
-	if e == nil || !x.run.Pre(d, f, inst.Key, inst) {
+	if e == nil || !x.run.Conditions.Pre(x.run.Bag, d, f, inst.Key, inst) {
 		return mark.Value{}, false
 	}
 	return filling.StoredValue(x.run.Program, d, e), true
 }
 
 func (x *step) read(ctx context.Context, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
-	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: c.Recorded, Was: c.Entry}, false)
-	if !ok {
+	v, entry, out := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: c.Recorded, Was: c.Entry}, false)
+	if out.Kind != plan.Known {
 		return v, false
 	}
 	return v, x.write(0, journal.Change{Object: c.Object, Entry: entry})
@@ -123,14 +123,14 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 	t.Note = x.noted(op, c.Object, expected(stored, p.Asked, provisioned), cur.Entry, old)
 	v, entry, ok := t.Up(ctx, p, cur.Entry, stored)
 	if ok && provisioned {
-		entry.Tainted = true // until its provisioners are over
+		entry.Tainted = true // until its provisioners have run
 	}
 	results := []journal.Change{{Object: c.Object, Entry: entry}}
 	if entry == nil && old != (addr.Object{}) {
-		results = x.a.restore(c.Object, old) // the create came to nothing: the old object is current again
+		results = x.a.restore(c.Object, old) // the create failed: the old object is current again
 	}
 	if t.Unanswered {
-		op = 0 // that it came to something stays possible
+		op = 0 // the call may have had an effect
 	}
 	if !x.write(op, results...) {
 		return v, false
@@ -141,8 +141,8 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 	return v, ok
 }
 
-// current is the object that a change starts from: nothing for what is created, also as the second
-// half of a replacement.
+// current returns the object that a change starts from. It is empty for a creation, including the second step of a
+// replacement.
 func (x *step) current(t *object.Tools, c *plan.Change) (object.Current, bool) {
 	if c.Action != plan.Update {
 		return object.Current{}, true
@@ -150,7 +150,7 @@ func (x *step) current(t *object.Tools, c *plan.Change) (object.Current, bool) {
 	return x.known(t, c.Object)
 }
 
-// known is a stored object in its wire form.
+// known returns a stored object in its wire form. It returns false if the object is missing or cannot be decoded.
 func (x *step) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 	e := x.a.entry(o)
 	if e == nil {
@@ -160,8 +160,8 @@ func (x *step) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 	return object.Current{Entry: e, Known: k}, ok
 }
 
-// proposal returns what the provider is asked to make. Where nothing can have changed since the plan, the plan stands.
-// Otherwise the provider plans again with the values that are known now, and its plan must keep to the approved one.
+// proposal returns the proposal to apply. If nothing can have changed since the plan, it is the planned one. Otherwise
+// the provider plans again with the values that are known now, and its answer must agree with the approved plan.
 func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
 	forced := object.Forced{IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: run.Ignored(d)}
 	if c.Settled && !x.run.Settings.Closed.Has(shortcut.Settled) {
@@ -172,11 +172,12 @@ func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.T
 	if !t.Validate(ctx, config) {
 		return nil, false
 	}
-	p, ok := t.Propose(ctx, config, cur, forced)
-	return p, ok && t.Within(c, p)
+	p, out := t.Propose(ctx, config, cur, forced)
+	return p, out.Kind == plan.Known && t.Within(c, p)
 }
 
-// depose makes room for the new object of a create-first replacement.
+// depose makes the current object of a create-first replacement a deposed object. It returns the new address of that
+// object, or the zero Object if nothing had to be deposed.
 func (x *step) depose(c *plan.Change) (addr.Object, bool) {
 	if c.Action != plan.CreateDelete {
 		return addr.Object{}, true
@@ -194,23 +195,23 @@ func (x *step) depose(c *plan.Change) (addr.Object, bool) {
 	return old, x.write(0, journal.Change{Object: old, Entry: &deposed}, journal.Change{Object: c.Object})
 }
 
-// down ends one object.
+// down destroys or forgets one object.
 func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
-	o, e, ok := x.ending(c)
+	o, e, ok := x.destroyedEntry(c)
 	if e == nil {
 		return ok
 	}
 	if c.Action == plan.Forget || c.Action == plan.ForgetCreate {
 		x.a.forgotten.Add(1)
-		x.run.Settings.Tell(event.Done{Object: o, Op: event.Forget})
+		x.run.Settings.Send(event.Done{Object: o, Op: event.Forget})
 		return x.write(0, journal.Change{Object: o})
 	}
 	private, stored := e.Private, e.Provider
 	switch {
-	case c.Action == plan.Delete: // as decided: the state of a saved plan has one provider for all instances of a resource
+	case c.Action == plan.Delete: // as planned: in a saved plan, all instances of a resource have one provider in the state
 		private, stored = c.Private, c.Provider
 	case c.Action == plan.DeleteCreate && !e.Tainted:
-		private = c.Private // planned from the stored data: an SDK keeps timeouts there, and the configured ones hold
+		private = c.Private // planned from the stored data: an SDK keeps timeouts there, and the configured timeouts apply
 	}
 	t, u, ok := x.toolsDown(ctx, o, stored, face)
 	if !ok {
@@ -225,7 +226,7 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 		return false
 	}
 	t.Note = x.noted(op, o, expected(object.Stored{Provider: u.Instance}, mark.Value{}, false), cur.Entry, addr.Object{})
-	t.Began = x.a.gone(o)
+	t.Began = x.a.destroyedAt(o)
 	left, ok := t.Down(ctx, cur, private)
 	if ok {
 		x.a.destroyed.Add(1)
@@ -236,15 +237,14 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	return x.write(op, journal.Change{Object: o, Entry: left}) && ok
 }
 
-// toolsDown is what it takes to end a stored object: its provider on the face that the order of steps
-// found for it.
+// toolsDown returns the tools to end a stored object, with its provider on the face of the step.
 func (x *step) toolsDown(ctx context.Context, o addr.Object, stored addr.ProviderInstance, face frame.Face) (*object.Tools, declared.Use, bool) {
 	u, ok := x.run.StoredUse(ctx, o.Instance, stored)
 	if !ok {
 		return nil, u, false
 	}
 	s, ok := x.run.Sessions.Get(ctx, x.run.Bag, u, face)
-	typ := x.run.TypeOf(ctx, u.Instance.Provider, o.Resource(), o.Instance)
+	typ := x.run.Types.Of(ctx, x.run.Bag, u.Instance.Provider, o.Resource(), o.Instance)
 	if !ok || typ == nil {
 		return nil, u, false
 	}

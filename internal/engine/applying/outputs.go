@@ -13,21 +13,21 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// outputs stores the root outputs: after a run that failed, those that can still be known, and whose conditions hold.
-// Those that are to go wait for nothing: what they were made from may be gone.
+// outputs stores the root outputs. After a failed run, it stores only outputs that are known and whose conditions hold.
+// It always deletes the removed outputs, because their sources may no longer exist.
 func (a *applier) outputs(well bool) {
 	for _, c := range a.plan.Outputs {
 		switch {
 		case c.Action == plan.Delete:
 			a.edit.DropOutput(c.Name)
-		case well || c.Action != plan.NoOp && a.run.Checks.Hold("output."+c.Name):
+		case well || c.Action != plan.NoOp && a.run.Conditions.Checks.Hold("output."+c.Name):
 			a.output(c, well)
 		}
 	}
 }
 
-// output stores one that stays. What was shown is what is stored; one that was not known then, or that a run which
-// failed may have kept from being known, keeps what it had if it has no value now.
+// output stores one declared output. A value that was known in the plan is stored as planned. Otherwise, and after a
+// failed run, the output is evaluated. If it has no value now, it keeps its stored value.
 func (a *applier) output(c *plan.OutputChange, well bool) {
 	v, known, bag := c.After, c.After.Raw.IsWhollyKnown(), a.run.Bag
 	if !well {
@@ -55,8 +55,8 @@ func (a *applier) output(c *plan.OutputChange, well bool) {
 	}
 }
 
-// planned are the results of conditions as planning left them. Of a part of a state, those that it had no reason to look at
-// are as they were before: nothing changes that they are made from.
+// planned returns the results of conditions after planning. If the plan covers a part of the state, a condition that
+// planning did not evaluate keeps its previous result, provided that no resource changes that it depends on.
 func (a *applier) planned() []state.Check {
 	if a.plan.Part == nil || a.plan.Previous == nil {
 		return a.plan.Checks
@@ -86,7 +86,7 @@ func (a *applier) planned() []state.Check {
 	return out
 }
 
-// conditioned are the declarations that have conditions, by their addresses.
+// conditioned returns the declarations that have conditions, by address.
 func (a *applier) conditioned() map[string]*program.Declaration {
 	out := map[string]*program.Declaration{}
 	for _, d := range a.run.Program.Decls() {
@@ -97,24 +97,24 @@ func (a *applier) conditioned() map[string]*program.Declaration {
 	return out
 }
 
-// expectChecks says which conditions this walk is to evaluate: those of declarations in the plan that have
-// steps of their own, and of objects that it visits. What keeps it from one leaves that unknown.
+// expectChecks records which conditions this walk will evaluate: the conditions in the plan's checks, and the
+// conditions of objects that the walk visits. A condition that is not evaluated after all is unknown.
 func (a *applier) expectChecks() {
 	if a.plan.Mode != plan.Normal || !a.anySteps() {
 		return
 	}
-	a.run.Bag.Retract() // what planning said of checks
+	a.run.Bag.Retract() // the diagnostics of checks during planning
 	decls := a.conditioned()
 	for _, c := range a.plan.Checks {
 		for _, o := range c.Objects {
 			if d := decls[c.Addr]; d != nil {
-				a.run.Expect(d, o.Addr)
+				a.run.Conditions.Expect(d, o.Addr)
 			}
 		}
 	}
 	for _, c := range a.plan.Changes {
 		if d, ok := a.run.Program.Resource(c.Object.Resource()); ok && c.Conditions {
-			a.run.Expect(d, c.Object.Instance.String())
+			a.run.Conditions.Expect(d, c.Object.Instance.String())
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -19,12 +20,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// Provisioners are steps of their own, after their object is created or before it is destroyed, so
-// that what they receive is held while they run and no longer. An object that has some to come is
-// recorded as tainted until they are over: anything that keeps them from running, a failure, an
-// interrupt or the end of the process, leaves an object that will be replaced.
+// Provisioners are separate steps, after their object is created or before it is destroyed. Thus the leases that they
+// use are open only while they run. An object with provisioners is recorded as tainted until all of them have run. If a
+// failure, an interrupt or a crash prevents one of them, the next plan replaces the object.
 
-// provision runs one provisioner of an object that was created, and ends its taint after the last.
+// provision runs one provisioner of an object that was created. After the last provisioner it removes the taint.
 func (x *step) provision(ctx context.Context, c *plan.Change, part int) bool {
 	h := declared.ProvisionersOf(x.run.Program, x.run.Removals, c, nil, false)
 	o := c.Object
@@ -48,20 +48,21 @@ func (x *step) provision(ctx context.Context, c *plan.Change, part int) bool {
 	return x.write(0, journal.Change{Object: o, Entry: &done}) && x.after(h.Decl, f, o.Instance, self)
 }
 
-// complete tells how a creation with its provisioners ended.
+// complete reports the end of a creation with its provisioners.
 func (a *applier) complete(o addr.Object, ok bool) {
 	a.mu.Lock()
 	m, found := a.made[o]
 	delete(a.made, o)
 	a.mu.Unlock()
 	if m.Took = time.Since(m.began); found && ok {
-		a.run.Settings.Tell(m.Done)
+		a.run.Settings.Send(m.Done)
 	} else if found {
-		a.run.Settings.Tell(event.Failed{Object: o, Op: m.Op, Took: m.Took})
+		a.run.Settings.Send(event.Failed{Object: o, Op: m.Op, Took: m.Took})
 	}
 }
 
-// unfinished tells of creations whose provisioners never ran, and of destructions that ended with their provisioners.
+// unfinished reports the creations whose provisioners did not all run, and the destructions that ended with their
+// provisioners.
 func (a *applier) unfinished() {
 	for o := range a.made {
 		a.complete(o, false)
@@ -81,12 +82,13 @@ func (a *applier) leave(o addr.Object, idKey, id string) {
 	}
 	a.mu.Unlock()
 	if !announced {
-		a.run.Settings.Tell(event.Started{Object: o, Op: event.Delete, IDKey: idKey, ID: id, At: now})
+		a.run.Settings.Send(event.Started{Object: o, Op: event.Delete, IDKey: idKey, ID: id, At: now})
 	}
 }
 
-// gone returns when the destruction of an object was announced, or the zero time.
-func (a *applier) gone(o addr.Object) time.Time {
+// destroyedAt returns when the destruction of an object was announced, and forgets the announcement. It returns the
+// zero time if none was made.
+func (a *applier) destroyedAt(o addr.Object) time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	began := a.going[o]
@@ -94,27 +96,27 @@ func (a *applier) gone(o addr.Object) time.Time {
 	return began
 }
 
-// kept tells that an object is not destroyed although that was announced.
+// kept reports that an object is not destroyed although its destruction was announced.
 func (a *applier) kept(o addr.Object) {
-	if began := a.gone(o); !began.IsZero() {
-		a.run.Settings.Tell(event.Failed{Object: o, Op: event.Delete, Took: time.Since(began)})
+	if began := a.destroyedAt(o); !began.IsZero() {
+		a.run.Settings.Send(event.Failed{Object: o, Op: event.Delete, Took: time.Since(began)})
 	}
 }
 
 // destroyProvision runs one provisioner of an object that is about to be destroyed.
 func (x *step) destroyProvision(ctx context.Context, c *plan.Change, part int) bool {
-	o, e, ok := x.ending(c)
+	o, e, ok := x.destroyedEntry(c)
 	if e == nil {
 		return ok
 	}
 	h := declared.ProvisionersOf(x.run.Program, x.run.Removals, c, e, true)
-	typ := x.run.TypeOf(ctx, c.Provider.Provider, o.Resource(), o.Instance)
+	typ := x.run.Types.Of(ctx, x.run.Bag, c.Provider.Provider, o.Resource(), o.Instance)
 	if part >= len(h.List) || typ == nil {
 		return typ != nil
 	}
 	v, err := typ.DecodeJSON(e.Attrs)
 	if err != nil {
-		x.run.Bag.Add(diag.Errorf("Invalid resource state", "The stored object %s cannot be read with the schema of its provider: %s.", o, err).About(o.Instance))
+		x.run.Bag.Add(diag.Errorf("Invalid resource state", "The stored object %s does not match the schema of its provider: %s.", o, err).About(o.Instance))
 		return false
 	}
 	f := x.run.Frame.At(h.In, frame.Before)
@@ -122,7 +124,7 @@ func (x *step) destroyProvision(ctx context.Context, c *plan.Change, part int) b
 		f = x.run.Frame.At(h.In, frame.After)
 	}
 	if f == nil {
-		return true // the module that had the provisioner is gone
+		return true // the module of the provisioner no longer exists
 	}
 	self := mark.Value{Raw: v, Marks: mark.SensitiveAt(e.Sensitive)}
 	idKey, id := typ.Shown(v)
@@ -134,17 +136,17 @@ func (x *step) destroyProvision(ctx context.Context, c *plan.Change, part int) b
 	return true
 }
 
-// runProvisioner receives what a provisioner needs, evaluates it and runs it.
+// runProvisioner opens the leases that a provisioner uses, evaluates its configuration and runs it.
 func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *config.Provisioner, f *frame.Frame, self mark.Value, o addr.Object, face frame.Face) bool {
 	in := frame.Scope{Decl: program.NoDecl, Key: o.Key, Self: &self}
 	if h.Decl != nil {
 		in.Decl = h.Decl.ID
 		x.run.Leases.ReceiveAll(ctx, x.run.Bag, x.run.Receivers.ReceivedByParts(h.Decl.ID, h.Parts(p)), f.Addr(), o.Key, face)
 	}
-	req := provision.Request{Type: p.Type, Dir: x.run.Settings.Dir, Env: x.run.Settings.Env, Abandon: x.run.Settings.Abandon, Output: func(line string) {
-		// As Terraform and OpenTofu show it: without white space at the end, and without lines of nothing else.
+	req := provision.Request{Type: p.Type, Dir: x.run.Settings.Provisioners.Dir, Env: x.run.Settings.Provisioners.Env, Abandon: x.run.Settings.Shutdown.Abandon, Output: func(line string) {
+		// Terraform and OpenTofu also trim white space at the end of lines, and drop empty lines.
 		if line = strings.TrimRightFunc(line, unicode.IsSpace); line != "" {
-			x.run.Settings.Tell(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
+			x.run.Settings.Send(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
 		}
 	}}
 	var out frame.Outcome
@@ -152,20 +154,20 @@ func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *c
 		return false
 	}
 	var ok bool
-	if req.Connection, ok = x.run.Connection(h.Connections(p), f, in, face); !ok {
+	if req.Connection, ok = run.Connection(h.Connections(p), f, in, face, x.run.Bag); !ok {
 		return false
 	}
-	x.run.Objects.Given(req.Config, nil, o.String())
-	x.run.Objects.Given(req.Connection, nil, o.String())
-	x.run.Settings.Tell(event.ProvisionStarted{Object: o, Type: p.Type})
-	ds := provision.Run(x.run.Context(), req)
+	x.run.Objects.Guard.Given(req.Config, nil, o.String())
+	x.run.Objects.Guard.Given(req.Connection, nil, o.String())
+	x.run.Settings.Send(event.ProvisionStarted{Object: o, Type: p.Type})
+	ds := provision.Run(x.run.Budget.Stop(), req)
 	ok = x.report(ds, p, o)
-	x.run.Settings.Tell(event.ProvisionDone{Object: o, Type: p.Type, Failed: !ok})
+	x.run.Settings.Send(event.ProvisionDone{Object: o, Type: p.Type, Failed: !ok})
 	return ok || p.Continue
 }
 
-// report passes on what a provisioner complained about. Where a failure is to be ignored it is
-// a warning.
+// report reports the diagnostics of a provisioner and returns false if there are errors. If its failure is to be
+// ignored, errors become warnings.
 func (x *step) report(ds []diag.Diagnostic, p *config.Provisioner, o addr.Object) bool {
 	ok := true
 	for _, d := range ds {

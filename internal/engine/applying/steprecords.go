@@ -2,20 +2,23 @@ package applying
 
 import "sync"
 
-// pending are the records of a run that are not durable yet. They become so in the order that they are given in, so a step
-// that announces its call does not wait for those of the steps that it depends on: its intent is durable after them, and
-// mostly by the same write. Others (applier.needsDurable) begin when all that was given before is durable.
+// pending counts records that are not durable yet: the records of a run, or of one step (see stepRecords). A record
+// that failed is not counted any more.
+//
+// Records become durable in the order in which they were given. So a step that announces its call need not wait for
+// earlier records: its intent is durable after them, usually in the same write. Steps for which applier.needsDurable
+// returns true wait until all earlier records are durable or have failed.
 type pending struct {
-	mu         sync.Mutex
-	some       sync.Cond
-	begun, out int
+	mu           sync.Mutex
+	some         sync.Cond
+	started, out int
 }
 
-// given counts a record in, and written out again when it is durable, or cannot be.
+// given counts a new record. written counts a record that has become durable or has failed.
 func (p *pending) given() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.begun++
+	p.started++
 }
 
 func (p *pending) written() {
@@ -27,22 +30,22 @@ func (p *pending) written() {
 	}
 }
 
-// settle waits for what was given so far.
+// settle waits until all records given so far are durable or have failed.
 func (p *pending) settle() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.some.L = &p.mu
-	for n := p.begun; p.out < n; {
+	for n := p.started; p.out < n; {
 		p.some.Wait()
 	}
 }
 
-// stepRecords are those of one step, which waits for them if it fails: what is said of it then is about something that is
-// recorded.
+// stepRecords counts the records of one step. A step that fails waits for them, so that reports of the failure describe
+// recorded facts.
 type stepRecords struct{ pending }
 
-// record counts a record of the step in. The caller calls what it returns when that is durable, or
-// cannot be; this calls written.
+// record counts a record of the step. The caller must call the returned function when the record is durable or has
+// failed; that function calls written.
 func (s *stepRecords) record(written func(error)) func(error) {
 	s.given()
 	return func(err error) {
@@ -51,7 +54,7 @@ func (s *stepRecords) record(written func(error)) func(error) {
 	}
 }
 
-// whole does the work of a step. For the records of one that failed it waits, as for those of one that panicked.
+// whole runs the work of a step. If the work fails or panics, whole waits for the step's records before it returns.
 func (s *stepRecords) whole(work func() bool) (well bool) {
 	defer func() {
 		if !well {

@@ -2,54 +2,58 @@ package applying
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// A step that fails, or panics, has its records durable before it is over too.
+// A step that fails or panics ends only after its records are durable.
 func TestFailedStepWaits(t *testing.T) {
 	for name, work := range map[string]func() bool{
 		"fails":  func() bool { return false },
 		"panics": func() bool { panic("boo") },
 	} {
-		t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			e := &stepRecords{}
 			written := false
 			func() {
 				defer func() { _ = recover() }()
 				e.whole(func() bool {
-					over := e.record(func(error) { written = true })
+					finish := e.record(func(error) { written = true })
 					go func() {
-						time.Sleep(5 * time.Millisecond)
-						over(nil)
+						time.Sleep(time.Second)
+						finish(nil)
 					}()
 					return work()
 				})
 			}()
 			if !written {
-				t.Error("it did not wait")
+				t.Errorf("a step that %s did not wait", name)
 			}
 		})
 	}
 }
 
-// What waits for records waits for those that were given before, and for no others.
+// settle waits for the records that were given before its call, and for no others.
 func TestSettle(t *testing.T) {
-	var p pending
-	p.settle() // there are none
-	p.given()
-	p.given()
-	over := make(chan bool)
-	go func() {
-		p.settle()
-		close(over)
-	}()
-	p.written()
-	select {
-	case <-over:
-		t.Error("it did not wait for the second")
-	case <-time.After(5 * time.Millisecond):
-	}
-	p.given() // comes later
-	p.written()
-	<-over
+	synctest.Test(t, func(t *testing.T) {
+		var p pending
+		p.settle() // returns at once: no record was given
+		p.given()
+		p.given()
+		done := make(chan bool)
+		go func() {
+			p.settle()
+			close(done)
+		}()
+		p.written()
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Error("it did not wait for the second")
+		default:
+		}
+		p.given() // settle does not wait for it
+		p.written()
+		<-done
+	})
 }

@@ -1,15 +1,15 @@
-// Package changed finds out which resources of a program are not as a run left them: those whose configuration is
-// another, whose objects are, or those of what they are made from. So it does for root outputs, and for conditions. A plan
-// of these, of what refers to them and of what they need changes what a plan of everything would, as long as nothing
-// changed outside.
+// Package changed determines which resources of a program have changed since the last run. A resource has changed if
+// its configuration, its objects or one of its dependencies have. Root outputs and conditions are treated in the same
+// way. A plan of the changed resources, their dependents and their dependencies makes the same changes as a whole plan,
+// as long as nothing changed outside of Lethe.
 //
-// Of what the configuration says of a resource there is a digest (Stamps): of the text of its block, and of everything
-// that this refers to up to other resources: locals, values of variables, calls of modules around it, settings and
-// versions of providers. What calls functions that give another result each time, or read files, has none, and counts
-// as changed. A store keeps the digest with those of objects (store.Stamp), and tells which of them are the same. Nothing
-// is evaluated but root variables, by the caller.
+// Stamps has a digest of the configuration of each resource. It covers the text of the block and everything that the
+// block refers to, up to other resources: locals, values of variables, module calls around it, settings and versions of
+// providers. A block that calls functions with varying results, or that reads files, has no digest and counts as
+// changed. A store keeps the digests with the digests of the objects (store.Stamp), and reports which of them are the
+// same. The caller evaluates root variables; nothing else is evaluated.
 //
-// Files stand in layers: changed.go, stamps.go, texts.go.
+// The files are layers: changed.go, stamps.go, texts.go.
 package changed
 
 import (
@@ -21,19 +21,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Reach is what there is to plan.
+// Reach is the scope of a plan.
 type Reach struct {
-	Whole   bool          // everything is
-	Targets []addr.Target // the resources, each with all instances, that a plan is about; what they need is not among them
-	Part    []string      // these, and all that they need, by address without keys: what is to be known of the state
-	Changed int           // how many of them are not as a run left them
+	Whole   bool          // the plan covers everything
+	Targets []addr.Target // the resources of the plan, each with all instances, without their dependencies
+	Part    []string      // addresses without keys of the targets and all their dependencies: the required part of the state
+	Changed int           // number of resources that have changed since the last run
 }
 
-// Reach finds out what there is to plan, by what a store has of the stamps. more are resources that are planned in any
-// case.
+// Reach returns the scope of a plan, using the stamps in a store. It always includes the resources in more.
 func (m *Stamps) Reach(r *store.Review, more []addr.Resource) (*Reach, error) {
 	b := &reacher{m: m, program: m.request.Program, needed: map[program.Decl]bool{}, chosen: map[program.Decl]bool{}, part: map[string]bool{}, back: map[program.Decl][]program.Decl{}}
 	decls, resources := m.request.Program.Decls(), 0
@@ -64,7 +63,7 @@ func (m *Stamps) Reach(r *store.Review, more []addr.Resource) (*Reach, error) {
 	if out.Whole = len(chosen) == resources; out.Whole {
 		return out, nil
 	}
-	for _, name := range r.Resources { // what only the state knows
+	for _, name := range r.Resources { // resources that only the state has
 		if !names[name] {
 			chosen = append(chosen, name)
 			b.part[name] = true
@@ -82,8 +81,9 @@ func (m *Stamps) Reach(r *store.Review, more []addr.Resource) (*Reach, error) {
 	return out, nil
 }
 
-// Needs are the resources whose objects a plan of targets is made from, and all that only the state knows. It is nil
-// where that is not known: objects may come from anywhere by moved blocks.
+// Needs returns the addresses of the resources that a plan of targets needs: the targets, their dependencies, and all
+// resources that only the state has. It returns nil if the program has moved blocks, because objects may then come from
+// any resource.
 func Needs(p *program.Program, r *store.Review, targets []addr.Target) []string {
 	if len(p.Moves()) > 0 {
 		return nil
@@ -107,8 +107,10 @@ func Needs(p *program.Program, r *store.Review, targets []addr.Target) []string 
 	return slices.AppendSeq([]string{}, maps.Keys(b.part))
 }
 
-// Settled are the stamps of that for which nothing is left to do once a plan was carried out, with these results of
-// conditions: what does not hold is looked at again.
+// Settled returns the stamps of the resources and values for which no work remains after a plan was applied. results
+// are the results of conditions. A value whose conditions did not pass has no stamp, so that the next plan evaluates it
+// again. Settled returns nil if the plan has errors or deferred changes, is not a normal plan, or has targets of the
+// user.
 func (m *Stamps) Settled(p *plan.Plan, results []state.Check) map[string]store.Stamp {
 	if p.Mode != plan.Normal || p.Errored || len(p.Deferred) > 0 || !p.Changed && len(p.Targets)+len(p.Excludes) > 0 {
 		return nil
@@ -131,17 +133,17 @@ func (m *Stamps) Settled(p *plan.Plan, results []state.Check) map[string]store.S
 	return out
 }
 
-// reacher works out what there is to plan.
+// reacher computes the scope of a plan.
 type reacher struct {
 	m       *Stamps
 	program *program.Program
-	back    map[program.Decl][]program.Decl // who refers to a declaration
-	chosen  map[program.Decl]bool           // declarations that change, or that refer to one that does
-	needed  map[program.Decl]bool           // and all that these refer to
-	part    map[string]bool                 // the resources among them
+	back    map[program.Decl][]program.Decl // the declarations that refer to a declaration
+	chosen  map[program.Decl]bool           // changed declarations, and declarations that refer to chosen ones
+	needed  map[program.Decl]bool           // chosen declarations and all their dependencies
+	part    map[string]bool                 // the resources in needed
 }
 
-// need collects a declaration and all that it refers to.
+// need adds a declaration and all its dependencies.
 func (b *reacher) need(d program.Decl) {
 	if b.needed[d] {
 		return
@@ -155,7 +157,7 @@ func (b *reacher) need(d program.Decl) {
 	}
 }
 
-// forward chooses a declaration and all that refer to it.
+// forward chooses a declaration and all declarations that refer to it, directly or indirectly.
 func (b *reacher) forward(from program.Decl) {
 	for queue := []program.Decl{from}; len(queue) > 0; queue = queue[1:] {
 		if d := queue[0]; !b.chosen[d] {
@@ -165,8 +167,8 @@ func (b *reacher) forward(from program.Decl) {
 	}
 }
 
-// resources names those that are planned: that are chosen, and that a chosen output, or a condition, is made from, which
-// has no value without them. It collects the part.
+// resources returns the addresses of the planned resources: the chosen resources, and the sources of chosen outputs and
+// conditions, which have no value without them. It also adds the dependencies to part.
 func (b *reacher) resources() []string {
 	decls, out := b.program.Decls(), map[string]bool{}
 	for d := range b.chosen {

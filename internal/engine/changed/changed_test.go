@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/engine/enginetest"
 	"github.com/lethe-iac/lethe/internal/plan"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
 const root = `
@@ -73,7 +73,7 @@ resource "y_one" "k" {}
 
 var files = map[string]string{"main.tf": root, "m/main.tf": "variable \"x\" {}\nresource \"y_one\" \"i\" {\n  a = var.x\n}\nresource \"y_one\" \"k\" {}\n"}
 
-// stamps are those of files, with values of variables, of which one has changed.
+// stamps returns the stamps of files. other names a variable or provider that has changed.
 func stamps(t *testing.T, files map[string]string, other string) *Stamps {
 	return New(Request{
 		Program: enginetest.Program(t, files),
@@ -102,7 +102,7 @@ func TestReach(t *testing.T) {
 		return out
 	}
 	was := stamps(t, files, "")
-	// What reads a file is always planned.
+	// A resource that reads a file is always planned.
 	for _, c := range []struct {
 		what, other string
 		files       map[string]string
@@ -149,7 +149,7 @@ func TestReach(t *testing.T) {
 		if s := strings.Join(got, " "); s != c.want || reach.Whole {
 			t.Errorf("%s: planned is %q, want %q", c.what, s, c.want)
 		}
-		p := &plan.Plan{Mode: plan.Normal, Part: reach.Part, Changed: true, Targets: reach.Targets}
+		p := &plan.Plan{Mode: plan.Normal, Part: reach.Part, Changed: true, Request: plan.Request{Targets: reach.Targets}}
 		for name := range now.Settled(p, nil) {
 			if !strings.HasPrefix(name, store.OutputStamp("")) && !strings.Contains(" "+c.want+" ", " "+name+" ") {
 				t.Errorf("%s: %s is settled", c.what, name)
@@ -159,12 +159,12 @@ func TestReach(t *testing.T) {
 	if reach, err := was.Reach(&store.Review{}, nil); err != nil || !reach.Whole {
 		t.Errorf("where nothing is known: %v %v", reach, err)
 	}
-	if got := was.Settled(&plan.Plan{Mode: plan.Normal, Targets: []addr.Target{{}}}, nil); len(got) > 0 {
+	if got := was.Settled(&plan.Plan{Mode: plan.Normal, Request: plan.Request{Targets: []addr.Target{{}}}}, nil); len(got) > 0 {
 		t.Errorf("after -target: %v", got)
 	}
 }
 
-// Calls are found however HCL permits them to be written, and nothing else is.
+// varies finds calls in every form that HCL permits, and no other text.
 func TestVaries(t *testing.T) {
 	for text, want := range map[string]bool{
 		`x = file("a")`:                     true,

@@ -8,42 +8,43 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/program"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Request says what there are to be stamps of.
+// Request holds the inputs of New.
 type Request struct {
 	Program *program.Program
-	// Variable gives what tells values of a root variable apart.
+	// Variable returns a text that identifies the value of a root variable.
 	Variable func(name string) string
-	// Version returns the version of a provider, "" if it has none. fixed is false if its program may change while the
-	// version stays.
+	// Version returns the version of a provider, or "" if it has none. fixed is false if the program of the provider
+	// may change without a new version.
 	Version func(addr.Provider) (version string, fixed bool)
 }
 
-// Stamps are those of a program: of all resources but ephemeral ones, of root outputs, and of what else has conditions,
-// unless these need ephemeral resources.
+// Stamps are the stamps of a program: of all resources except ephemeral ones, of root outputs, and of other
+// declarations with conditions. Conditions that depend on ephemeral resources have no stamp.
 type Stamps struct {
-	// Known are they by address without keys, store.OutputStamp or store.ConditionsStamp; those without a digest are not there.
-	Known   map[string]store.Stamp
-	request Request
-	values  map[string]*program.Declaration // outputs, and what else has conditions
-	texts   texts
-	said    map[program.Decl]*said
+	// Known are the stamps by address without keys, store.OutputStamp or store.ConditionsStamp. It lacks stamps without
+	// a digest.
+	Known     map[string]store.Stamp
+	request   Request
+	values    map[string]*program.Declaration // outputs, and other declarations with conditions
+	texts     texts
+	described map[program.Decl]*description
 }
 
-// said is what the configuration says of a declaration.
-type said struct {
+// description describes the configuration of a declaration.
+type description struct {
 	digest string
-	of     []string // the resources that it refers to, through values too; sorted
-	varies bool     // it may be another each time
-	leased bool     // it needs ephemeral resources
+	of     []string // the resources that it refers to, directly or through values; sorted
+	varies bool     // its value may differ in each run
+	leased bool     // it depends on ephemeral resources
 	done   bool
 }
 
-// New works out the stamps.
+// New computes the stamps of a program.
 func New(r Request) *Stamps {
-	m := &Stamps{Known: map[string]store.Stamp{}, request: r, values: map[string]*program.Declaration{}, texts: texts{}, said: map[program.Decl]*said{}}
+	m := &Stamps{Known: map[string]store.Stamp{}, request: r, values: map[string]*program.Declaration{}, texts: texts{}, described: map[program.Decl]*description{}}
 	imported := map[addr.Resource]bool{}
 	for n := range r.Program.Nodes() {
 		for _, b := range n.Unit.Imports {
@@ -58,22 +59,22 @@ func New(r Request) *Stamps {
 		if d.Kind != program.Resource {
 			m.values[name] = d
 		}
-		if s := m.say(d.ID); !s.varies && !(d.Kind == program.Resource && imported[d.Resource]) {
+		if s := m.describe(d.ID); !s.varies && !(d.Kind == program.Resource && imported[d.Resource]) {
 			m.Known[name] = store.Stamp{Config: s.digest, Of: s.of}
 		}
 	}
 	return m
 }
 
-// name is the name of the stamp of a declaration; "" where it has none.
+// name returns the name of the stamp of a declaration, or "" if it has none.
 func (m *Stamps) name(d *program.Declaration) string {
-	if name := stampName(d); name != "" || d.Kind == program.Resource || !declared.HasConditions(d) || m.say(d.ID).leased {
+	if name := stampName(d); name != "" || d.Kind == program.Resource || !declared.HasConditions(d) || m.describe(d.ID).leased {
 		return name
 	}
 	return store.ConditionsStamp(d.String())
 }
 
-// stampName is the name of the stamp of a resource or a root output; "" where there is none.
+// stampName returns the name of the stamp of a resource or a root output, or "" for other declarations.
 func stampName(d *program.Declaration) string {
 	switch {
 	case d.Kind == program.Output && d.Module.IsRoot():
@@ -84,17 +85,17 @@ func stampName(d *program.Declaration) string {
 	return ""
 }
 
-// of are the resources that a declaration refers to.
-func (m *Stamps) of(d program.Decl) []string { return m.say(d).of }
+// of returns the resources that a declaration refers to.
+func (m *Stamps) of(d program.Decl) []string { return m.describe(d).of }
 
-// say works out what the configuration says of a declaration. One that is made from itself varies.
-func (m *Stamps) say(id program.Decl) *said {
-	if s := m.said[id]; s != nil {
+// describe returns the description of a declaration's configuration. A declaration on a cycle varies.
+func (m *Stamps) describe(id program.Decl) *description {
+	if s := m.described[id]; s != nil {
 		s.varies = s.varies || !s.done
 		return s
 	}
-	s := &said{}
-	m.said[id] = s
+	s := &description{}
+	m.described[id] = s
 	d := m.request.Program.Decls()[id]
 	text, varies := m.text(d)
 	s.varies = varies
@@ -107,7 +108,7 @@ func (m *Stamps) say(id program.Decl) *said {
 			of[name] = true
 			continue
 		}
-		next := m.say(ref.To)
+		next := m.describe(ref.To)
 		s.varies = s.varies || next.varies
 		s.leased = s.leased || next.leased || to.Kind == program.Resource
 		b = append(append(b, ' '), next.digest...)
@@ -119,11 +120,11 @@ func (m *Stamps) say(id program.Decl) *said {
 	return s
 }
 
-// text is what stands in the configuration of a declaration, with the values of variables and the versions of
-// providers.
+// text returns the text of a declaration, with the values of variables and the versions of providers. varies is true if
+// its value may differ in each run.
 func (m *Stamps) text(d *program.Declaration) (text string, varies bool) {
 	n := m.request.Program.NodeOf(d.ID)
-	if n == nil { // an implied configuration of a provider
+	if n == nil { // an implied provider configuration
 		return m.provider(d.Provider.Provider)
 	}
 	t := m.texts.of(n.Unit, m.request.Program.Def(d.ID))
@@ -146,13 +147,13 @@ func (m *Stamps) text(d *program.Declaration) (text string, varies bool) {
 	return text, varies
 }
 
-// provider identifies the program of a provider.
+// provider returns a text that identifies the program of a provider.
 func (m *Stamps) provider(p addr.Provider) (text string, varies bool) {
 	version, fixed := m.request.Version(p)
 	return "provider " + p.String() + " " + version, !fixed
 }
 
-// meta is the text of the provider_meta blocks that go with requests about a resource.
+// meta returns the text of the provider_meta blocks that requests about a resource include.
 func (m *Stamps) meta(n *program.Node, d *program.Declaration) string {
 	var of addr.Provider
 	if uses := m.request.Program.ProviderOf(d.ID); uses != program.NoDecl {
@@ -163,7 +164,7 @@ func (m *Stamps) meta(n *program.Node, d *program.Declaration) string {
 		if n.Config.Provider(local) != of {
 			continue
 		}
-		attrs, _ := n.Unit.Module.Meta[local].Body.JustAttributes() // constants, as the configuration was loaded
+		attrs, _ := n.Unit.Module.Meta[local].Body.JustAttributes() // constants, which the loader has checked
 		for _, name := range slices.Sorted(maps.Keys(attrs)) {
 			v, _ := attrs[name].Expr.Value(nil)
 			b = append(strconv.AppendQuote(b, name), v.GoString()...)

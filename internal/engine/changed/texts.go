@@ -13,8 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
-// texts are what stands in files of the definitions of each unit: from where one begins to where the next one does. In
-// JSON, which has no such order, it is all of the file; what overrides others belongs to all of them.
+// texts are the texts of the definitions in each unit. A text goes from the start of a definition to the start of the
+// next. In JSON, which has no order, it is the whole file. The text of override files belongs to all definitions.
 type texts map[*program.Unit]map[*program.Def]textOf
 
 type textOf struct {
@@ -31,27 +31,27 @@ func (t texts) of(u *program.Unit, d *program.Def) textOf {
 	return of[d]
 }
 
-// read finds the texts of a unit.
+// read returns the texts of a unit.
 func read(u *program.Unit) map[*program.Def]textOf {
 	out, in := map[*program.Def]textOf{}, map[string][]*program.Def{}
 	for _, d := range u.Defs {
 		in[d.At.Filename] = append(in[d.At.Filename], d)
 	}
-	over, overVaries := "", false
+	override, overrideVaries := "", false
 	for _, f := range u.Module.Files {
 		if overrides(f.Name) {
-			over += string(f.Bytes)
-			overVaries = overVaries || varies(f, string(f.Bytes))
+			override += string(f.Bytes)
+			overrideVaries = overrideVaries || varies(f, string(f.Bytes))
 		}
 	}
 	for _, f := range u.Module.Files {
-		for d, text := range cut(f, in[f.Name]) {
-			out[d] = textOf{text + over, overVaries || varies(f, text)}
+		for d, text := range split(f, in[f.Name]) {
+			out[d] = textOf{text + override, overrideVaries || varies(f, text)}
 		}
 	}
 	for _, d := range u.Defs {
 		if _, found := out[d]; !found {
-			out[d] = textOf{varies: true} // it stands in no file that is known
+			out[d] = textOf{varies: true} // its file is not known
 		}
 	}
 	return out
@@ -63,8 +63,8 @@ func overrides(name string) bool {
 	return base == "override" || strings.HasSuffix(base, "_override")
 }
 
-// cut takes a file apart. What follows the end of a block belongs to no definition.
-func cut(f config.File, defs []*program.Def) map[*program.Def]string {
+// split divides a file into the texts of its definitions. Text after the end of a block belongs to no definition.
+func split(f config.File, defs []*program.Def) map[*program.Def]string {
 	out := map[*program.Def]string{}
 	slices.SortFunc(defs, func(a, b *program.Def) int { return cmp.Compare(a.At.Start.Byte, b.At.Start.Byte) })
 	for i, d := range defs {
@@ -95,8 +95,8 @@ var known = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// varies reports whether a text may mean something else each time: it calls a function that is not pure, or refers to the
-// directory in which the program runs.
+// varies reports whether the value of a text may differ in each run: it calls a function that is not pure, or refers to
+// the current directory.
 func varies(f config.File, text string) bool {
 	uses := syntax.UsesOf(f.Name, text)
 	return !uses.Known || uses.Cwd || slices.ContainsFunc(uses.Functions, func(name string) bool {

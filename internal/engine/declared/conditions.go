@@ -5,7 +5,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// HasConditions reports whether a declaration has conditions of this kind.
+// HasConditions reports whether a variable, output or check has conditions.
 func HasConditions(d *program.Declaration) bool {
 	switch d.Kind {
 	case program.Variable:
@@ -21,7 +21,7 @@ func HasResourceConditions(d *program.Declaration) bool {
 	return len(d.Res.Lifecycle.Preconditions)+len(d.Res.Lifecycle.Postconditions) > 0
 }
 
-// ConditionsKind is what the state calls the kind of a tested declaration.
+// ConditionsKind returns the kind of a declaration with conditions, in the words of the state.
 func ConditionsKind(d *program.Declaration) string {
 	switch d.Kind {
 	case program.Resource:
@@ -34,7 +34,7 @@ func ConditionsKind(d *program.Declaration) string {
 	return "check"
 }
 
-// ConditionsAddr is the address of a tested declaration in an instance of its module.
+// ConditionsAddr returns the address of a declaration with conditions in an instance of its module.
 func ConditionsAddr(d *program.Declaration, in addr.ModuleInstance) string {
 	local := ConditionsKind(d) + "." + d.Name
 	if in.IsRoot() {

@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-const gone = `
+const goneText = `
 removed {
   from = t_item.kept
   lifecycle { destroy = false }
@@ -36,9 +36,9 @@ removed {
 }
 `
 
-// An object has the fate that the blocks around it say; one that says to forget it wins.
+// The removed blocks around an object decide its fate. If one of them forgets the object, it is forgotten.
 func TestFate(t *testing.T) {
-	r := NewRemovals(enginetest.Program(t, map[string]string{"main.tf": gone}).Tree().Root)
+	r := NewRemovals(enginetest.Program(t, map[string]string{"main.tf": goneText}).Tree().Root)
 	for text, want := range map[string]Fate{
 		"t_item.kept": RemovedForget, "t_item.kept[0]": RemovedForget, "t_item.ended": RemovedDestroy, "t_item.unsaid": RemovedUnsaid,
 		"t_item.other": NotRemoved, "data.t_item.kept": NotRemoved,
@@ -55,9 +55,9 @@ func TestFate(t *testing.T) {
 	}
 }
 
-// A change makes those provisioners run that belong to the end of life it brings about.
+// A change runs the provisioners for the creation or the destruction that it causes.
 func TestProvisionersOf(t *testing.T) {
-	p := enginetest.Program(t, map[string]string{"main.tf": gone + `
+	p := enginetest.Program(t, map[string]string{"main.tf": goneText + `
 resource "t_item" "a" {
   connection { host = "all" }
   provisioner "local-exec" { command = "up" }
@@ -79,7 +79,7 @@ data "t_item" "a" {}
 		action  plan.Action
 		entry   *state.Entry
 		destroy bool
-		want    string // types, and for each how many connections there are
+		want    string // types, each with its number of connections
 	}{
 		{"t_item.a", plan.Create, nil, false, "local-exec 0, remote-exec 2, "},
 		{"t_item.a", plan.CreateDelete, whole, false, "local-exec 0, remote-exec 2, "},
@@ -127,7 +127,8 @@ func TestDeposes(t *testing.T) {
 	}
 }
 
-// States name what is tested by kind and name, in the instance of its module; only what has conditions counts.
+// The state names a declaration with conditions by its kind and name, in the instance of its module. Declarations
+// without conditions do not count.
 func TestConditionNames(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": `
 module "m" { source = "./m" }
@@ -181,7 +182,7 @@ check "c" {
 	}
 }
 
-// A resource works through the configuration that it chooses, or that of its provider.
+// A resource uses the provider configuration that it names, or the default configuration of its provider.
 func TestUseOf(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": `
 provider "t" { alias = "x" }

@@ -1,5 +1,5 @@
-// Package declared answers what a compiled program says of one declaration or object, beside its value:
-// through which provider it works (UseOf), which provisioners run at an end of its life (ProvisionersOf),
-// what removed blocks say of its end (Removals), and whether it has conditions (HasConditions,
-// HasResourceConditions) and how the state names them. Every answer is a function of the program alone.
+// Package declared answers questions about a declaration or an object, apart from its value: the provider that it works
+// through (UseOf), its provisioners at creation or destruction (ProvisionersOf), the removed blocks that cover it
+// (Removals), whether it has conditions (HasConditions, HasResourceConditions) and how the state names these. Every
+// answer depends only on the program.
 package declared

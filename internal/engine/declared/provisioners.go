@@ -9,19 +9,20 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Provisioners are the provisioners of one object that run at one end of its life.
+// Provisioners are the provisioners of one object that run at its creation or at its destruction.
 type Provisioners struct {
 	List       []*config.Provisioner
 	Connection *config.Connection   // of the resource
-	Decl       *program.Declaration // nil: they stand in a removed block
-	In         addr.ModuleInstance  // where they are evaluated
+	Decl       *program.Declaration // nil: the provisioners are in a removed block
+	In         addr.ModuleInstance  // module instance in which they are evaluated
 }
 
-// ProvisionersOf lists the provisioners that a change makes run: destroy says at which end.
+// ProvisionersOf returns the provisioners that a change runs: at the destruction of the object if destroy is true,
+// otherwise at its creation.
 func ProvisionersOf(prog *program.Program, removed *Removals, c *plan.Change, e *state.Entry, destroy bool) Provisioners {
 	runs := c.Action == plan.Create || c.Action.Replaces()
 	if destroy {
-		// A tainted object was never complete: there is nothing to wind up.
+		// A tainted object was never complete, so it has nothing to clean up.
 		runs = (c.Action == plan.Delete || c.Action == plan.DeleteCreate || c.Action == plan.CreateDelete) && e != nil && !e.Tainted
 	}
 	if !runs || c.Object.Mode != addr.Managed {
@@ -36,8 +37,8 @@ func ProvisionersOf(prog *program.Program, removed *Removals, c *plan.Change, e 
 	return Provisioners{}
 }
 
-// Deposes reports whether the object that a change destroys is deposed by then: its successor is
-// there already.
+// Deposes reports whether the object that a change destroys is deposed at that time, because its successor already
+// exists.
 func Deposes(c *plan.Change) bool { return c.Action == plan.CreateDelete || c.Object.IsDeposed() }
 
 func during(all []*config.Provisioner, destroy bool) []*config.Provisioner {
@@ -50,8 +51,7 @@ func during(all []*config.Provisioner, destroy bool) []*config.Provisioner {
 	return out
 }
 
-// Connections are the blocks that say how a provisioner reaches its machine, the more general one
-// first.
+// Connections returns the connection blocks that apply to a provisioner, the more general block first.
 func (h *Provisioners) Connections(p *config.Provisioner) []*config.Connection {
 	var out []*config.Connection
 	if p.Type == provision.LocalExec {
@@ -66,7 +66,7 @@ func (h *Provisioners) Connections(p *config.Provisioner) []*config.Connection {
 	return out
 }
 
-// Parts are the bodies that are evaluated for a provisioner.
+// Parts returns the blocks that are evaluated for a provisioner.
 func (h *Provisioners) Parts(p *config.Provisioner) []any {
 	out := []any{p}
 	for _, c := range h.Connections(p) {

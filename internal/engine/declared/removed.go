@@ -7,19 +7,19 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 )
 
-// Removal is a removed block, with the module that it stands in.
+// Removal is a removed block, with the module that contains it.
 type Removal struct {
 	Block *config.Removed
 	In    addr.Module
 }
 
-// Removals are the removed blocks by what they cover.
+// Removals are the removed blocks, by the resource or module that they remove.
 type Removals struct {
 	resources map[addr.Resource][]Removal
 	modules   map[addr.Module][]Removal
 }
 
-// NewRemovals collects the removed blocks of a module tree.
+// NewRemovals returns the removed blocks of a module tree.
 func NewRemovals(root *config.Node) *Removals {
 	out := &Removals{resources: map[addr.Resource][]Removal{}, modules: map[addr.Module][]Removal{}}
 	root.Walk(func(n *config.Node) {
@@ -36,7 +36,7 @@ func NewRemovals(root *config.Node) *Removals {
 	return out
 }
 
-// Of finds the block that covers an instance: its resource's, or that of the nearest module.
+// Of returns the block that covers an instance: the block of its resource, or else the block of the nearest module.
 func (r *Removals) Of(i addr.Instance) (Removal, bool) {
 	all := r.covering(i)
 	if len(all) == 0 {
@@ -45,7 +45,7 @@ func (r *Removals) Of(i addr.Instance) (Removal, bool) {
 	return all[0], true
 }
 
-// covering lists the blocks that cover an instance, from its resource's outwards.
+// covering returns the blocks that cover an instance, from its resource outwards.
 func (r *Removals) covering(i addr.Instance) []Removal {
 	out := slices.Clone(r.resources[i.Resource()])
 	for m := i.Module.Module(); !m.IsRoot(); m = m.Parent() {
@@ -54,18 +54,19 @@ func (r *Removals) covering(i addr.Instance) []Removal {
 	return out
 }
 
-// Fate is what removed blocks say of an object.
+// Fate is the decision of removed blocks about an object.
 type Fate uint8
 
-// The fates. Of an object that several blocks cover, RemovedForget wins.
+// The fates. If several blocks cover an object, RemovedForget has priority.
 const (
 	NotRemoved     Fate = iota
-	RemovedUnsaid       // no block says whether to destroy it
-	RemovedForget       // it is to be forgotten
-	RemovedDestroy      // it is to be destroyed
+	RemovedUnsaid       // no block sets destroy
+	RemovedForget       // the object will be forgotten
+	RemovedDestroy      // the object will be destroyed
 )
 
-// Fate is what the blocks that cover an instance say: not to destroy it, if any of them does.
+// Fate returns the decision of the blocks that cover an instance. If one of them sets destroy = false, it is
+// RemovedForget.
 func (r *Removals) Fate(i addr.Instance) Fate {
 	out := NotRemoved
 	for _, b := range r.covering(i) {

@@ -1,4 +1,4 @@
-// Package enginetest has what the tests of the engine's rooms share.
+// Package enginetest contains helpers for the tests of the engine's packages.
 package enginetest
 
 import (
@@ -49,7 +49,7 @@ func Frame(t testing.TB, prog *program.Program, o frame.Options) *frame.Frame {
 	return f
 }
 
-// Declaration finds a declaration by what it is called: a resource by its address.
+// Declaration returns the declaration of a name. The name of a resource is its address.
 func Declaration(t testing.TB, p *program.Program, name string) *program.Declaration {
 	t.Helper()
 	for _, d := range p.Decls() {
@@ -81,7 +81,7 @@ func State(t testing.TB, objects ...string) *state.Snapshot {
 	return edit.Done()
 }
 
-// Steps lists the steps of a plan in their order, with what each comes after.
+// Steps lists the steps of a plan in order, each with the steps that must precede it.
 func Steps(in *plan.Input) string {
 	steps := plan.Order(in)
 	return steps.Graph().Text(func(n walk.Node) string { return steps.Label(int(n)) })

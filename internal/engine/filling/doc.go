@@ -1,14 +1,13 @@
-// Package filling puts into a frame.Frame what a state or a plan says: which instances there are, and the
-// values of objects that nothing is done to in this walk.
+// Package filling fills a frame.Frame from a state or a plan: with the keys of instances, and with the values of
+// objects that a walk does not change.
 //
-// Which instances there are is decided once (ADR 24). On the before face they are those in the state, with
-// what a repetition says besides (ExpandBefore). On the after face a module call is expanded at its node of
-// the plan walk, when all that its repetition refers to was decided, and resources are at theirs. The plan
-// hands the keys on (CollectKeys), and the apply walk takes them (Applied): it evaluates of a repetition
-// nothing but each.value, where that is asked for. So code that visits module instances, such as the order of
-// steps, evaluates nothing.
+// Instance keys are decided once (ADR 24). On the before face they are the keys in the state, plus the keys of the
+// repetition (ExpandBefore). On the after face the plan walk expands a module call at its node, after all references of
+// its repetition were decided, and a resource at its own node. The plan contains the keys (CollectKeys), and the apply
+// walk uses them (Applied): it evaluates only each.value of a repetition, and only if it is used. So code that visits
+// module instances, such as the order of steps, evaluates nothing.
 //
-// Three frames are filled here: that of an apply walk as it begins (Applied), that of the preview of
-// leases, which stands where an apply walk would end (Foreseen), and that of the console, which shows a
-// state (Stored). None of these asks a provider for anything.
+// The package fills three frames: the frame of an apply walk at its start (Applied); the frame for the preview of
+// leases, which corresponds to the end of an apply walk (Predicted); and the frame of the console, which shows a state
+// (Stored). It calls no provider.
 package filling

@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// filler puts what a plan says into the frame of its apply walk.
+// filler fills the frame of an apply walk from the plan.
 type filler struct {
 	prog    *program.Program
 	frame   *frame.Frame
@@ -20,20 +20,20 @@ type filler struct {
 	changes map[addr.Object]*plan.Change
 }
 
-// Applied fills a frame as the apply walk of a plan begins with it.
+// Applied fills a frame for the start of the apply walk of a plan.
 func Applied(prog *program.Program, frame *frame.Frame, p *plan.Plan) {
 	(&filler{prog, frame, p, ChangesByObject(p)}).fill()
 }
 
-// Foreseen fills a frame with what the apply walk of a plan will have put there at its end.
-func Foreseen(prog *program.Program, frame *frame.Frame, p *plan.Plan) {
+// Predicted fills a frame like the end of the apply walk of a plan.
+func Predicted(prog *program.Program, frame *frame.Frame, p *plan.Plan) {
 	x := &filler{prog, frame, p, ChangesByObject(p)}
 	x.fill()
 	x.fillPlanned()
 }
 
-// fill puts what is there into the frame: on the before face everything, on the after face what
-// stays as it is. What the plan left out and no run made has no value.
+// fill sets the stored values: of all objects on the before face, and of unchanged objects on the after face. Objects
+// that targeting left out and that do not exist have unknown values.
 func (x *filler) fill() {
 	x.expand()
 	for _, res := range x.plan.Refreshed.Resources() {
@@ -52,7 +52,7 @@ func (x *filler) fill() {
 	}
 }
 
-// expand takes the instances from the plan.
+// expand sets the instance keys from the plan.
 func (x *filler) expand() {
 	ExpandBefore(x.prog, x.frame, x.plan.Refreshed)
 	for _, d := range x.prog.Decls() {
@@ -66,7 +66,7 @@ func (x *filler) expand() {
 	}
 }
 
-// setPlanned sets the keys of a declaration in all module instances. What was not decided is unknown.
+// setPlanned sets the keys of a declaration in all module instances. Keys that planning did not decide are unknown.
 func (x *filler) setPlanned(d *program.Declaration, face frame.Face, from map[string][]addr.Key) {
 	frames, _ := x.frame.Instances(d.Module, face)
 	for _, f := range frames {
@@ -95,7 +95,7 @@ func (x *filler) fillFace(d *program.Declaration, res *state.Resource, face fram
 	}
 }
 
-// fillReadings puts what planning read for the before face there.
+// fillReadings sets the values that planning read for the before face.
 func (x *filler) fillReadings() {
 	for _, r := range x.plan.Readings {
 		d, ok := x.prog.Resource(r.Object.Resource())
@@ -113,7 +113,7 @@ func (x *filler) fillReadings() {
 	}
 }
 
-// fillLeft gives what targeting left out, and the state does not have, a value that is not known.
+// fillLeft sets unknown values for instances that targeting left out and that the state does not have.
 func (x *filler) fillLeft() {
 	for _, d := range x.prog.Decls() {
 		if d.Kind != program.Resource || d.Resource.Mode == addr.Ephemeral {
@@ -132,14 +132,14 @@ func (x *filler) fillLeft() {
 	}
 }
 
-// stays reports whether an object keeps its value. Where it has conditions that are yet to hold, those who refer to it
-// wait for them; a provider that was configured with it before, and serves downs, does not.
+// stays reports whether the plan leaves an object unchanged. Its stored value is then set from the start of the apply
+// walk.
 func (x *filler) stays(o addr.Object) bool {
 	c := x.changes[o]
 	return c == nil || c.Action == plan.NoOp
 }
 
-// fillPlanned puts what is planned into the frame, where the apply walk itself would.
+// fillPlanned sets the planned values, which the apply walk would set itself.
 func (x *filler) fillPlanned() {
 	if x.plan.Mode == plan.Destroy {
 		return
@@ -161,7 +161,7 @@ func (x *filler) fillPlanned() {
 	}
 }
 
-// ChangesByObject finds the changes of a plan.
+// ChangesByObject returns the changes of a plan by object.
 func ChangesByObject(p *plan.Plan) map[addr.Object]*plan.Change {
 	out := make(map[addr.Object]*plan.Change, len(p.Changes))
 	for _, c := range p.Changes {
@@ -170,8 +170,8 @@ func ChangesByObject(p *plan.Plan) map[addr.Object]*plan.Change {
 	return out
 }
 
-// StoredValue is a stored object as a value, without a provider's help; for what targeting leaves
-// out.
+// StoredValue returns the value of a stored object without calling a provider. It is unknown if the entry does not fit
+// the schema.
 func StoredValue(prog *program.Program, d *program.Declaration, e *state.Entry) mark.Value {
 	sch := prog.Schema(d.ID)
 	v, err := sch.DecodeJSON(e.Attrs)
@@ -181,10 +181,10 @@ func StoredValue(prog *program.Program, d *program.Declaration, e *state.Entry) 
 	return mark.Value{Raw: v, Marks: mark.SensitiveAt(e.Sensitive)}
 }
 
-// Stored fills a frame's before face from a state. What the state does not have is unknown.
+// Stored fills a frame's before face from a state. Objects that the state does not have are unknown.
 func Stored(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	ExpandBefore(prog, root, s)
-	// What the state has comes first: a repetition may be made from it.
+	// Stored objects come first, because a repetition may refer to them.
 	for _, all := range []bool{false, true} {
 		for _, d := range prog.Decls() {
 			if d.Kind != program.Resource {
@@ -201,8 +201,8 @@ func Stored(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	}
 }
 
-// look fills one resource's slots from the state, in both faces: a steady one has only one.
-// all says that also those that the state does not have are wanted.
+// look sets the keys and values of one resource from the state. If all is false it handles only resources with stored
+// objects; otherwise only the others, with the keys of their repetition.
 func look(prog *program.Program, f *frame.Frame, d *program.Declaration, s *state.Snapshot, all bool) {
 	stored := s.Resource(d.Resource.In(f.Addr()))
 	keys := frame.Keys{Repeat: d.Repeat(), List: stored.Keys()}

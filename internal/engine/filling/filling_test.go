@@ -17,12 +17,12 @@ module "m" {
 }
 `
 
-// Before, there are the module instances that the state has, not those that count says now; the after face has those
-// of the plan.
+// The before face has the module instances in the state, not the current count. The after face has the instances in the
+// plan.
 func TestInstances(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": repeated, "m/main.tf": "resource \"t_item\" \"a\" {\n}\n"})
 	s := enginetest.State(t, "module.m[0].t_item.a", "module.m[1].t_item.a")
-	p := &plan.Plan{Refreshed: s, Keys: map[string][]addr.Key{"module.m": {addr.IntKey(0)}}, KeysBefore: map[string][]addr.Key{"module.m": {addr.IntKey(0), addr.IntKey(1)}}}
+	p := &plan.Plan{Refreshed: s, Evaluation: plan.Evaluation{Keys: map[string][]addr.Key{"module.m": {addr.IntKey(0)}}, KeysBefore: map[string][]addr.Key{"module.m": {addr.IntKey(0), addr.IntKey(1)}}}}
 	f := enginetest.Frame(t, prog, frame.Options{Applying: true})
 	Applied(prog, f, p)
 	for face, want := range map[frame.Face]string{frame.Before: "[module.m[0] module.m[1]]", frame.After: "[module.m[0]]"} {
@@ -35,7 +35,7 @@ func TestInstances(t *testing.T) {
 			t.Errorf("face %v: %v, want %s", face, got, want)
 		}
 	}
-	// What was collected of a frame is what it was filled with.
+	// The collected keys are equal to the keys that filled the frame.
 	again := &plan.Plan{}
 	CollectKeys(prog, f, again)
 	if fmt.Sprint(again.Keys, again.KeysBefore) != fmt.Sprint(p.Keys, p.KeysBefore) {
@@ -43,7 +43,7 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// An object that the plan changes has no value on the after face before its step; one that stays has its own.
+// A changed object has no value on the after face before its step. An unchanged object has its stored value.
 func TestUnchangedObjectHasItsValue(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": "resource \"t_item\" \"a\" {\n}\nresource \"t_item\" \"b\" {\n}\n"})
 	s := enginetest.State(t, "t_item.a", "t_item.b")

@@ -16,7 +16,7 @@ type called struct {
 	name string
 }
 
-// calledIn are the instances of module calls that have objects in a state.
+// calledIn returns the keys of the module call instances that have objects in a state.
 func calledIn(s *state.Snapshot) map[called][]addr.Key {
 	out := map[called][]addr.Key{}
 	seen := map[addr.ModuleInstance]bool{}
@@ -31,8 +31,8 @@ func calledIn(s *state.Snapshot) map[called][]addr.Key {
 	return out
 }
 
-// ExpandBefore says which instances of module calls there are on the before face: those in the state,
-// and what their repetition says, once that is evaluated.
+// ExpandBefore sets the keys of module calls on the before face: the keys in the state, to which the frame adds the
+// keys of the repetition when it is evaluated.
 func ExpandBefore(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	stored := calledIn(s)
 	for _, d := range prog.Decls() {
@@ -56,7 +56,7 @@ func ExpandBefore(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	}
 }
 
-// CollectKeys collects, for the plan, which instances were decided on.
+// CollectKeys copies the decided keys from a frame to a plan.
 func CollectKeys(prog *program.Program, root *frame.Frame, out *plan.Plan) {
 	out.Keys, out.KeysBefore = map[string][]addr.Key{}, map[string][]addr.Key{}
 	add := func(to map[string][]addr.Key, at string, keys frame.Keys) {
@@ -66,7 +66,7 @@ func CollectKeys(prog *program.Program, root *frame.Frame, out *plan.Plan) {
 	}
 	for _, d := range prog.Decls() {
 		if d.Repeat() == program.Once || d.Kind == program.Provider || d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral {
-			continue // of an ephemeral block nothing is kept, not even how it is repeated
+			continue // ephemeral resources are not stored, including their keys
 		}
 		frames, _ := root.Instances(d.Module, frame.After)
 		for _, f := range frames {
@@ -82,7 +82,7 @@ func CollectKeys(prog *program.Program, root *frame.Frame, out *plan.Plan) {
 	}
 }
 
-// placeOf names a repeated declaration in a module instance.
+// placeOf returns the address of a repeated declaration in a module instance.
 func placeOf(d *program.Declaration, f *frame.Frame) string {
 	if d.Kind == program.Call {
 		return f.Addr().Child(d.Name, addr.NoKey).String()

@@ -1,9 +1,13 @@
-// Package footprint finds out which parts of a state a plan works on: what it changes, and what that is made from.
+// Package footprint determines the parts of a state that a plan works on: the changed objects and root outputs, and
+// their dependencies.
 //
-// It goes by the references of the program, each as seen from the module instance that has it: a reference that leaves a
-// module instance and comes back into its module means all instances there. What only the state knows goes by the
-// dependencies that the state records. Nothing is evaluated. Two runs whose parts do not meet (store.Parts) change
-// nothing that the other's changes are made from: carried out in either order, or at once, they leave the same.
+// It follows the references of the program, seen from the module instance that has them. If references leave a module
+// instance and return to its module, they mean all instances there. It adds the recorded dependencies of changed
+// objects that these references do not include; an object without a declaration has only recorded dependencies. It
+// evaluates nothing.
+//
+// If the parts of two runs do not conflict (store.Parts), neither run changes a dependency of the other's changes. Such
+// runs have the same result in either order, and at the same time.
 package footprint
 
 import (
@@ -14,40 +18,40 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/parts"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Finder finds footprints in one program. It is for one goroutine.
+// Finder finds the footprints of one program. It must not be used concurrently.
 type Finder struct {
 	program *program.Program
 	known   map[place][]need
 }
 
-// place is a declaration as far as its module instance is known: in an instance of its module, or in any below
-// one that is around it.
+// place is a declaration in a module instance. If at is an ancestor of the declaration's module, it means all instances
+// below at.
 type place struct {
 	decl program.Decl
 	at   addr.ModuleInstance
 }
 
-// need is a resource in and below a module instance.
+// need is a resource in a module instance and all module instances below it.
 type need struct {
 	at  addr.ModuleInstance
 	res addr.Resource
 }
 
-// New makes a finder.
+// New returns a finder for a program.
 func New(p *program.Program) *Finder { return &Finder{p, map[place][]need{}} }
 
-// most is how many parts are listed: more than that are all of the state.
+// most is the maximum number of parts. A larger footprint becomes the whole state.
 const most = 100_000
 
-// Plan is what a plan works on. It is all of the state where that is not known: of plans that only refresh, and of
-// those that leave something for later.
+// Plan returns the parts that a plan works on. They are the whole state for plans that only refresh, and for plans with
+// deferred changes, because these parts are not known.
 func (f *Finder) Plan(pl *plan.Plan) store.Parts {
 	p := store.Parts{}
 	if pl.Mode == plan.RefreshOnly || len(pl.Deferred) > 0 {
-		parts.Whole(p)
+		parts.WholeState(p)
 	}
 	for _, c := range pl.Changes {
 		if c.Action == plan.NoOp && c.Importing == nil && c.Was == c.Object {
@@ -73,12 +77,12 @@ func (f *Finder) Plan(pl *plan.Plan) store.Parts {
 	}
 	if len(p) > most {
 		p = store.Parts{}
-		parts.Whole(p)
+		parts.WholeState(p)
 	}
 	return p
 }
 
-// Object is what a run worked on that left an object as a state has it: an entry that is there, or was.
+// Object returns the parts that a run worked on if it wrote or removed an entry.
 func (f *Finder) Object(o addr.Object, e *state.Entry) store.Parts {
 	p := store.Parts{}
 	f.change(p, o.Instance, e.Recorded)
@@ -95,7 +99,7 @@ func (f *Finder) change(p store.Parts, i addr.Instance, recorded []addr.Resource
 			covered[n.res] = true
 		}
 	}
-	// Which instances of a module these are in is not recorded.
+	// The state does not record the module instances of dependencies.
 	for _, r := range recorded {
 		if !covered[r] {
 			parts.Need(p, addr.ModuleInstance{}, r)
@@ -109,8 +113,9 @@ func (f *Finder) need(p store.Parts, needs []need) {
 	}
 }
 
-// needs are the resources that a declaration is made from: managed ones, and data sources with what these are made
-// from. What a managed resource is made from matters where it changes, and then it is changed, too.
+// needs returns the resources that a declaration depends on: managed resources, and data sources with their own
+// dependencies. It does not follow managed resources: their dependencies matter only if they change, and then they are
+// in the footprint themselves.
 func (f *Finder) needs(from place) []need {
 	if known, ok := f.known[from]; ok {
 		return known
@@ -121,7 +126,7 @@ func (f *Finder) needs(from place) []need {
 	seen := map[place]bool{from: true}
 	for queue := []place{from}; len(queue) > 0; queue = queue[1:] {
 		d, at := decls[queue[0].decl], queue[0].at
-		if d.Kind == program.Variable { // its value is an argument of the call, and stands where that does
+		if d.Kind == program.Variable { // its value is an argument of the module call, which is in the parent module
 			at = at.Around(d.Module.Parent())
 		}
 		for _, ref := range f.program.Refs(d.ID) {

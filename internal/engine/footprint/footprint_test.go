@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/parts"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
 var files = map[string]string{
@@ -101,7 +101,7 @@ func instance(t *testing.T, text string) addr.Instance {
 	return i
 }
 
-// needed lists what is needed of parts.
+// needed returns the needed parts.
 func needed(p store.Parts) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(p)) {
@@ -112,7 +112,7 @@ func needed(p store.Parts) string {
 	return strings.Join(out, " ")
 }
 
-// TestNeeds: what a change is made from, as seen from its module instance.
+// TestNeeds checks the dependencies of a change, seen from its module instance.
 func TestNeeds(t *testing.T) {
 	f := New(enginetest.Program(t, files))
 	for object, want := range map[string]string{
@@ -142,7 +142,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestPlan: what a plan changes.
+// TestPlan checks the changed parts of a plan.
 func TestPlan(t *testing.T) {
 	f := New(enginetest.Program(t, files))
 	change := func(object, was string, action plan.Action) *plan.Change {
@@ -163,10 +163,10 @@ func TestPlan(t *testing.T) {
 	if got := needed(p); got != "module.m[*].x_two.t[*] module.n[*].x_user.u[*]" {
 		t.Errorf("it needs %s", got)
 	}
-	if parts.ChangesOutput(p, "same") || !parts.ChangesOutput(p, "o") || parts.IsWhole(p) {
+	if parts.ChangesOutput(p, "same") || !parts.ChangesOutput(p, "o") || parts.IsWholeState(p) {
 		t.Errorf("%v", p)
 	}
-	if !parts.IsWhole(f.Plan(&plan.Plan{Mode: plan.RefreshOnly})) {
+	if !parts.IsWholeState(f.Plan(&plan.Plan{Mode: plan.RefreshOnly})) {
 		t.Error("refreshing is not of all of the state")
 	}
 }

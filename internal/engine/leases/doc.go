@@ -1,19 +1,18 @@
-// Package leases opens the ephemeral resources of one walk for those that receive them, and closes them
-// after their last user.
+// Package leases opens the ephemeral resources of a walk for their receivers, and closes them after their last users.
 //
-// A lease is opened by its first receiver: before a job evaluates anything it calls Receive for its
-// declaration, and the first to ask opens; others get the same lease, renewed if that is due, or the same diagnostics. What has no
-// lease has no value, or a placeholder: the slot of the frame says which. So nothing that calls Receive
-// needs to know what became of it.
+// The first receiver of a lease opens it. A job calls Receive for its declaration before it evaluates anything. The
+// first call opens the lease; later calls get the same lease, renewed if a renewal is due, or the same diagnostics. If
+// the lease is not open, the slot in the frame has a placeholder or no value. So a job need not know the result of
+// Receive.
 //
-// Which declarations receive what is asked of package receivers. When a lease is closed is known from
-// that, too: the plan walk has closing nodes that wait for all receivers, however they ended, and Users for
-// those leases of which each receiver names an instance; the apply walk has a closing step for each hold. Both
-// call Close. End closes the rest, below all of them.
+// Package receivers determines which declarations receive which leases, and thereby when leases are closed. The plan
+// walk has closing nodes that wait for all receivers, with or without success, and Users for leases whose receivers all
+// name instances. The apply walk has a closing step for each hold. Both call Close. End closes all leases that are
+// still open.
 //
-// What is needed from above are two interfaces, set in Options: an Opener, which has the provider and the
-// conditions of an ephemeral resource, and Ready, which says whether it may be opened in this walk by now. What
-// is open is in the ledger of package lease, which renews it.
+// Options has two interfaces to the walk: an Opener, which has the providers and conditions of ephemeral resources, and
+// Ready, which reports whether an ephemeral resource may be opened now. Package lease keeps the ledger of open leases
+// and renews them.
 package leases
 
 import (
@@ -28,43 +27,36 @@ import (
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// Options are what the leases of a walk need.
+// Options are the dependencies and settings of the leases of a walk.
 type Options struct {
 	Program   *program.Program
 	Receivers *receivers.Analysis
 	Ledger    *lease.Ledger
-	Journal   journal.Leases // takes note of what is open; nil: no note is taken
-	All       *diag.Bag      // of the whole walk: for what providers say after the opening
+	Journal   journal.Leases // records openings and closings; nil: not recorded
+	All       *diag.Bag      // of the whole walk: for diagnostics of providers after the opening
 
-	// Opener gives what it takes to open, reporting to a bag.
+	// Opener returns an Opener that reports to the bag.
 	Opener func(*diag.Bag) Opener
-	// Ready says whether an ephemeral resource may be opened. nil: this walk opens all that it needs.
-	Ready func(e program.Decl, in addr.ModuleInstance) Readiness
-	// InFlight is called around each opening: between the two calls its outcome is not known.
+	// Ready returns Known if an ephemeral resource may be opened as soon as its configuration is known. It returns
+	// Pending if apply opens it, and Failed if a dependency failed. nil means that this walk opens all leases that it
+	// needs.
+	Ready func(e program.Decl, in addr.ModuleInstance) plan.Outcome
+	// InFlight is called before and after each opening. Between the two calls the result is not known.
 	InFlight func(o addr.Object, is bool)
-	Tell     func(event.Event)
+	Send     func(event.Event)
 }
 
-// Opener is what it takes to open instances of ephemeral resources.
+// Opener provides the tools and conditions to open instances of ephemeral resources.
 type Opener interface {
-	// Tools gives the configured provider of an instance, on the face, and whether its settings are known. It
-	// reports false where there is none; that was reported.
+	// Tools returns the configured provider of an instance on the face, and whether its settings are known. It returns
+	// false if there is no provider, after reporting the error.
 	Tools(ctx context.Context, e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face) (t *object.Tools, known, ok bool)
 	// Pre checks the preconditions of an instance.
 	Pre(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool
 	// Post checks the postconditions of an instance against its value.
 	Post(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool
 }
-
-// Readiness says whether an ephemeral resource may be opened.
-type Readiness uint8
-
-// The kinds of readiness.
-const (
-	Open  Readiness = iota // now, if its configuration is known
-	Later                  // not in this walk: it has a placeholder instead of a value
-	Never                  // something that it depends on failed: it has no value
-)

@@ -15,6 +15,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/object/guard"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/walk"
 	"github.com/zclconf/go-cty/cty"
@@ -27,60 +29,60 @@ type Leases struct {
 
 	mu       sync.Mutex
 	openings map[leaseKey]*opening
-	of       map[program.Decl][]leaseKey // the same, by ephemeral resource
-	waiting  map[addr.Object]bool        // those of which it was reported that they wait
+	of       map[program.Decl][]leaseKey // the keys of openings, by ephemeral resource
+	waiting  map[addr.Object]bool        // objects that were reported as pending
 	failures []Failure
 }
 
-// Failure is an instance of an ephemeral resource that has no value.
+// Failure is an instance of an ephemeral resource without a value.
 type Failure struct {
-	Instance addr.Instance
-	Said     diag.Shared // why, unless something that it depends on failed
+	Instance    addr.Instance
+	Diagnostics diag.Shared // the errors; empty if a dependency failed
 }
 
-// New makes the leases of a walk, none of which is open.
+// New returns the leases of a walk. No lease is open yet.
 func New(o Options) *Leases {
 	return &Leases{o: o, openings: map[leaseKey]*opening{}, of: map[program.Decl][]leaseKey{}, waiting: map[addr.Object]bool{}}
 }
 
-// Fill says which frame gets the values. It is called once, before anything is received.
+// Fill sets the frame that receives the values. It is called once, before any call of Receive.
 func (l *Leases) Fill(f *frame.Frame) { l.frame = f }
 
-// leaseKey names a lease: one opening of an instance on a face.
+// leaseKey identifies a lease: the opening of an instance on a face.
 type leaseKey struct {
-	instance addr.Instance // its key hidden, because not every receiver that names it knows whether that is
+	instance addr.Instance // its key is hidden, because not every receiver knows whether it is sensitive
 	face     frame.Face
 }
 
-// twin names the lease of the other face.
-func (k leaseKey) twin() leaseKey { return leaseKey{k.instance, k.face.Other()} }
+// otherFace returns the key of the lease on the other face.
+func (k leaseKey) otherFace() leaseKey { return leaseKey{k.instance, k.face.Other()} }
 
 func keyOf(inst addr.Instance, face frame.Face) leaseKey {
 	inst.Key = inst.Key.Hide()
 	return leaseKey{inst, face}
 }
 
-// opening is a lease that was asked for.
+// opening is a lease that was requested.
 type opening struct {
-	*sync.Mutex // one for both faces of an instance
+	*sync.Mutex // shared by both faces of an instance
 	done        bool
-	lease       atomic.Pointer[lease.Lease] // nil if it is not open: deferred, or failed
+	lease       atomic.Pointer[lease.Lease] // nil if it is not open: pending, failed or closed
 
-	said diag.Shared // what opening it reported, for every receiver
+	diagnostics diag.Shared // the diagnostics of the opening, for every receiver
 
-	// What was opened: with what, through which process, and what it gave.
+	// The configuration, the result and the process of the opening.
 	config, value mark.Value
-	provider      provider.Provider
+	provider      guard.Provider
 }
 
-// Receive makes sure that the ephemeral resources whose values reach an instance of a declaration are
-// open, or known not to be: after it, everything the instance evaluates has a value. It renews what
-// is due.
+// Receive opens the ephemeral resources that an instance of a declaration receives, or determines that they cannot be
+// opened. After it, every value that the instance evaluates is set. It renews leases whose renewal is due.
 func (l *Leases) Receive(ctx context.Context, bag *diag.Bag, d program.Decl, at addr.ModuleInstance, own addr.Key, face frame.Face) {
 	l.ReceiveAll(ctx, bag, l.o.Receivers.Received(d), at, own, face)
 }
 
-// ReceiveAll does so for some ephemeral resources, in the module instances that are meant.
+// ReceiveAll opens the given ephemeral resources in the module instances that the declaration refers to, as Receive
+// does.
 func (l *Leases) ReceiveAll(ctx context.Context, bag *diag.Bag, list []receivers.Received, at addr.ModuleInstance, own addr.Key, face frame.Face) {
 	for _, w := range list {
 		info, face := l.o.Program.Decls()[w.Of], l.o.Receivers.Face(w.Of, face)
@@ -90,8 +92,8 @@ func (l *Leases) ReceiveAll(ctx context.Context, bag *diag.Bag, list []receivers
 	}
 }
 
-// framesNear are the instances of a module path that a declaration in another one can mean: the
-// one around it, or those below the nearest module instance that is around both.
+// framesNear returns the instances of module m that a declaration in module instance at can refer to: the instance that
+// contains at, or else the instances below the nearest common ancestor.
 func (l *Leases) framesNear(m addr.Module, at addr.ModuleInstance, face frame.Face) []*frame.Frame {
 	at = at.Around(m)
 	if at.Module() == m {
@@ -110,12 +112,13 @@ func (l *Leases) framesNear(m addr.Module, at addr.ModuleInstance, face frame.Fa
 	return out
 }
 
-// ReceiveFrom does so in one module instance, for some of its instances; nil: all.
+// ReceiveFrom opens the instances in some of an ephemeral resource in one module instance, as Receive does; nil: all
+// instances.
 func (l *Leases) ReceiveFrom(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, face frame.Face, some []addr.Key) {
 	l.ReceiveAll(ctx, bag, l.o.Receivers.Repeating(e.ID), f.Addr(), addr.NoKey, face) // keys and values of a repetition are evaluated once
 	keys := f.Keys(e.ID, face, bag)
 	if keys.Status == frame.Unknown {
-		l.deferred(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
+		l.pending(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
 	}
 	if keys.Status != frame.Known {
 		return
@@ -124,19 +127,19 @@ func (l *Leases) ReceiveFrom(ctx context.Context, bag *diag.Bag, e *program.Decl
 	walk.Each(len(list), func(i int) { l.lease(ctx, bag, e, f, list[i], face) })
 }
 
-// deferred says once in a walk that an ephemeral resource is left for apply.
-func (l *Leases) deferred(o addr.Object) {
+// pending reports, once for each object in a walk, that apply will open an ephemeral resource.
+func (l *Leases) pending(o addr.Object) {
 	l.mu.Lock()
-	told := l.waiting[o]
+	waiting := l.waiting[o]
 	l.waiting[o] = true
 	l.mu.Unlock()
-	if !told {
-		l.o.Tell(event.Deferred{Object: o, Reason: "Configuration unknown"})
+	if !waiting {
+		l.o.Send(event.Pending{Object: o, Reason: "Configuration unknown"})
 	}
 }
 
-// lease opens one instance if that was not done yet, and renews it if that is due. In a check block what
-// fails is a warning; what cannot be closed is an error there too.
+// lease opens one instance, unless that was done before, and renews it if a renewal is due. In a check block failures
+// are warnings, but a lease that cannot be closed is an error there, too.
 func (l *Leases) lease(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face) {
 	if e.Res.Check == "" {
 		l.leaseOne(ctx, bag, e, f, key, face)
@@ -158,17 +161,17 @@ func (l *Leases) leaseOne(ctx context.Context, bag *diag.Bag, e *program.Declara
 		var own diag.Bag
 		held, ok := l.open(ctx, &own, e, f, key, face, inst)
 		o.lease.Store(held)
-		if o.said = own.List(); !ok && face == frame.After {
-			l.failed(Failure{inst, o.said})
+		if o.diagnostics = own.List(); !ok && face == frame.After {
+			l.failed(Failure{inst, o.diagnostics})
 		}
 	}
-	o.said.Replay(bag)
+	o.diagnostics.Replay(bag)
 	held := o.lease.Load()
 	if held == nil {
 		return
 	}
 	if err := held.Fresh(ctx); err != nil {
-		bag.Add(diag.Errorf("Ephemeral resource instance has expired", "%s could not be renewed, and its value must not be used any more: %s.", inst, err).At(e.Range).About(inst))
+		bag.Add(diag.Errorf("Ephemeral resource instance has expired", "%s could not be renewed, so its value can no longer be used: %s.", inst, err).At(e.Range).About(inst))
 		f.Fail(e.ID, key, face)
 	}
 }
@@ -179,23 +182,23 @@ func (l *Leases) failed(x Failure) {
 	l.failures = append(l.failures, x)
 }
 
-// Failures lists the instances on the after face that have no value. On the before face a value may be missing: the
-// configuration need not have been like this before.
+// Failures returns the instances without a value on the after face. Missing values on the before face are no failures:
+// the configuration may have been different then.
 func (l *Leases) Failures() []Failure {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.failures)
 }
 
-// ask gives the opening of an instance on a face.
+// ask returns the opening of an instance on a face. It creates one if necessary.
 func (l *Leases) ask(e *program.Declaration, k leaseKey) *opening {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	o := l.openings[k]
 	if o == nil {
 		o = &opening{Mutex: new(sync.Mutex)}
-		if twin := l.openings[k.twin()]; twin != nil {
-			o.Mutex = twin.Mutex
+		if other := l.openings[k.otherFace()]; other != nil {
+			o.Mutex = other.Mutex
 		}
 		l.openings[k] = o
 		l.of[e.ID] = append(l.of[e.ID], k)
@@ -203,25 +206,25 @@ func (l *Leases) ask(e *program.Declaration, k leaseKey) *opening {
 	return o
 }
 
-// asked gives an opening that was asked for; nil: it was not.
+// asked returns an opening, or nil if nobody requested it.
 func (l *Leases) asked(k leaseKey) *opening {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.openings[k]
 }
 
-// open opens an instance and fills its slot. What cannot be opened yet gets a placeholder,
-// what fails a failed slot; both give no lease. It reports false if the slot is failed.
+// open opens an instance and sets its slot: to its value, to a placeholder if the opening is pending, or to failed. It
+// returns the lease, or nil if none is open.
 func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) (held *lease.Lease, good bool) {
 	defer func() {
-		if !good { // nor if anything else kept it from being open
+		if !good { // also after a panic
 			f.Fail(e.ID, key, face)
 		}
 	}()
-	l.Receive(ctx, bag, e.ID, f.Addr(), addr.NoKey, face) // the leases it is obtained with
+	l.Receive(ctx, bag, e.ID, f.Addr(), addr.NoKey, face) // the leases that it is obtained with
 	opener := l.o.Opener(bag)
-	v, held, ok := l.tryOpen(ctx, bag, opener, e, f, key, face, inst)
-	if !ok {
+	v, held, out := l.tryOpen(ctx, bag, opener, e, f, key, face, inst)
+	if !out.HasValue() {
 		return held, false
 	}
 	f.Put(e.ID, key, face, v)
@@ -229,102 +232,104 @@ func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *program.Declaration
 	return held, good
 }
 
-func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
-	ready := Open
+// tryOpen opens an instance, unless a dependency has failed or the opening is pending.
+func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) (mark.Value, *lease.Lease, plan.Outcome) {
+	ready := plan.Done(true)
 	if l.o.Ready != nil {
 		ready = l.o.Ready(e.ID, inst.Module)
 	}
-	if ready == Never || !opener.Pre(e, f, key, inst) {
-		return mark.Value{}, nil, false
+	if ready.Kind == plan.Failed || !opener.Pre(e, f, key, inst) {
+		return mark.Value{}, nil, plan.Outcome{}
 	}
-	config, out := f.Config(e.ID, key, face, bag)
-	if out != frame.OK {
-		return mark.Value{}, nil, false
+	config, evaluated := f.Config(e.ID, key, face, bag)
+	if evaluated != frame.OK {
+		return mark.Value{}, nil, plan.Outcome{}
 	}
 	t, known, ok := opener.Tools(ctx, e, f, key, inst, face)
 	if !ok {
-		return mark.Value{}, nil, false
+		return mark.Value{}, nil, plan.Outcome{}
 	}
 	t.Where = func(p cty.Path) diag.Range { return f.Where(e.ID, p) }
 	why := &mark.Origin{What: inst.String(), Range: e.Range}
 	known = known && config.Raw.IsWhollyKnown()
 	if !known && l.o.Ready == nil {
-		bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %s is to be opened, and its configuration or that of its provider is not known.", inst).At(e.Range).About(inst))
-		return mark.Value{}, nil, false
+		bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: it cannot open %s, because its configuration or the configuration of its provider is not known.", inst).At(e.Range).About(inst))
+		return mark.Value{}, nil, plan.Outcome{}
 	}
 	if !t.Validate(ctx, config) {
-		return mark.Value{}, nil, false
+		return mark.Value{}, nil, plan.Outcome{}
 	}
-	if !known || face == frame.After && ready == Later { // what is there changes only later
-		l.deferred(inst.Current())
-		return t.Closed(config, why), nil, true
+	if !known {
+		ready = plan.Await(plan.ReadConfigUnknown)
+	}
+	if !known || face == frame.After && ready.Kind == plan.Pending { // the objects of the before face have not changed yet
+		l.pending(inst.Current())
+		return t.Closed(config, why), nil, ready
 	}
 	k := keyOf(inst, face)
-	if twin := l.asked(k.twin()); l.o.Ready != nil && twin != nil && twin.serves(config, t.Provider) {
-		return twin.value, twin.lease.Load(), true
+	if other := l.asked(k.otherFace()); l.o.Ready != nil && other != nil && other.serves(config, t.Provider) {
+		return other.value, other.lease.Load(), plan.Done(true)
 	}
-	v, held, ok := l.hold(ctx, bag, t, config, why, e, inst)
-	if o := l.asked(k); ok {
+	v, held, out := l.hold(ctx, bag, t, config, why, e, inst)
+	if o := l.asked(k); out.Kind == plan.Known {
 		o.config, o.value, o.provider = config, v, t.Provider
 	}
-	return v, held, ok
+	return v, held, out
 }
 
-// serves reports whether a lease is open that was asked for with the same configuration, and of the same process. A
-// walk that plans closes those of both faces together, so one can serve both.
-func (o *opening) serves(config mark.Value, p provider.Provider) bool {
+// serves reports whether an open lease was requested with the same configuration and from the same process. A plan walk
+// closes the leases of both faces together, so one lease can serve both.
+func (o *opening) serves(config mark.Value, p guard.Provider) bool {
 	return o.lease.Load() != nil && o.provider == p && o.config.Raw.RawEquals(config.Raw)
 }
 
-// hold opens the lease and enters it into the ledger. One whose answer breaks the contract is
-// closed again at once.
-func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, config mark.Value, why *mark.Origin, e *program.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, bool) {
-	over, ok := l.opening(bag, inst, t)
+// hold opens the lease and adds it to the ledger. If its answer violates the protocol, hold closes the lease at once.
+func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, config mark.Value, why *mark.Origin, e *program.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, plan.Outcome) {
+	closed, ok := l.opening(bag, inst, t)
 	if !ok {
-		return mark.Value{}, nil, false
+		return mark.Value{}, nil, plan.Outcome{}
 	}
 	var held *lease.Lease
-	told := make(chan struct{})
-	later := *t // what is said after the opening belongs to the whole walk, also in a check
+	waiting := make(chan struct{})
+	later := *t // later diagnostics belong to the whole walk, even in a check
 	later.Bag = l.o.All
-	v, ok := t.Open(ctx, config, why, func(o object.Opened) {
+	v, out := t.Open(ctx, config, why, func(o guard.Lease) {
 		held = l.o.Ledger.Opened(lease.Opened{
-			Object: inst.Current(), Provider: t.Provider, Type: t.Type.Name, Private: o.Private, RenewAt: o.RenewAt,
-			Parents: l.Parents(e.ID), Told: told, Report: func(ds provider.Diags) { later.Report(ds) }, Closed: over,
+			Object: inst.Current(), Provider: t.Provider.Process(), Type: t.Type.Name, Private: o.Private, RenewAt: o.RenewAt,
+			Parents: l.Parents(e.ID), Delivered: waiting, Report: func(ds provider.Diags) { later.Report(ds) }, Closed: closed,
 		})
 	})
 	l.o.InFlight(inst.Current(), false)
 	switch {
-	case ok:
-		close(told)
-		return v, held, true
+	case out.Kind == plan.Known:
+		close(waiting)
+		return v, held, out
 	case held != nil:
 		l.o.Ledger.Close(held)
 	case !t.Unanswered:
-		over()
+		closed()
 	}
-	return mark.Value{}, nil, false
+	return mark.Value{}, nil, out
 }
 
-// opening takes note that an instance is about to be opened. What it returns says that it is open
-// no more.
-func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, t *object.Tools) (over func(), ok bool) {
-	over = func() {}
+// opening records that an instance is about to be opened. The function that it returns records that the instance is
+// closed.
+func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, t *object.Tools) (closed func(), ok bool) {
+	closed = func() {}
 	if l.o.Journal != nil {
 		op, err := l.o.Journal.Opening(inst.Current(), t.Provider.Addr())
 		if err != nil {
-			bag.Add(diag.Errorf("Failed to record progress", "The journal could not record that %s was about to be opened, so it was not opened: %s.", inst, err).About(inst))
+			bag.Add(diag.Errorf("Failed to record progress", "%s was not opened, because the journal could not record it first: %s.", inst, err).About(inst))
 			return nil, false
 		}
-		over = func() { l.o.Journal.Over(op) }
+		closed = func() { l.o.Journal.Closed(op) }
 		t.Note = provider.Note{Call: uint64(op), Rest: func() [][]byte { return [][]byte{[]byte(inst.Current().String())} }}
 	}
 	l.o.InFlight(inst.Current(), true)
-	return over, true
+	return closed, true
 }
 
-// Parents are the open leases that an ephemeral resource was obtained with, or a provider
-// configured.
+// Parents returns the open leases that an ephemeral resource was obtained with, or that a provider was configured with.
 func (l *Leases) Parents(d program.Decl) []*lease.Lease {
 	var out []*lease.Lease
 	for _, p := range l.o.Receivers.Ephemerals(d) {
@@ -333,7 +338,7 @@ func (l *Leases) Parents(d program.Decl) []*lease.Lease {
 	return out
 }
 
-// OpenOf are the open leases of an ephemeral resource.
+// OpenOf returns the open leases of an ephemeral resource.
 func (l *Leases) OpenOf(e program.Decl) []*lease.Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -346,13 +351,13 @@ func (l *Leases) OpenOf(e program.Decl) []*lease.Lease {
 	return out
 }
 
-// CloseInstance closes one instance of an ephemeral resource, if it is open, and empties its slot.
+// CloseInstance closes one instance of an ephemeral resource, if it is open, and clears its slot.
 func (l *Leases) CloseInstance(e *program.Declaration, inst addr.Instance, face frame.Face) {
 	l.close(e, keyOf(inst, l.o.Receivers.Face(e.ID, face)))
 }
 
-// Close closes the instances of an ephemeral resource in one module instance, or in all, and
-// empties their slots.
+// Close closes the instances of an ephemeral resource in one module instance, or in all if in is nil. It clears their
+// slots.
 func (l *Leases) Close(e *program.Declaration, in *addr.ModuleInstance, face frame.Face) {
 	face = l.o.Receivers.Face(e.ID, face)
 	l.mu.Lock()
@@ -369,7 +374,7 @@ func (l *Leases) Close(e *program.Declaration, in *addr.ModuleInstance, face fra
 func (l *Leases) close(e *program.Declaration, k leaseKey) {
 	o := l.asked(k)
 	if o == nil {
-		return // nothing asked for it
+		return // nobody requested it
 	}
 	o.Lock()
 	defer o.Unlock()
@@ -383,12 +388,12 @@ func (l *Leases) close(e *program.Declaration, k leaseKey) {
 	}
 }
 
-// End closes what is still open at the end of the walk, and reports what could not be closed.
+// End closes all leases that are still open at the end of the walk. It reports the leases that could not be closed.
 func (l *Leases) End() {
 	for _, left := range l.o.Ledger.CloseAll() {
 		l.o.All.Add(diag.Errorf("Ephemeral resource left open", "%s could not be closed by %s: %s.", left.Object, left.Provider.ForDisplay(), left.Reason))
 	}
 	if s := l.o.Ledger.Summary(); s.Opened > 0 {
-		l.o.Tell(s)
+		l.o.Send(s)
 	}
 }

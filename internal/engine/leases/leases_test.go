@@ -3,8 +3,6 @@ package leases
 import (
 	"context"
 	"fmt"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,13 +17,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/lease"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/object/guard"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// stage is a walk in which leases are opened, with a provider that writes down what it is asked.
+// stage is a walk that opens leases, with a provider that records its calls.
 type stage struct {
 	*Leases
 	prog   *program.Program
@@ -34,15 +34,14 @@ type stage struct {
 	bag    diag.Bag
 	events []string
 
-	mu  sync.Mutex
-	log []string
+	log providertest.Log
 }
 
 var key = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
 	{Name: "of", Type: cty.String, Optional: true}, {Name: "token", Type: cty.String, Computed: true},
 }}}
 
-// Of is a provider.Lookup.
+// Of implements provider.Lookup.
 func (s *stage) Of(addr.Provider) *provider.Schemas {
 	out := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
 	out.Add(addr.Ephemeral, "t_key", func() (*schema.Schema, error) { return key, nil })
@@ -52,29 +51,14 @@ func (s *stage) Of(addr.Provider) *provider.Schemas {
 	return out
 }
 
-func (s *stage) note(what string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.log = append(s.log, what)
-}
-
-// said gives what the provider was asked since the last time.
-func (s *stage) said() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := strings.Join(s.log, ", ")
-	s.log = nil
-	return out
-}
-
-// opener is the stage for one instance.
+// opener is the Opener of a stage. Its provider records the address of the instance.
 type opener struct{ *stage }
 
 func (o opener) Tools(_ context.Context, e *program.Declaration, _ *frame.Frame, _ addr.Key, inst addr.Instance, _ frame.Face) (*object.Tools, bool, bool) {
 	token := func(_ context.Context, call func()) bool { call(); return true }
 	p := &providertest.Fake{Address: o.fake.Address, OnCloseLease: o.fake.OnCloseLease}
 	p.OnOpen = func(context.Context, provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
-		o.note("open " + inst.String())
+		o.log.Note("open " + inst.String())
 		wire, err := key.Encode(cty.ObjectVal(map[string]cty.Value{"of": cty.NullVal(cty.String), "token": cty.StringVal("t")}))
 		if err != nil {
 			panic(err)
@@ -82,7 +66,7 @@ func (o opener) Tools(_ context.Context, e *program.Declaration, _ *frame.Frame,
 		return provider.OpenResponse{Result: provider.Dynamic{Msgpack: wire}, Private: []byte(inst.String())}, nil
 	}
 	return &object.Tools{
-		Object: inst.Current(), Provider: p, Bag: &o.bag, Walk: &object.Walk{Sink: event.Discard, Token: token},
+		Object: inst.Current(), Provider: guard.Of(p), Bag: &o.bag, Walk: &object.Walk{Sink: event.Discard, Token: token, Guard: &guard.Guard{}},
 		Type: &object.Type{Schema: key, Name: "t_key", Mode: addr.Ephemeral},
 	}, true, true
 }
@@ -105,7 +89,7 @@ resource "t_item" "b" {
 }
 `
 
-func newStage(t *testing.T, ready Readiness) *stage {
+func newStage(t *testing.T, ready plan.Outcome) *stage {
 	s := &stage{prog: enginetest.Program(t, map[string]string{"main.tf": config})}
 	if !vet.Check(s.prog, s.Of, vet.CheckOptions{}, &s.bag) {
 		t.Fatal(s.bag.List())
@@ -113,21 +97,21 @@ func newStage(t *testing.T, ready Readiness) *stage {
 	s.frame = enginetest.Frame(t, s.prog, frame.Options{})
 	s.frame.Begin()
 	s.fake = &providertest.Fake{Address: addr.Default("t"), OnCloseLease: func(_ context.Context, _ string, private []byte) provider.Diags {
-		s.note("close " + string(private))
+		s.log.Note("close " + string(private))
 		return nil
 	}}
 	s.Leases = New(Options{
 		Program: s.prog, Receivers: receivers.Analyse(s.prog, nil), Ledger: lease.NewLedger(lease.Options{Now: time.Now}), All: &s.bag,
 		Opener:   func(*diag.Bag) Opener { return opener{s} },
-		Ready:    func(program.Decl, addr.ModuleInstance) Readiness { return ready },
+		Ready:    func(program.Decl, addr.ModuleInstance) plan.Outcome { return ready },
 		InFlight: func(addr.Object, bool) {},
-		Tell:     func(e event.Event) { s.events = append(s.events, fmt.Sprintf("%T", e)) },
+		Send:     func(e event.Event) { s.events = append(s.events, fmt.Sprintf("%T", e)) },
 	})
 	s.Fill(s.frame)
 	return s
 }
 
-// receive has an instance of a resource receive.
+// receive calls Receive for an instance of a resource.
 func (s *stage) receive(t *testing.T, resource string, k addr.Key) program.Decl {
 	t.Helper()
 	d := enginetest.Declaration(t, s.prog, resource)
@@ -135,13 +119,13 @@ func (s *stage) receive(t *testing.T, resource string, k addr.Key) program.Decl 
 	return d.ID
 }
 
-// The first receiver opens, the next gets the same lease, and nothing is open after End.
+// The first receiver opens the lease, the next gets the same lease, and no lease is open after End.
 func TestOpenedOnce(t *testing.T) {
-	s := newStage(t, Open)
+	s := newStage(t, plan.Done(true))
 	s.receive(t, "t_item.a", addr.IntKey(0))
 	s.receive(t, "t_item.b", addr.NoKey)
 	s.receive(t, "t_item.a", addr.IntKey(0))
-	if got := s.said(); got != "open ephemeral.t_key.k[0]" {
+	if got := s.log.Drain(); got != "open ephemeral.t_key.k[0]" {
 		t.Errorf("%s", got)
 	}
 	e := enginetest.Declaration(t, s.prog, "ephemeral.t_key.k")
@@ -152,14 +136,14 @@ func TestOpenedOnce(t *testing.T) {
 		t.Errorf("the slot holds %v", v)
 	}
 	s.End()
-	if got := s.said(); got != "close ephemeral.t_key.k[0]" || len(s.bag.List()) > 0 {
+	if got := s.log.Drain(); got != "close ephemeral.t_key.k[0]" || len(s.bag.List()) > 0 {
 		t.Errorf("%s: %v", got, s.bag.List())
 	}
 }
 
-// Each instance is closed after the last user that names it, and not after those of others.
+// Each instance is closed after the last user that names it, without waiting for the users of others.
 func TestUsers(t *testing.T) {
-	s := newStage(t, Open)
+	s := newStage(t, plan.Done(true))
 	u := s.Users()
 	for _, name := range []string{"t_item.a", "t_item.b"} {
 		if !u.Add(enginetest.Declaration(t, s.prog, name).ID) {
@@ -169,37 +153,37 @@ func TestUsers(t *testing.T) {
 	a := s.receive(t, "t_item.a", addr.IntKey(0))
 	s.receive(t, "t_item.a", addr.IntKey(1))
 	b := s.receive(t, "t_item.b", addr.NoKey)
-	s.said()
+	s.log.Drain()
 	for _, step := range []struct {
 		what string
 		do   func()
 		want string
 	}{
-		{"a[0] is over, b is to come", func() { u.InstanceOver(a, addr.ModuleInstance{}, addr.IntKey(0)) }, ""},
-		{"a[1] is over", func() { u.InstanceOver(a, addr.ModuleInstance{}, addr.IntKey(1)) }, "close ephemeral.t_key.k[1]"},
-		{"b is over", func() { u.InstanceOver(b, addr.ModuleInstance{}, addr.NoKey); u.Over(b) }, "close ephemeral.t_key.k[0]"},
-		{"all of a is over", func() { u.Over(a) }, ""},
+		{"a[0] is over, b is to come", func() { u.InstanceDone(a, addr.ModuleInstance{}, addr.IntKey(0)) }, ""},
+		{"a[1] is over", func() { u.InstanceDone(a, addr.ModuleInstance{}, addr.IntKey(1)) }, "close ephemeral.t_key.k[1]"},
+		{"b is over", func() { u.InstanceDone(b, addr.ModuleInstance{}, addr.NoKey); u.Done(b) }, "close ephemeral.t_key.k[0]"},
+		{"all of a is over", func() { u.Done(a) }, ""},
 	} {
 		step.do()
-		if got := s.said(); got != step.want {
+		if got := s.log.Drain(); got != step.want {
 			t.Errorf("%s: %q, want %q", step.what, got, step.want)
 		}
 	}
 }
 
-// What may be opened only later has a placeholder, reported once, and what depends on a failure has nothing.
+// A lease that is opened later has a placeholder and is reported once. A lease with a failed dependency has no value.
 func TestNotReady(t *testing.T) {
-	for ready, want := range map[Readiness]bool{Later: true, Never: false} {
+	for ready, want := range map[plan.Outcome]bool{plan.Await(plan.ReadDependencyPending): true, {}: false} {
 		s := newStage(t, ready)
 		s.receive(t, "t_item.a", addr.IntKey(0))
 		s.receive(t, "t_item.a", addr.IntKey(0))
 		e := enginetest.Declaration(t, s.prog, "ephemeral.t_key.k")
 		v, ok := s.frame.Got(e.ID, addr.IntKey(0), frame.After)
 		if ok != want || ok && v.Raw.GetAttr("token").IsKnown() {
-			t.Errorf("readiness %d: %v %v", ready, ok, v)
+			t.Errorf("readiness %v: %v %v", ready, ok, v)
 		}
-		if got := s.said(); got != "" || len(s.events) > 1 || (len(s.events) == 1) != want {
-			t.Errorf("readiness %d: %s, events %v", ready, got, s.events)
+		if got := s.log.Drain(); got != "" || len(s.events) > 1 || (len(s.events) == 1) != want {
+			t.Errorf("readiness %v: %s, events %v", ready, got, s.events)
 		}
 	}
 }

@@ -10,34 +10,34 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Users closes leases of which each receiver names an instance, while planning: each when the last receiver
-// that may mean it is over, and not after those that receive others of the same block. In the apply walk such a
-// lease is a hold of its own.
+// Users closes leases during planning, if all receivers of an ephemeral resource name instances. It closes each lease
+// when the last receiver that may name it has ended, without waiting for receivers of other instances. In the apply
+// walk such a lease is a separate hold.
 type Users struct {
 	leases *Leases
 
 	mu sync.Mutex
-	of map[program.Decl][]*user // by ephemeral resource: those that are not over
+	of map[program.Decl][]*user // by ephemeral resource: users that have not ended
 }
 
 // user is a receiver with the instance that it names.
 type user struct {
 	by    program.Decl
 	means receivers.Instance
-	over  map[place]bool // where each instance of the receiver means the one with its own key: those that are over
+	done  map[place]bool // if means.Same: the instances of the receiver that have ended
 }
 
-// place is an instance of any declaration. Its key is hidden.
+// place identifies an instance of a declaration. Its key is hidden.
 type place struct {
 	in  addr.ModuleInstance
 	key addr.Key
 }
 
-// Users gives a list without users.
+// Users returns an empty list of users.
 func (l *Leases) Users() *Users { return &Users{leases: l, of: map[program.Decl][]*user{}} }
 
-// Add counts a receiver in, before the walk. It reports false for one that names no instance: of this the list
-// need not be given more.
+// Add adds a receiver before the walk. It returns false if the receiver names no instance; then the list ignores the
+// receiver.
 func (u *Users) Add(d program.Decl) bool {
 	named := false
 	for _, w := range u.leases.o.Receivers.Received(d) {
@@ -46,20 +46,20 @@ func (u *Users) Add(d program.Decl) bool {
 		}
 		for _, x := range w.Instances {
 			named = true
-			u.of[w.Of] = append(u.of[w.Of], &user{by: d, means: x, over: map[place]bool{}})
+			u.of[w.Of] = append(u.of[w.Of], &user{by: d, means: x, done: map[place]bool{}})
 		}
 	}
 	return named
 }
 
-// InstanceOver says that one instance of a receiver is over, however it ended.
-func (u *Users) InstanceOver(d program.Decl, in addr.ModuleInstance, key addr.Key) {
+// InstanceDone records that one instance of a receiver has ended, with or without success.
+func (u *Users) InstanceDone(d program.Decl, in addr.ModuleInstance, key addr.Key) {
 	at := place{in, key.Hide()}
 	for _, w := range u.leases.o.Receivers.Received(d) {
 		for _, x := range u.usersOf(w.Of, d) {
 			if x.means.Same {
 				u.mu.Lock()
-				x.over[at] = true
+				x.done[at] = true
 				u.mu.Unlock()
 				u.closeUnused(w.Of, at)
 			}
@@ -67,8 +67,8 @@ func (u *Users) InstanceOver(d program.Decl, in addr.ModuleInstance, key addr.Ke
 	}
 }
 
-// Over says that all of a receiver is over.
-func (u *Users) Over(d program.Decl) {
+// Done records that all instances of a receiver have ended.
+func (u *Users) Done(d program.Decl) {
 	for _, w := range u.leases.o.Receivers.Received(d) {
 		mine := u.usersOf(w.Of, d)
 		u.mu.Lock()
@@ -94,13 +94,13 @@ func (u *Users) usersOf(e, d program.Decl) []*user {
 	return out
 }
 
-// may reports whether some instance of the user means an instance of the ephemeral resource.
+// may reports whether an instance of the user can name the instance of the ephemeral resource.
 func (x *user) may(at place) bool { return x.means.Same || x.means.Key.Hide() == at.key }
 
-// closeUnused closes a lease if no user is to come for it.
+// closeUnused closes a lease if no remaining user may name it.
 func (u *Users) closeUnused(e program.Decl, at place) {
 	u.mu.Lock()
-	used := slices.ContainsFunc(u.of[e], func(x *user) bool { return x.may(at) && !x.over[at] })
+	used := slices.ContainsFunc(u.of[e], func(x *user) bool { return x.may(at) && !x.done[at] })
 	u.mu.Unlock()
 	if used {
 		return
@@ -111,7 +111,7 @@ func (u *Users) closeUnused(e program.Decl, at place) {
 	u.leases.CloseInstance(info, inst, frame.Before)
 }
 
-// places are the instances of an ephemeral resource that were asked for.
+// places returns the instances of an ephemeral resource that were requested.
 func (l *Leases) places(e program.Decl) []place {
 	l.mu.Lock()
 	defer l.mu.Unlock()

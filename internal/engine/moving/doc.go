@@ -1,6 +1,6 @@
-// Package moving finds out where the objects of a state are now that the configuration is another one: by
-// moved blocks, and by the moves that adding or removing count or enabled implies.
+// Package moving computes the new addresses of stored objects after a change of the configuration. Objects move because
+// of moved blocks, and because count or enabled was added or removed.
 //
-// Make works on a program and a state, before anything is evaluated. What is wrong with moved blocks
-// is known only later, when it is known what is declared: CheckLeft and Faults are asked then.
+// Make needs only a program and a state, and evaluates nothing. Some mistakes in moved blocks are known only after the
+// declared instances are known: CheckLeft and Faults report them.
 package moving

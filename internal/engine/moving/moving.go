@@ -11,19 +11,19 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Moves is what became of the previous run's objects before planning: moved blocks, and the moves
-// that adding or removing count implies.
+// Moves are the moves of the previous run's objects before planning: from moved blocks, and from added or removed count
+// or enabled.
 type Moves struct {
-	State   *state.Snapshot                  // the state with all objects at their new places
-	Origins map[addr.Object]addr.Object      // new place → old place
-	Retyped map[addr.Object]addr.Instance    // new place → old one of another type or provider
-	Leaving map[program.Decl][]*program.Move // blocks that say that instances of it are elsewhere now
-	blocked []diag.Diagnostic                // about objects whose new places are taken
+	State   *state.Snapshot                  // the state with all objects at their new addresses
+	Origins map[addr.Object]addr.Object      // new address → old address
+	Retyped map[addr.Object]addr.Instance    // new address → old address with another type or provider
+	Leaving map[program.Decl][]*program.Move // moved blocks that move instances away from the declaration
+	blocked []diag.Diagnostic                // about objects whose new addresses are in use
 	prog    *program.Program
-	groups  map[addr.Resource][]*state.Resource // of State, by declaration; nil: not made yet
+	groups  map[addr.Resource][]*state.Resource // resources of State, by declaration; nil: not computed yet
 }
 
-// Origin is where an object was before.
+// Origin returns the address of an object before its move, or the same address if it did not move.
 func (m *Moves) Origin(o addr.Object) addr.Object {
 	if was, ok := m.Origins[o]; ok {
 		return was
@@ -31,8 +31,7 @@ func (m *Moves) Origin(o addr.Object) addr.Object {
 	return o
 }
 
-// ByDeclaration groups the resources of State by what declares them. The first call is not to be made from
-// several goroutines.
+// ByDeclaration groups the resources of State by declaration. The first call must not be concurrent with others.
 func (m *Moves) ByDeclaration() map[addr.Resource][]*state.Resource {
 	if m.groups == nil {
 		m.groups = map[addr.Resource][]*state.Resource{}
@@ -44,7 +43,7 @@ func (m *Moves) ByDeclaration() map[addr.Resource][]*state.Resource {
 	return m.groups
 }
 
-// Make makes all moves of a program in a state, in the order in which they follow each other.
+// Make makes all moves of a program in a state, in their order.
 func Make(prog *program.Program, s *state.Snapshot) *Moves {
 	m := &Moves{prog: prog, State: s, Origins: map[addr.Object]addr.Object{}, Retyped: map[addr.Object]addr.Instance{}, Leaving: map[program.Decl][]*program.Move{}}
 	all := prog.Moves()
@@ -65,8 +64,8 @@ func Make(prog *program.Program, s *state.Snapshot) *Moves {
 	return m
 }
 
-// CheckLeft refuses to move instances of a resource that are declared where they were: in one
-// module instance, those with the keys.
+// CheckLeft reports an error for each moved block whose source is still declared: in one module instance, among the
+// instances with these keys.
 func (m *Moves) CheckLeft(d *program.Declaration, f *frame.Frame, keys []addr.Key, bag *diag.Bag) {
 	for _, st := range m.Leaving[d.ID] {
 		switch abs := d.Resource.In(f.Addr()); {
@@ -79,8 +78,8 @@ func (m *Moves) CheckLeft(d *program.Declaration, f *frame.Frame, keys []addr.Ke
 	}
 }
 
-// Faults reports what is wrong with moves once it is known what is declared. What is in the way of an
-// object is reported only where it really is: not if the block itself is wrong.
+// Faults reports the mistakes in moves that are known only after planning. It warns of blocked moves only if there are
+// no errors, because an error may be the cause.
 func (m *Moves) Faults(root *frame.Frame, destroys bool, bag *diag.Bag) {
 	if bag.HasErrors() {
 		return
@@ -93,7 +92,7 @@ func (m *Moves) Faults(root *frame.Frame, destroys bool, bag *diag.Bag) {
 	}
 }
 
-// checkModulesLeft refuses to move modules that are declared where they were.
+// checkModulesLeft reports an error for each moved block whose source module is still declared.
 func (m *Moves) checkModulesLeft(root *frame.Frame, bag *diag.Bag) {
 	for _, st := range m.prog.Moves() {
 		call, declared := m.prog.Call(st.In.Join(st.From.Module()))
@@ -113,7 +112,7 @@ func (m *Moves) checkModulesLeft(root *frame.Frame, bag *diag.Bag) {
 	}
 }
 
-// above is the instance of a module path that at lies in or below.
+// above returns the instance of module m that contains at.
 func above(at addr.ModuleInstance, m addr.Module) addr.ModuleInstance {
 	for d := at.Depth(); d > m.Depth(); d-- {
 		at = at.Parent()
@@ -121,13 +120,13 @@ func above(at addr.ModuleInstance, m addr.Module) addr.ModuleInstance {
 	return at
 }
 
-// moveIndex says where objects are while statements are carried out.
+// moveIndex tracks the addresses of objects during the moves.
 type moveIndex struct {
 	state   *state.Snapshot
-	objects map[addr.Resource][]addr.Object // where they are now, by declaration
+	objects map[addr.Resource][]addr.Object // current addresses, by declaration
 	below   map[addr.Module][]addr.Resource // declarations that have or had objects, in and below a module
-	origin  map[addr.Object]addr.Object     // of those that moved: where they are now → where they were
-	gone    map[addr.Object]bool            // places that their objects have left
+	origin  map[addr.Object]addr.Object     // of moved objects: current address → first address
+	removed map[addr.Object]bool            // addresses that their objects have left
 }
 
 func newMoveIndex(s *state.Snapshot) *moveIndex {
@@ -153,13 +152,13 @@ func (w *moveIndex) add(o addr.Object) {
 	w.objects[res] = append(w.objects[res], o)
 }
 
-// taken reports whether there is an object at a place.
-func (w *moveIndex) taken(o addr.Object) bool {
+// occupied reports whether an object has the address.
+func (w *moveIndex) occupied(o addr.Object) bool {
 	_, arrived := w.origin[o]
-	return arrived || w.state.Get(o) != nil && !w.gone[o]
+	return arrived || w.state.Get(o) != nil && !w.removed[o]
 }
 
-// concerned lists the declarations whose objects a statement may move.
+// concerned returns the declarations whose objects a moved block may move.
 func (w *moveIndex) concerned(st *program.Move) []addr.Resource {
 	m := st.In.Join(st.From.Module())
 	if st.From.Mode == 0 {
@@ -168,7 +167,7 @@ func (w *moveIndex) concerned(st *program.Move) []addr.Resource {
 	return []addr.Resource{{Module: m, Mode: st.From.Mode, Type: st.From.Type, Name: st.From.Name}}
 }
 
-// move puts objects to their new places, which are free.
+// move changes the addresses of objects. The new addresses are free.
 func (w *moveIndex) move(batch map[addr.Object]addr.Object) {
 	touched := map[addr.Resource]bool{}
 	for from := range batch {
@@ -184,22 +183,22 @@ func (w *moveIndex) move(batch map[addr.Object]addr.Object) {
 			was[from] = o
 			delete(w.origin, from)
 		} else {
-			was[from], w.gone[from] = from, true
+			was[from], w.removed[from] = from, true
 		}
 	}
 	for _, from := range order {
 		to := batch[from]
 		w.add(to)
 		if was[from] == to {
-			delete(w.gone, to) // it is back
+			delete(w.removed, to) // the object is back
 		} else {
 			w.origin[to] = was[from]
 		}
 	}
 }
 
-// applyMoves finds out where the statements, one after the other, take objects to. An object whose
-// new place is taken stays where it is, with a warning.
+// applyMoves applies the moved blocks in sequence, and returns the new address of each object that moves. If the new
+// address of an object is in use, the object stays, with a warning.
 func (m *Moves) applyMoves(statements []*program.Move) map[addr.Object]addr.Object {
 	w := newMoveIndex(m.State)
 	for _, st := range statements {
@@ -210,7 +209,7 @@ func (m *Moves) applyMoves(statements []*program.Move) map[addr.Object]addr.Obje
 				if !ok || to == o {
 					continue
 				}
-				if w.taken(to) || arriving[to] {
+				if w.occupied(to) || arriving[to] {
 					m.blocked = append(m.blocked, blocked(st, o, to))
 					continue
 				}
@@ -226,7 +225,8 @@ func (m *Moves) applyMoves(statements []*program.Move) map[addr.Object]addr.Obje
 	return out
 }
 
-// rebase is where a statement moves an object.
+// rebase returns the address to which a moved block moves an object. It returns false if the block does not apply to
+// the object.
 func rebase(st *program.Move, o addr.Object) (addr.Object, bool) {
 	base := above(o.Module, st.In)
 	if base.Module() != st.In {
@@ -238,17 +238,17 @@ func rebase(st *program.Move, o addr.Object) (addr.Object, bool) {
 
 func blocked(st *program.Move, o, to addr.Object) diag.Diagnostic {
 	return diag.Warningf("Unresolved resource instance address changes",
-		"Lethe tried to adjust the address of %s to %s because of a moved block, but there is already an object at that address. The object stays at its old address and will be planned for destruction.", o, to).At(st.Range)
+		"A moved block moves %s to %s, but there is already an object at that address. The object keeps its old address, and the plan destroys it.", o, to).At(st.Range)
 }
 
-// carry moves objects in the snapshot and remembers where they came from.
+// carry moves objects in the snapshot and records their origins.
 func (m *Moves) carry(batch map[addr.Object]addr.Object) {
 	if len(batch) == 0 {
 		return
 	}
 	after, err := m.State.Move(batch)
 	if err != nil {
-		return // the batch was made of free places, one for each
+		return // impossible: each target is free and occurs once
 	}
 	m.State = after
 	for from, to := range batch {
@@ -261,8 +261,8 @@ func (m *Moves) carry(batch map[addr.Object]addr.Object) {
 	}
 }
 
-// impliedMoves follow from adding or removing count (or enabled): the only instance and the one
-// with index 0 are the same object.
+// impliedMoves moves objects after count or enabled was added or removed: the single instance and the instance with
+// index 0 are the same object.
 func (m *Moves) impliedMoves() {
 	batch := map[addr.Object]addr.Object{}
 	for _, r := range m.State.Resources() {

@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/enginetest"
 )
 
-// Statements are carried out one after the other, and each object keeps where it was at first.
+// Moved blocks apply in sequence, and each object keeps its first address as its origin.
 func TestMake(t *testing.T) {
 	for what, c := range map[string]struct{ config, stored, want, blocked string }{
 		"a chain": {"resource \"t_item\" \"c\" {\n}\nmoved {\n from = t_item.a\n to = t_item.b\n}\nmoved {\n from = t_item.b\n to = t_item.c\n}\n",

@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// What the objects of a plan go through and hold while they are brought up and taken down: sessions
-// of providers, and leases.
+// This file determines the holds of the objects in a plan: the provider sessions and leases that their ups and downs
+// work through.
 
 func (o *Ordering) provisionerHolds(h declared.Provisioners, own addr.Key) [][]int32 {
 	out := make([][]int32, len(h.List))
@@ -24,7 +24,8 @@ func (o *Ordering) provisionerHolds(h declared.Provisioners, own addr.Key) [][]i
 	return out
 }
 
-// hold is the provider instance that an object works through.
+// hold returns the hold of the provider instance that an object works through. It returns false if no provider is
+// known.
 func (o *Ordering) hold(obj addr.Object, e *state.Entry, c *plan.Change) (int32, bool) {
 	inst := addr.ProviderInstance{}
 	if c != nil {
@@ -66,7 +67,7 @@ func (o *Ordering) addHold(h Hold) int32 {
 	return int32(len(o.Holds) - 1)
 }
 
-// alone is the list of one hold, shared by all objects that work through nothing else.
+// alone returns the list of one hold. All objects that work through this hold only share the list.
 func (o *Ordering) alone(h int32) []int32 {
 	for int(h) >= len(o.single) {
 		o.single = append(o.single, []int32{int32(len(o.single))})
@@ -74,14 +75,14 @@ func (o *Ordering) alone(h int32) []int32 {
 	return o.single[h]
 }
 
-// leasesFor adds the ephemeral resources whose values reach an instance of a declaration in a module
-// instance.
+// leasesFor appends to list the holds of the ephemeral resources that an instance of a declaration in a module instance
+// receives.
 func (o *Ordering) leasesFor(d program.Decl, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
 	return o.leasesOf(o.source.Receivers.Received(d), at, own, list)
 }
 
-// leasesOf adds ephemeral resources as seen from an instance in a module instance: those instances
-// of them that it means, where every receiver says which.
+// leasesOf appends to list the holds of ephemeral resources, seen from an instance in a module instance. If every
+// receiver of a resource names instances, these are holds of single instances.
 func (o *Ordering) leasesOf(wants []receivers.Received, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
 	add := func(x Hold) {
 		if h := o.leaseFor(x); !slices.Contains(list, h) {
@@ -103,8 +104,8 @@ func (o *Ordering) leasesOf(wants []receivers.Received, at addr.ModuleInstance, 
 	return list
 }
 
-// leaseFor is the hold of an ephemeral resource in a module instance, or of one instance of it. It
-// works through its provider and through the leases that it is obtained with.
+// leaseFor returns the hold of an ephemeral resource in a module instance, or of one instance of it. The hold works
+// through its provider and through the leases that it is obtained with.
 func (o *Ordering) leaseFor(x Hold) int32 {
 	k := leasePlace{Place{x.Lease.ID, x.At}, x.One, x.Key}
 	if h, ok := o.leaseOf[k]; ok {
@@ -116,26 +117,25 @@ func (o *Ordering) leaseFor(x Hold) int32 {
 	return h
 }
 
-// providersOf are the holds that a lease is opened through. Through which instance of a repeated provider
-// configuration that is, only its opening finds out: it is closed before any that others work through is
-// stopped, and while what they are configured with is open.
+// providersOf returns the holds that a lease is opened through. For a repeated provider configuration, only the opening
+// determines the instance. The lease then works through all instances, and through the leases in their settings.
 func (o *Ordering) providersOf(lease *program.Declaration, h int32) []int32 {
 	u := declared.UseOf(o.source.Program, lease, addr.NoKey)
 	if o.source.Program.Decls()[u.Decl].Repeat() == program.Once {
 		return []int32{o.holdFor(u)}
 	}
 	o.through[u.Decl] = append(o.through[u.Decl], h)
-	over := o.leasesFor(u.Decl, u.Instance.Module.Unkeyed(), addr.NoKey, nil)
+	holds := o.leasesFor(u.Decl, u.Instance.Module.Unkeyed(), addr.NoKey, nil)
 	for i, x := range o.Holds {
 		if x.Lease == nil && x.Use.Declared && x.Use.Decl == u.Decl {
-			over = append(over, int32(i))
+			holds = append(holds, int32(i))
 		}
 	}
-	return over
+	return holds
 }
 
-// ownHolds are the holds of an ephemeral resource that opens itself: of all its instances, or of those
-// that are meant.
+// ownHolds returns the holds of an ephemeral resource that opens itself: of all its instances, or of the exported
+// instances.
 func (o *Ordering) ownHolds(at Place) []int32 {
 	e := o.source.Program.Decls()[at.Decl]
 	keys := o.source.Receivers.OwnKeys(e)
@@ -149,7 +149,7 @@ func (o *Ordering) ownHolds(at Place) []int32 {
 	return out
 }
 
-// findInChecks finds the holds that nothing but check blocks uses in this walk.
+// findInChecks finds the holds that only check blocks use in this walk.
 func (o *Ordering) findInChecks() {
 	others := o.acting(func(i int) bool { return !o.inCheck(i) })
 	for h := range o.Holds {
@@ -157,7 +157,7 @@ func (o *Ordering) findInChecks() {
 	}
 }
 
-// inCheck reports whether an object stands for a check block, or for something in one.
+// inCheck reports whether an object belongs to a check block or represents its conditions.
 func (o *Ordering) inCheck(i int) bool {
 	if t, ok := o.Tests[int32(i)]; ok {
 		d := o.source.Program.Decls()[t.Decl]
@@ -167,7 +167,7 @@ func (o *Ordering) inCheck(i int) bool {
 	return ok && d.Res.Check != ""
 }
 
-// acting are the holds that some objects work through in this walk, or what they are made from.
+// acting returns the holds that the selected objects work through in this walk, with all holds under them.
 func (o *Ordering) acting(which func(i int) bool) map[int32]bool {
 	out := map[int32]bool{}
 	var add func(list []int32)
@@ -199,15 +199,15 @@ func (o *Ordering) acting(which func(i int) bool) map[int32]bool {
 	return out
 }
 
-// addOwns puts ephemeral resources that open themselves after what they are made from.
+// addOwns orders ephemeral resources that open themselves after their dependencies.
 func (o *Ordering) addOwns() {
 	for _, at := range inOrder(o.ownGroups) {
 		o.Input.Declared = append(o.Input.Declared, plan.Edge{From: o.ownGroups[at], To: o.vertex(o.source.Program.Decls()[at.Decl], at.At)})
 	}
 }
 
-// addSettings says what a hold is made from. Which instance of a repeated provider configuration a lease is
-// opened through is not known: it is made from what their settings are made from, too.
+// addSettings adds the references in the settings of a hold. For a lease through a repeated provider configuration they
+// include the references of that configuration, because the instance is not known.
 func (o *Ordering) addSettings(h int32) {
 	x := o.Holds[h]
 	switch {
@@ -232,8 +232,8 @@ func (o *Ordering) settingsOf(h int32, d program.Decl, at addr.ModuleInstance) {
 	})
 }
 
-// eachSource visits what settings are made from. What is read has no down, but what its reading refers
-// to may go: that is a source as well.
+// eachSource visits the references of settings. A data source has no down, but the objects that it refers to may go
+// down: eachSource visits these, too.
 func (o *Ordering) eachSource(d program.Decl, at addr.ModuleInstance, seen map[Place]bool, visit func(plan.Vertex, plan.At)) {
 	seen[Place{d, at}] = true
 	o.eachRef(d, at, true, visit)

@@ -16,8 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// PreviewLeases says which leases the apply walk of a plan will open, as far as the configuration and
-// the plan tell, and what receives them.
+// PreviewLeases returns the leases that the apply walk of a plan will open, with their receivers, as far as the
+// configuration and the plan show. It opens nothing. It returns nil for a plan with errors or without work.
 func PreviewLeases(prog *program.Program, received *receivers.Analysis, o frame.Options, p *plan.Plan) []plan.Lease {
 	if p.Errored || !received.Any || !slices.ContainsFunc(p.Changes, (*plan.Change).Visited) {
 		return nil
@@ -28,12 +28,12 @@ func PreviewLeases(prog *program.Program, received *receivers.Analysis, o frame.
 	if !ok {
 		return nil
 	}
-	filling.Foreseen(prog, root, p)
+	filling.Predicted(prog, root, p)
 	f := &preview{ordering: New(Source{prog, root, received, declared.NewRemovals(prog.Tree().Root), p}), by: map[int32]map[string]bool{}}
 	return f.leases()
 }
 
-// withEphemeral adds the ephemeral root variables that are not set, as not known.
+// withEphemeral adds an unknown value for each ephemeral root variable that is not set.
 func withEphemeral(set map[string]frame.Given, prog *program.Program) map[string]frame.Given {
 	out := maps.Clone(set)
 	if out == nil {
@@ -67,7 +67,8 @@ func (f *preview) leases() []plan.Lease {
 	return out
 }
 
-// instancesOf names the leases of a hold: one for each instance, as far as these are known.
+// instancesOf returns the addresses of the instances of a hold. If the instance keys are unknown or hidden, it returns
+// one address for all of them.
 func (f *preview) instancesOf(h Hold) []string {
 	abs, face := h.Lease.Resource.In(h.At), frame.After
 	if f.ordering.Input.Destroy {
@@ -91,7 +92,7 @@ func (f *preview) instancesOf(h Hold) []string {
 	return out
 }
 
-// preview collects what receives what, by lease.
+// preview collects the receivers of leases.
 type preview struct {
 	ordering *Ordering
 	by       map[int32]map[string]bool
@@ -115,7 +116,7 @@ func (f *preview) object(i int32) {
 	}
 }
 
-// ownName says for what an ephemeral resource opens itself.
+// ownName returns the name of the receiver of an ephemeral resource that opens itself.
 func (f *preview) ownName(t Place) string {
 	e := f.ordering.source.Program.Decls()[t.Decl]
 	w, is := f.ordering.source.Receivers.Exported(t.Decl)

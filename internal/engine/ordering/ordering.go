@@ -31,7 +31,7 @@ func New(s Source) *Ordering {
 	return o
 }
 
-// Name is the address that a step works on.
+// Name returns the address that a step works on.
 func (o *Ordering) Name(s plan.Step) string {
 	return o.name(s.Kind == plan.HoldUp || s.Kind == plan.HoldDown, s.Index)
 }
@@ -51,7 +51,7 @@ func (o *Ordering) name(hold bool, i int32) string {
 	return o.Objects[i].String()
 }
 
-// testName is what conditions without an object are called.
+// testName returns the address of conditions without an object.
 func (o *Ordering) testName(t Place) string {
 	d := o.source.Program.Decls()[t.Decl]
 	if d.Kind == program.Resource {
@@ -60,15 +60,15 @@ func (o *Ordering) testName(t Place) string {
 	return declared.ConditionsAddr(d, t.At)
 }
 
-// addGroups numbers the resources: declared ones in every instance of their module, and what only
-// the state knows.
+// addGroups adds a group for each declared resource in every instance of its module, and for each resource that only
+// the state has.
 func (o *Ordering) addGroups() {
 	planned := o.plannedTests()
 	for _, d := range o.source.Program.Decls() {
 		if len(planned) > 0 && declared.HasConditions(d) {
 			o.addTest(d, planned)
 		}
-		if d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral && o.looksAt(d, planned) {
+		if d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral && o.opensUnreceived(d, planned) {
 			for _, f := range o.instances(d.Module) {
 				o.ownGroups[Place{d.ID, f.Addr()}] = o.addGroup(addr.AbsResource{}, plan.Group{Declared: true})
 			}
@@ -89,14 +89,14 @@ func (o *Ordering) addGroups() {
 	}
 }
 
-// plannedTests are the conditions that planning looked at and that are to be looked at again.
+// plannedTests returns the addresses of the conditions that planning evaluated and apply will evaluate again.
 func (o *Ordering) plannedTests() map[string]bool {
 	if o.source.Plan.Mode != plan.Normal {
 		return nil
 	}
 	out := map[string]bool{}
 	for _, c := range o.source.Plan.Checks {
-		out[c.Addr] = c.Kind == "resource" // of an ephemeral one with keys that are not kept no object is listed
+		out[c.Addr] = c.Kind == "resource" // the plan lists no objects for an ephemeral resource with hidden keys
 		for _, x := range c.Objects {
 			out[x.Addr] = true
 		}
@@ -104,14 +104,14 @@ func (o *Ordering) plannedTests() map[string]bool {
 	return out
 }
 
-// looksAt reports whether the apply walk opens an ephemeral resource that nothing acts on. Of one that
-// was deferred the plan knows nothing, nor of one that is there only now.
-func (o *Ordering) looksAt(d *program.Declaration, planned map[string]bool) bool {
+// opensUnreceived reports whether the apply walk opens an ephemeral resource that has no receiver. In a partial plan it
+// requires that planning evaluated the resource's conditions.
+func (o *Ordering) opensUnreceived(d *program.Declaration, planned map[string]bool) bool {
 	whole := !o.source.Plan.Partial()
 	return o.source.Plan.Mode == plan.Normal && (whole || planned[d.Resource.String()]) && o.source.Receivers.OpensItself(d, whole)
 }
 
-// addTest gives the conditions of a declaration a group of their own, in Place of a gate.
+// addTest gives the conditions of a declaration a group in each module instance, in the place of a gate.
 func (o *Ordering) addTest(d *program.Declaration, planned map[string]bool) {
 	for _, f := range o.instances(d.Module) {
 		if planned[declared.ConditionsAddr(d, f.Addr())] {
@@ -120,7 +120,7 @@ func (o *Ordering) addTest(d *program.Declaration, planned map[string]bool) {
 	}
 }
 
-// addTests makes the objects that stand for conditions: work that changes nothing.
+// addTests adds objects for conditions. Their work changes nothing.
 func (o *Ordering) addTests() {
 	o.addTestObjects(o.testGroups, func(at Place) []int32 { return o.leasesFor(at.Decl, at.At, addr.NoKey, nil) })
 	acting := o.acting(func(int) bool { return true })
@@ -129,7 +129,7 @@ func (o *Ordering) addTests() {
 	})
 }
 
-// addTestObjects adds one for each Place that has something to hold, or to look at.
+// addTestObjects adds an object for each Place, except for ephemeral resources that a receiver opens.
 func (o *Ordering) addTestObjects(tests map[Place]plan.Vertex, holds func(Place) []int32) {
 	for _, at := range inOrder(tests) {
 		held := holds(at)
@@ -144,7 +144,7 @@ func (o *Ordering) addTestObjects(tests map[Place]plan.Vertex, holds func(Place)
 	}
 }
 
-// addObjects numbers the objects: what exists and what will.
+// addObjects adds the objects of the refreshed state and of the changes.
 func (o *Ordering) addObjects() {
 	changes := filling.ChangesByObject(o.source.Plan)
 	n := len(o.Objects) + max(len(changes), o.source.Plan.Refreshed.Len())
@@ -155,7 +155,7 @@ func (o *Ordering) addObjects() {
 	}
 	for _, c := range o.source.Plan.Changes {
 		if _, have := index[c.Object]; !have {
-			index[c.Object] = o.object(c.Object, c.Entry, c) // what is imported exists, too
+			index[c.Object] = o.object(c.Object, c.Entry, c) // includes imported objects
 		}
 	}
 	for i, obj := range o.Objects {
@@ -170,12 +170,12 @@ func (o *Ordering) addObjects() {
 func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32 {
 	x := plan.Object{
 		Group: o.group(obj.Abs()), Key: o.key(obj.Key), Deposed: obj.IsDeposed(), Current: -1,
-		Existed: e != nil, CreateFirst: e != nil && e.CreateFirst && (c == nil || c.Action != plan.Forget), // nothing happens to what is forgotten
+		Existed: e != nil, CreateFirst: e != nil && e.CreateFirst && (c == nil || c.Action != plan.Forget), // forgetting changes no object
 	}
 	if h, ok := o.hold(obj, e, c); ok {
 		x.UpHolds = o.alone(h)
 		x.DownHolds = x.UpHolds
-		if e != nil && c != nil && e.Provider.Key != c.Provider.Key { // it goes through the instance that it was made through
+		if e != nil && c != nil && e.Provider.Key != c.Provider.Key { // its down works through the provider instance that created it
 			if was, ok := o.hold(obj, e, nil); ok {
 				x.DownHolds = o.alone(was)
 			}
@@ -195,10 +195,11 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	return int32(len(o.Objects) - 1)
 }
 
-// provisioners are the steps beside those of an object, with the leases that they receive.
+// provisioners returns the provisioners of an object's up and down, with the leases that they receive. It returns nil
+// if there are no provisioners.
 func (o *Ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisioners {
 	up, down := declared.ProvisionersOf(o.source.Program, o.source.Removals, c, e, false), declared.ProvisionersOf(o.source.Program, o.source.Removals, c, e, true)
-	if o.source.Plan.SpareDeposed && declared.Deposes(c) {
+	if o.source.Plan.SkipDeposed && declared.Deposes(c) {
 		down = declared.Provisioners{}
 	}
 	if len(up.List) == 0 && len(down.List) == 0 {
@@ -207,8 +208,7 @@ func (o *Ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisione
 	return &plan.Provisioners{After: o.provisionerHolds(up, c.Object.Key), Before: o.provisionerHolds(down, c.Object.Key)}
 }
 
-// addDeclared adds the references of the configuration: from every declaration in every module
-// instance, to what it refers to as seen from there.
+// addDeclared adds the references in the configuration, from every declaration in every module instance.
 func (o *Ordering) addDeclared() {
 	filled := make([]bool, len(o.Input.Groups))
 	for _, x := range o.Input.Objects {
@@ -235,9 +235,9 @@ func (o *Ordering) addDeclared() {
 	}
 }
 
-// eachProviderRef visits what the provider of a resource refers to, and those of the ephemeral resources that
-// it receives. Create-first spreads to that through the holds of objects; of what has no objects nothing
-// else says so.
+// eachProviderRef visits the references of a resource's provider, and of the providers of the ephemeral resources that
+// it receives. Create-first spreads to these through the holds of objects. A resource without objects has no holds, so
+// it needs the references.
 func (o *Ordering) eachProviderRef(d *program.Declaration, visit func(plan.Vertex, plan.At)) {
 	of := func(d *program.Declaration) {
 		u := declared.UseOf(o.source.Program, d, addr.NoKey)
@@ -249,10 +249,10 @@ func (o *Ordering) eachProviderRef(d *program.Declaration, visit func(plan.Verte
 	}
 }
 
-// addRecorded adds the references that the state remembers. They name declarations; of those in
-// several module instances the ones meant are those nearest to the object.
+// addRecorded adds the references in the state. They name declarations. If a declaration has several module instances,
+// a reference means the instances nearest to the object.
 func (o *Ordering) addRecorded() {
-	var seen []plan.Vertex // by what is referred to: the group that did last, plus one; the objects of a group follow each other
+	var seen []plan.Vertex // by target: the last group that referred to it, plus one; the objects of a group are consecutive
 	for obj, e := range o.source.Plan.Refreshed.Objects() {
 		from := o.groupOf[obj.Abs()]
 		for _, dep := range e.Recorded {
@@ -271,7 +271,8 @@ func (o *Ordering) addRecorded() {
 	}
 }
 
-// near is the vertex of a recorded dependency as seen from a module instance.
+// near returns the vertex of a recorded dependency, seen from a module instance. It returns false if the state has no
+// such object.
 func (o *Ordering) near(dep addr.Resource, from addr.ModuleInstance) (plan.Vertex, bool) {
 	top := from.Around(dep.Module)
 	k := relative{dep, top}
@@ -299,7 +300,7 @@ func (o *Ordering) near(dep addr.Resource, from addr.ModuleInstance) (plan.Verte
 	return v, v >= 0
 }
 
-// storedAs are the module instances in which the state has the resource.
+// storedAs returns the addresses of a resource in all module instances that the state has.
 func (o *Ordering) storedAs(res addr.Resource) []addr.AbsResource {
 	if o.stored == nil {
 		o.stored = map[addr.Resource][]addr.AbsResource{}

@@ -16,11 +16,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// planned is a plan that does one action to each of some objects, through the providers that the program
-// says, with the keys of what is repeated.
+// planned returns a plan with one action for each object, through the providers of the program. keys are the keys of
+// repeated resources.
 func planned(t *testing.T, p *program.Program, action plan.Action, keys map[string][]addr.Key, objects ...string) *plan.Plan {
 	t.Helper()
-	out := &plan.Plan{Mode: plan.Normal, Previous: &state.Snapshot{}, Refreshed: &state.Snapshot{}, Keys: keys}
+	out := &plan.Plan{Mode: plan.Normal, Previous: &state.Snapshot{}, Refreshed: &state.Snapshot{}, Evaluation: plan.Evaluation{Keys: keys}}
 	for _, o := range objects {
 		i := enginetest.Instance(t, o)
 		d, ok := p.Resource(i.Resource())
@@ -32,7 +32,7 @@ func planned(t *testing.T, p *program.Program, action plan.Action, keys map[stri
 	return out
 }
 
-// source is what the apply walk of a plan would order.
+// source returns the Source of the apply walk of a plan.
 func source(t *testing.T, prog *program.Program, p *plan.Plan) Source {
 	r := receivers.Analyse(prog, nil)
 	f := enginetest.Frame(t, prog, frame.Options{Applying: true, Steady: r.Steady})
@@ -40,8 +40,8 @@ func source(t *testing.T, prog *program.Program, p *plan.Plan) Source {
 	return Source{Program: prog, Frame: f, Receivers: r, Removals: declared.NewRemovals(prog.Tree().Root), Plan: p}
 }
 
-// What refers to another resource comes after it, along values and through modules; instances that mean each
-// other by their keys wait for each other alone.
+// A resource comes after the resources that it refers to, through values and modules. If a reference names an instance
+// by its key, the two instances alone are ordered.
 func TestDeclaredOrder(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{
 		"main.tf": `
@@ -81,7 +81,7 @@ resource "t_item" "c" {
 	}
 }
 
-// A lease is a hold of each instance where every receiver says which one it means, else one hold for all.
+// A lease is one hold for each instance if every receiver names instances, and one hold for all otherwise.
 func TestLeaseHolds(t *testing.T) {
 	const lease = `
 ephemeral "t_key" "k" {
@@ -115,7 +115,8 @@ resource "t_item" "a" {
 	}
 }
 
-// What replacements settle: one that is create-first is turned round, and so is what it refers to.
+// SettleReplacements makes a create-first replacement, and the replacements of its dependencies, create before they
+// delete.
 func TestSettleReplacements(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": `
 resource "t_item" "a" {
@@ -140,7 +141,7 @@ resource "t_item" "c" {
 	}
 }
 
-// The preview names each lease of an apply and what receives it, without opening anything.
+// The preview names each lease of an apply and its receivers, without opening anything.
 func TestPreviewLeases(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": `
 ephemeral "t_key" "single" {

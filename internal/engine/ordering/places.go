@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Ordering is a plan in the numbers that plan.Order works with, with what they stand for.
+// Ordering is a plan in the form of plan.Order, with the meaning of its indexes.
 type Ordering struct {
 	Input   plan.Input
 	Objects []addr.Object      // by index of Input.Objects; zero for conditions
@@ -29,7 +29,7 @@ type Ordering struct {
 	keys       map[addr.Key]int32
 	holdOf     map[addr.ProviderInstance]int32
 	leaseOf    map[leasePlace]int32
-	through    map[program.Decl][]int32 // leases that are opened through some instance of a repeated provider configuration
+	through    map[program.Decl][]int32 // leases that are opened through an unknown instance of a repeated provider configuration
 	frames     map[addr.Module][]*frame.Frame
 	below      map[placeModule][]*frame.Frame
 	stored     map[addr.Resource][]addr.AbsResource
@@ -52,28 +52,28 @@ type relative struct {
 	under addr.ModuleInstance
 }
 
-// Source is what an order is made from.
+// Source holds the inputs of an ordering.
 type Source struct {
 	Program   *program.Program
-	Frame     *frame.Frame // expanded: by the plan walk, or with what the plan says
+	Frame     *frame.Frame // with instance keys: from the plan walk, or from the plan
 	Receivers *receivers.Analysis
 	Removals  *declared.Removals
 	Plan      *plan.Plan
 }
 
-// Hold is what is up only while steps work through it: a provider instance, or an ephemeral
-// resource in one module instance.
+// Hold is a provider instance, or an ephemeral resource in one module instance. It is up only while steps work through
+// it.
 type Hold struct {
 	Use   declared.Use
-	Lease *program.Declaration // set for an ephemeral resource, where Use is zero
+	Lease *program.Declaration // set for an ephemeral resource; Use is zero then
 	At    addr.ModuleInstance
 	One   bool     // only the instance with the key Key
 	Key   addr.Key // see One
 
-	InChecks bool // only check blocks use it: what keeps it from being up is a warning
+	InChecks bool // only check blocks use it: a failure to bring it up is a warning
 }
 
-// Keys are the instances of an ephemeral resource that belong to the hold; nil: all.
+// Keys returns the instance keys of an ephemeral resource that belong to the hold; nil: all.
 func (h Hold) Keys() []addr.Key {
 	if h.One {
 		return []addr.Key{h.Key}
@@ -88,7 +88,7 @@ type leasePlace struct {
 	key addr.Key
 }
 
-// inOrder lists places as they were added.
+// inOrder returns the places in the order in which they were added.
 func inOrder(tests map[Place]plan.Vertex) []Place {
 	return slices.SortedFunc(maps.Keys(tests), func(a, b Place) int { return int(tests[a]) - int(tests[b]) })
 }
@@ -108,7 +108,7 @@ func (o *Ordering) group(a addr.AbsResource) plan.Vertex {
 	return g
 }
 
-// instances are the frames of a module path. A destroy goes by what is there.
+// instances returns the frames of a module path, on the before face for a destroy plan and on the after face otherwise.
 func (o *Ordering) instances(m addr.Module) []*frame.Frame {
 	fs, ok := o.frames[m]
 	if !ok {
@@ -122,7 +122,7 @@ func (o *Ordering) instances(m addr.Module) []*frame.Frame {
 	return fs
 }
 
-// under are the frames of a module path below one module instance.
+// under returns the frames of a module path below one module instance.
 func (o *Ordering) under(m addr.Module, top addr.ModuleInstance) []*frame.Frame {
 	if _, done := o.below[placeModule{m, addr.ModuleInstance{}}]; !done {
 		o.below[placeModule{m, addr.ModuleInstance{}}] = nil
@@ -139,7 +139,7 @@ func (o *Ordering) under(m addr.Module, top addr.ModuleInstance) []*frame.Frame 
 	return o.below[placeModule{m, top}]
 }
 
-// key numbers an instance key.
+// key returns the number of an instance key.
 func (o *Ordering) key(k addr.Key) int32 {
 	n, ok := o.keys[k]
 	if !ok {
@@ -149,9 +149,9 @@ func (o *Ordering) key(k addr.Key) int32 {
 	return n
 }
 
-// eachRef visits what a declaration in one module instance refers to. Of the outputs of a repeated module
-// these are those of all instances, since create-first spreads to all, or, narrow, those of the one that
-// is named.
+// eachRef visits the references of a declaration in one module instance. A reference to an output of a repeated module
+// means all instances, because create-first spreads to all of them; if narrow is true, it means only the instance with
+// the named key.
 func (o *Ordering) eachRef(d program.Decl, at addr.ModuleInstance, narrow bool, visit func(plan.Vertex, plan.At)) {
 	for _, ref := range o.source.Program.Refs(d) {
 		to := o.source.Program.Decls()[ref.To]
@@ -168,9 +168,9 @@ func (o *Ordering) eachRef(d program.Decl, at addr.ModuleInstance, narrow bool, 
 	}
 }
 
-// meant visits the instances of a module that what stands in another module instance can refer to:
-// the one around it, or those below the nearest that is around both. An argument of a module call
-// is a declaration of the called module and may refer to the outputs of a sibling.
+// meant visits the instances of module m that a declaration in module instance from can refer to. These are the
+// instance that contains from, or else the instances below the nearest common ancestor. For example, an argument of a
+// module call is a declaration of the called module, and may refer to an output of a sibling.
 func (o *Ordering) meant(m addr.Module, from addr.ModuleInstance, visit func(addr.ModuleInstance)) {
 	from = from.Around(m)
 	if from.Module() == m {
@@ -182,8 +182,8 @@ func (o *Ordering) meant(m addr.Module, from addr.ModuleInstance, visit func(add
 	}
 }
 
-// hint narrows a reference to a resource down where the instance is known. The key of another one is that
-// of an instance of a module.
+// hint returns the instances that a reference to a resource means. For other declarations it returns plan.All: the key
+// in such a reference is the key of a module instance.
 func (o *Ordering) hint(ref program.Ref) plan.At {
 	switch {
 	case o.source.Program.Decls()[ref.To].Kind != program.Resource:
@@ -196,8 +196,8 @@ func (o *Ordering) hint(ref program.Ref) plan.At {
 	return plan.All
 }
 
-// vertex is a declaration in a module instance: a group, or a gate. Ephemeral resources are gates:
-// what depends on them depends on what they are made from.
+// vertex returns the group or gate of a declaration in a module instance. An ephemeral resource is a gate: its
+// dependents depend on its dependencies.
 func (o *Ordering) vertex(d *program.Declaration, at addr.ModuleInstance) plan.Vertex {
 	if d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral {
 		return o.group(d.Resource.In(at))

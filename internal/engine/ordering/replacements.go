@@ -9,8 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// SettleReplacements settles what is create-first: which replacements are follows from the order, and
-// the state is to remember of all objects whether they are declared so.
+// SettleReplacements sets CreateFirst and FirstFor in the changes of a plan, and turns replacements that are
+// create-first into CreateDelete. The state stores whether an object is create-first, so this affects changes of all
+// kinds.
 func SettleReplacements(s Source) {
 	out := s.Plan
 	replaces := slices.ContainsFunc(out.Changes, func(c *plan.Change) bool { return c.Action.Replaces() })
@@ -41,7 +42,7 @@ func SettleReplacements(s Source) {
 	}
 }
 
-// declaresFirst reports whether any resource is declared create-first.
+// declaresFirst reports whether any managed resource sets create_before_destroy.
 func declaresFirst(prog *program.Program) bool {
 	return slices.ContainsFunc(prog.Decls(), func(d *program.Declaration) bool {
 		return d.Kind == program.Resource && d.Resource.Mode == addr.Managed && d.Res.Lifecycle.CreateFirst

@@ -18,28 +18,29 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Providers as they were configured before are wanted where the settings to come are not known, and for
-// what is destroyed. Their settings are evaluated when a job of the plan walk needs them, and only then
-// is what they are made from got ready on the before face: by then all of it has been refreshed, since
-// what works through a provider comes after everything that its settings refer to. What is read for
-// it is handed on in the plan, for the apply walk reads nothing on this face.
+// The plan walk needs providers in their prior configuration if their planned settings are not known, and to destroy
+// objects. It evaluates the prior settings when a job needs them, and makes their sources ready on the before face only
+// then. All sources have been refreshed by that time, since a user of a provider runs after everything that the
+// provider's settings refer to. The plan carries the values that were read for the before face, because the apply walk
+// reads nothing there.
 
-// getReady makes sure that a declaration can be evaluated on the before face.
-func (b *lookBack) getReady(ctx context.Context, d program.Decl) {
+// getReady makes a declaration ready for evaluation on the before face. It does so once for each declaration; other
+// calls wait.
+func (b *beforeFace) getReady(ctx context.Context, d program.Decl) {
 	once, _ := b.got.LoadOrStore(d, new(sync.Once))
 	once.(*sync.Once).Do(func() { b.makeReady(ctx, b.p.run.Program.Decls()[d]) })
 }
 
-// needless are references for other reasons than a value.
+// needless are the uses of references that need no value.
 const needless = program.ByDepends | program.ByCondition | program.ByTrigger | program.ByLifecycle | program.ByProvision | program.ByImport
 
-func (b *lookBack) makeReady(ctx context.Context, d *program.Declaration) {
+func (b *beforeFace) makeReady(ctx context.Context, d *program.Declaration) {
 	switch {
 	case d.Kind == program.Resource && d.Resource.Mode == addr.Managed:
 		b.beforeKeys(d)
 		return
 	case b.p.req.Mode != plan.Destroy && b.p.run.Receivers.Steady(d.ID):
-		return // it was decided
+		return // its after face was decided, and both faces are equal
 	}
 	for _, ref := range b.p.run.Program.Refs(d.ID) {
 		if ref.Use&^needless != 0 {
@@ -50,7 +51,7 @@ func (b *lookBack) makeReady(ctx context.Context, d *program.Declaration) {
 	for _, f := range frames {
 		switch {
 		case d.Kind == program.Call:
-			f.Keys(d.ID, frame.Before, &diag.Bag{}) // what the repetition says comes on top of what is stored
+			f.Keys(d.ID, frame.Before, &diag.Bag{}) // the keys of the repetition are added to the stored keys
 		case d.Kind == program.Resource && d.Resource.Mode == addr.Data:
 			list := f.Keys(d.ID, frame.Before, &diag.Bag{}).List
 			walk.Each(len(list), func(i int) { b.readBefore(ctx, d, f, list[i]) })
@@ -58,16 +59,16 @@ func (b *lookBack) makeReady(ctx context.Context, d *program.Declaration) {
 	}
 }
 
-// beforeKeys tells the before face which instances of a managed resource there are. What was deleted outside is
-// there as it was last: providers may be configured with it that others go through. The refreshed snapshot
-// does not have it, so it is handed on like what was read.
-func (b *lookBack) beforeKeys(d *program.Declaration) {
+// beforeKeys sets the instances of a managed resource on the before face: the stored instances. An instance that was
+// deleted outside of Lethe keeps its last stored value, because the configuration of a provider that others use may
+// refer to it. The refreshed snapshot lacks it, so the plan carries its entry to apply.
+func (b *beforeFace) beforeKeys(d *program.Declaration) {
 	frames, _ := b.p.run.Frame.Instances(d.Module, frame.Before)
 	for _, f := range frames {
 		stored := b.p.prior.Resource(d.Resource.In(f.Addr()))
 		f.SetKeys(d.ID, frame.Before, frame.Keys{Repeat: d.Repeat(), List: stored.Keys()})
 		for o, e := range stored.Objects() {
-			cur, seen := b.p.refreshed(o)
+			cur, seen := b.p.state.get(o)
 			if seen && cur.Entry == nil && !o.IsDeposed() {
 				b.handOn(o, e)
 			}
@@ -75,10 +76,15 @@ func (b *lookBack) beforeKeys(d *program.Declaration) {
 	}
 }
 
-// readBefore gives an instance of a data source its value before: what is read, unless that was done with the
-// same question, and where that cannot be what the state has of it. Where there is neither it has no value; if
-// everything is destroyed that is an error, since nothing else is left to go by.
-func (b *lookBack) readBefore(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key) {
+// readBefore sets the before value of an instance of a data source. It takes the first available value of these:
+//
+//   - the result on the after face, if the configuration is the same;
+//   - the stored result, if useStored allows it;
+//   - a new result.
+//
+// Without a result the instance has no value. In a destroy plan it then reports the errors, as warnings if the state
+// has an entry for the instance.
+func (b *beforeFace) readBefore(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key) {
 	o := d.Resource.In(f.Addr()).Instance(key).Current()
 	stored := b.p.prior.Get(o)
 	bag := &diag.Bag{}
@@ -101,7 +107,7 @@ func (b *lookBack) readBefore(ctx context.Context, d *program.Declaration, f *fr
 		return
 	}
 	s, ok := b.p.run.Sessions.Get(ctx, bag, u, frame.Before)
-	typ := b.p.run.TypeOf(ctx, u.Instance.Provider, d.Resource, o.Instance)
+	typ := b.p.run.Types.Of(ctx, b.p.run.Bag, u.Instance.Provider, d.Resource, o.Instance)
 	if !ok || s.Unknown || typ == nil {
 		return
 	}
@@ -119,33 +125,34 @@ func (b *lookBack) readBefore(ctx context.Context, d *program.Declaration, f *fr
 	b.handOn(o, entry)
 }
 
-// warnStored warns of data that could not be read, and of which the stored result is used.
-func (b *lookBack) warnStored(o addr.Object, said *diag.Bag) {
-	for _, d := range said.List() {
+// warnStored adds the errors in reported to the diagnostics of the walk, as warnings that the stored result is used.
+func (b *beforeFace) warnStored(o addr.Object, reported *diag.Bag) {
+	for _, d := range reported.List() {
 		if d.Severity == diag.Error {
 			d.Severity = diag.Warning
-			d.Detail = strings.TrimSpace(d.Detail + "\n\nThe result in the state is used for " + o.String() + ", because everything is to be destroyed.")
+			d.Detail = strings.TrimSpace(d.Detail + "\n\nLethe uses the result in the state for " + o.String() + ", because everything is to be destroyed.")
 			b.p.run.Bag.Add(d)
 		}
 	}
 }
 
-// handOn gives the apply walk the value of an object on the before face.
-func (b *lookBack) handOn(o addr.Object, e *state.Entry) {
+// handOn adds the value of an object on the before face to the plan, for the apply walk.
+func (b *beforeFace) handOn(o addr.Object, e *state.Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.readings = append(b.readings, plan.Reading{Object: o, Entry: e})
 }
 
-func (b *lookBack) readOrStored(ctx context.Context, d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
+func (b *beforeFace) readOrStored(ctx context.Context, d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
 	if v, entry, ok := b.p.useStored(d, t, config, inst); ok {
 		return v, entry, true
 	}
-	return t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: b.p.recordedOf(d.ID)}, true)
+	v, entry, out := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: b.p.recordedOf(d.ID)}, true)
+	return v, entry, out.Kind == plan.Known
 }
 
-// wasRead remembers what a data source gave, where its faces may differ.
-func (b *lookBack) wasRead(d program.Decl, inst addr.Instance, config, v mark.Value) {
+// wasRead records the result of a data source, if its two faces may differ.
+func (b *beforeFace) wasRead(d program.Decl, inst addr.Instance, config, v mark.Value) {
 	if b.p.run.Receivers.Steady(d) {
 		return
 	}
@@ -154,8 +161,9 @@ func (b *lookBack) wasRead(d program.Decl, inst addr.Instance, config, v mark.Va
 	b.after[inst] = reading{config.Raw, v}
 }
 
-// readAlready is what a data source gave on the after face, if it was asked the same there.
-func (b *lookBack) readAlready(ctx context.Context, inst addr.Instance, config mark.Value, u declared.Use) (mark.Value, bool) {
+// readAlready returns the result of a data source on the after face, if the configurations of the data source and of
+// its provider are the same there.
+func (b *beforeFace) readAlready(ctx context.Context, inst addr.Instance, config mark.Value, u declared.Use) (mark.Value, bool) {
 	b.mu.Lock()
 	got, ok := b.after[inst]
 	b.mu.Unlock()
@@ -167,8 +175,9 @@ func (b *lookBack) readAlready(ctx context.Context, inst addr.Instance, config m
 	return got.value, ok && okAfter && before.Same(after)
 }
 
-// foresee gets ready what the apply walk will need on the before face to take an object down.
-func (b *lookBack) foresee(ctx context.Context, c *plan.Change, e *state.Entry) {
+// prepareDestroy makes ready, on the before face, the values that the apply walk needs to destroy an object: the
+// settings of its provider, and the leases of its destroy-time provisioners.
+func (b *beforeFace) prepareDestroy(ctx context.Context, c *plan.Change, e *state.Entry) {
 	if !c.Action.Downs() || e == nil {
 		return
 	}

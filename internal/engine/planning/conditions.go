@@ -11,16 +11,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// testAll tests a declaration in every instance of its module. A value that a variable refuses goes
-// nowhere.
+// testAll tests the conditions of a declaration in every instance of its module. It returns false if one fails. A
+// variable has no value in a module instance where its conditions fail.
 func (p *planner) testAll(ctx context.Context, d *program.Declaration) bool {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	if status == frame.Known && d.Kind != program.Resource {
-		p.run.Expect(d)
+		p.run.Conditions.Expect(d)
 	}
 	ok := true
 	for _, f := range frames {
-		if p.run.Test(ctx, d, f) {
+		if p.run.Conditions.Test(ctx, p.run.Bag, d, f) {
 			continue
 		}
 		ok = false
@@ -31,7 +31,7 @@ func (p *planner) testAll(ctx context.Context, d *program.Declaration) bool {
 	return ok
 }
 
-// expect says of which instances of a resource conditions are to be evaluated.
+// expect records the instances of a resource whose conditions will be evaluated.
 func (p *planner) expect(d *program.Declaration, instances iter.Seq[addr.Instance]) {
 	if !declared.HasResourceConditions(d) {
 		return
@@ -40,12 +40,12 @@ func (p *planner) expect(d *program.Declaration, instances iter.Seq[addr.Instanc
 	for i := range instances {
 		objects = append(objects, i.String())
 	}
-	p.run.Expect(d, objects...)
+	p.run.Conditions.Expect(d, objects...)
 }
 
-// tests reports whether the conditions of a declaration are evaluated in this walk. What a variable
-// was given is tested in all of them, because providers are configured with it; but not, where
-// everything is destroyed, what is made from resources: they have no value then.
+// tests reports whether the walk evaluates the conditions of a declaration. In a destroy plan it evaluates only
+// conditions of variables, because providers are configured with them, and only if no value comes from resources: these
+// have no value then.
 func (p *planner) tests(d *program.Declaration) bool {
 	if !declared.HasConditions(d) || p.req.Mode != plan.Destroy {
 		return declared.HasConditions(d)

@@ -16,7 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// readAll reads all instances of a data source, or leaves them for apply.
+// readAll reads all instances of a data source, or leaves them for apply. In a destroy plan it drops the stored
+// results.
 func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration) bool {
 	if p.req.Mode == plan.Destroy {
 		p.dropData(d.Resource)
@@ -29,113 +30,115 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration
 		p.outcomes.fail(d.ID)
 	}
 	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
-		defer p.leaseUsers.InstanceOver(d.ID, jobs[i].frame.Addr(), jobs[i].key)
+		defer p.leaseUsers.InstanceDone(d.ID, jobs[i].frame.Addr(), jobs[i].key)
 		x := p.instance(d, jobs[i].frame, jobs[i].key)
 		if d.Res.Check == "" {
 			return x.read(ctx)
 		}
 		ok := false
-		said := p.run.ScopedData(d, func(r *run.Run) {
+		reported := p.run.ScopedData(d, func(r *run.Run) {
 			x.run = r
 			ok = x.read(ctx)
 		})
-		p.run.Unread(d, jobs[i].frame.Addr(), said)
-		return ok || p.run.Bag.HasAsides() // a warning says why
+		p.run.Conditions.Unevaluated(d, jobs[i].frame.Addr(), reported)
+		return ok || p.run.Bag.HasAsides() // a warning gives the reason
 	})
 	return whole
 }
 
-// placeholder is what is known of a result before it was read.
+// placeholder returns the known part of a result that has not been read yet.
 func placeholder(t *object.Tools, config mark.Value) mark.Value {
 	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Sensitive().Marks}
 	after.Marks = mark.Union(after.Marks, mark.SensitiveAt(t.Type.SensitivePaths(after.Raw)))
 	return after
 }
 
-// dropData removes a data source's results from the state: nothing needs them any more.
+// dropData removes the results of a data source from the state.
 func (p *planner) dropData(res addr.Resource) { p.dropDataExcept(res, nil) }
 
 func (p *planner) dropDataExcept(res addr.Resource, kept map[addr.Instance]bool) {
 	for _, o := range p.stored(res) {
 		if !kept[o.Instance] {
-			p.put(o, nil)
+			p.state.put(o, nil)
 		}
 	}
 }
 
-// pending is why a data source cannot be read yet (ADR 14): unsure says that its preconditions are not known.
-func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.Reason {
+// pending returns Pending with a reason if a data source cannot be read yet (ADR 14), and Known otherwise. unsure is
+// true if its preconditions are unknown.
+func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.Outcome {
 	switch {
 	case !config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u):
-		return plan.ReadConfigUnknown
+		return plan.Await(plan.ReadConfigUnknown)
 	case unsure || x.p.outcomes.dependencyChanges(x.d.ID, x.inst.Module, updated) || declared.HasResourceConditions(x.d) && x.p.outcomes.changesBehind(x.d.ID, x.inst.Module):
-		return plan.ReadDependencyPending
+		return plan.Await(plan.ReadDependencyPending)
 	}
-	return plan.NoReason
+	return plan.Done(true)
 }
 
-// read reads one instance, or puts a placeholder where its value will be.
+// read reads one instance. If the reading is pending, the instance has a placeholder as its value.
 func (x *instance) read(ctx context.Context) bool {
-	v, ok := x.readOrDefer(ctx)
-	if !ok {
+	v, out := x.readNow(ctx)
+	if !out.HasValue() {
 		x.p.outcomes.fail(x.d.ID)
 		x.f.Fail(x.d.ID, x.key, frame.After)
 		x.tryAgain()
 		return false
 	}
 	x.f.Put(x.d.ID, x.key, frame.After, v)
-	return x.run.Post(x.d, x.f, x.key, x.inst, func() mark.Value { return v })
+	return x.run.Conditions.Post(x.run.Bag, x.d, x.f, x.key, x.inst, func() mark.Value { return v })
 }
 
-func (x *instance) readOrDefer(ctx context.Context) (mark.Value, bool) {
+// readNow returns the result of a data source, or a placeholder if the reading is pending.
+func (x *instance) readNow(ctx context.Context) (mark.Value, plan.Outcome) {
 	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key)
 	if x.p.outcomes.dependencyFailed(x.d.ID) {
-		return mark.Value{}, false
+		return mark.Value{}, plan.Outcome{}
 	}
-	ok, unsure := x.run.Preconditions(x.d, x.f, x.key, x.inst)
+	ok, unsure := x.run.Conditions.Preconditions(x.run.Bag, x.d, x.f, x.key, x.inst)
 	if !ok {
-		return mark.Value{}, false
+		return mark.Value{}, plan.Outcome{}
 	}
-	config, out := x.f.Config(x.d.ID, x.key, frame.After, x.run.Bag)
-	if out != frame.OK {
-		return mark.Value{}, false
+	config, evaluated := x.f.Config(x.d.ID, x.key, frame.After, x.run.Bag)
+	if evaluated != frame.OK {
+		return mark.Value{}, plan.Outcome{}
 	}
 	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.key, x.inst)
 	if !ok || !t.Validate(ctx, config) {
-		return mark.Value{}, false
+		return mark.Value{}, plan.Outcome{}
 	}
-	if why := x.pending(config, u, unsure); why != plan.NoReason {
-		x.p.outcomes.noteDeferred(x.d.ID, x.inst, why)
-		return x.deferRead(u, why, placeholder(t, config)), true
+	if out := x.pending(config, u, unsure); out.Kind == plan.Pending {
+		x.p.outcomes.notePending(x.d.ID, x.inst, out.Why)
+		return x.readLater(u, out.Why, placeholder(t, config)), out
 	}
 	if stored, entry, ok := x.p.useStored(x.d, t, config, x.inst); ok {
 		if entry != x.p.prior.Get(x.inst.Current()) {
-			x.p.put(x.inst.Current(), entry)
+			x.p.state.put(x.inst.Current(), entry)
 		}
 		x.p.back.wasRead(x.d.ID, x.inst, config, stored)
-		return stored, true
+		return stored, plan.Done(true)
 	}
-	v, entry, ok := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: x.p.recordedOf(x.d.ID), Was: x.p.prior.Get(x.inst.Current())}, true)
-	if ok {
-		x.p.put(x.inst.Current(), entry)
+	v, entry, out := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: x.p.recordedOf(x.d.ID), Was: x.p.prior.Get(x.inst.Current())}, true)
+	if out.Kind == plan.Known {
+		x.p.state.put(x.inst.Current(), entry)
 	}
 	switch {
-	case ok && x.d.Res.Check == "":
+	case out.Kind == plan.Known && x.d.Res.Check == "":
 		x.p.back.wasRead(x.d.ID, x.inst, config, v)
-	case x.d.Res.Check != "": // it is read again to verify the check
+	case x.d.Res.Check != "": // apply reads it again to verify the check
 		after := v
-		if !ok {
+		if out.Kind != plan.Known {
 			after = placeholder(t, config)
 		}
-		x.deferRead(u, plan.ReadCheckNested, after)
+		x.readLater(u, plan.ReadCheckNested, after)
 	}
-	return v, ok
+	return v, out
 }
 
-// tryAgain plans the reading of data in a check block that could not be asked for. The apply looks at the check anew, and
-// needs the data for that.
+// tryAgain plans the reading of a data source in a check block that failed before it could be read. Apply evaluates the
+// check again and needs the data for that.
 func (x *instance) tryAgain() {
-	if x.d.Res.Check == "" || x.deferred {
+	if x.d.Res.Check == "" || x.planned {
 		return
 	}
 	key, out := x.f.ProviderKey(x.d.ID, x.key, frame.After, &diag.Bag{})
@@ -143,14 +146,14 @@ func (x *instance) tryAgain() {
 		key = addr.NoKey
 	}
 	s := x.p.run.Program.Schema(x.d.ID)
-	x.deferRead(declared.UseOf(x.p.run.Program, x.d, key), plan.ReadCheckNested, mark.Plain(s.Placeholder(s.Empty())))
+	x.readLater(declared.UseOf(x.p.run.Program, x.d, key), plan.ReadCheckNested, mark.Plain(s.Placeholder(s.Empty())))
 }
 
-// deferRead plans the reading for apply, of what it is expected to give.
-func (x *instance) deferRead(u declared.Use, why plan.Reason, after mark.Value) mark.Value {
-	x.deferred = true
-	if x.run.Looks {
-		return after // there will be no reading
+// readLater plans the reading for apply, with the expected result. It returns that result.
+func (x *instance) readLater(u declared.Use, why plan.Reason, after mark.Value) mark.Value {
+	x.planned = true
+	if x.run.Kind.DecidesNothing() {
+		return after // no apply follows
 	}
 	c := &plan.Change{
 		Object: x.inst.Current(), Was: x.p.moved.Origin(x.inst.Current()), Action: plan.Read, Why: why,
@@ -158,6 +161,6 @@ func (x *instance) deferRead(u declared.Use, why plan.Reason, after mark.Value) 
 		Entry: x.p.prior.Get(x.inst.Current()), Recorded: x.p.recordedOf(x.d.ID),
 	}
 	x.p.decisions.record(c)
-	x.run.Settings.Tell(event.Deferred{Object: x.inst.Current(), Reason: string(why)})
+	x.run.Settings.Send(event.Pending{Object: x.inst.Current(), Reason: string(why)})
 	return after
 }

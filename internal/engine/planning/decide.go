@@ -15,8 +15,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// decideAll decides about all instances of a managed resource: the declared ones, and those in
-// the state that are declared no longer.
+// decideAll decides about all instances of a managed resource: the declared instances, and the stored instances that
+// are no longer declared.
 func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *program.Declaration) bool {
 	if p.req.Mode == plan.RefreshOnly {
 		p.keepAll(d)
@@ -29,19 +29,19 @@ func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *program.Declarati
 	f.Jobs(len(jobs), func(ctx context.Context, i int) bool {
 		j := jobs[i]
 		if j.frame == nil {
-			return (&goneObject{p, j.gone, j.why, d}).decide(ctx)
+			return (&endedObject{p, j.ended, j.why, d}).decide(ctx)
 		}
-		defer p.leaseUsers.InstanceOver(d.ID, j.frame.Addr(), j.key)
+		defer p.leaseUsers.InstanceDone(d.ID, j.frame.Addr(), j.key)
 		return p.instance(d, j.frame, j.key).decide(ctx)
 	})
 	return ok
 }
 
-// jobs lists what a resource's node has to decide. Unknown or failed keys decide nothing about
-// existing instances: none is an orphan.
+// jobs lists the decisions of a resource's node. If keys are unknown or failed, stored instances are not orphans. It
+// returns false if not all keys are known.
 func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	if p.req.Mode == plan.Destroy {
-		return p.allGone(d), true
+		return p.allStored(d), true
 	}
 	jobs, kept, whole := p.declaredJobs(d)
 	if frames, status := p.run.Frame.Instances(d.Module, frame.After); status == frame.Known {
@@ -50,7 +50,7 @@ func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	return jobs, whole
 }
 
-// keepAll fills the after face with what was found: nothing is decided.
+// keepAll fills the after face with the refreshed objects. It decides nothing.
 func (p *planner) keepAll(d *program.Declaration) {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	whole := status == frame.Known
@@ -58,7 +58,7 @@ func (p *planner) keepAll(d *program.Declaration) {
 	for _, f := range frames {
 		var declares frame.Keys
 		p.evaluate(func(bag *diag.Bag) { declares = f.Keys(d.ID, frame.After, bag) })
-		var wanted []addr.Key // of which conditions are looked at
+		var wanted []addr.Key // the keys of the instances whose conditions are evaluated
 		if declared.HasResourceConditions(d) || p.moved.Leaving[d.ID] != nil {
 			wanted, whole = declares.List, whole && declares.Status == frame.Known
 			p.moved.CheckLeft(d, f, wanted, p.run.Bag)
@@ -74,13 +74,13 @@ func (p *planner) keepAll(d *program.Declaration) {
 	}
 }
 
-// keep fills the after face of one module instance. Nothing is known of instances that are declared and not there,
-// where others are; a resource of which nothing is there has none.
+// keep fills the after face of one module instance. If other instances exist, a declared instance without an object has
+// an unknown value. A resource without any objects has no instances.
 func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares []addr.Key) {
 	resource := d.Resource.In(f.Addr())
 	keys := frame.Keys{Status: frame.Known, Repeat: program.RepeatOf(d.Res)}
 	for _, k := range p.prior.Resource(resource).Keys() {
-		cur, seen := p.refreshed(resource.Instance(k).Current())
+		cur, seen := p.state.get(resource.Instance(k).Current())
 		switch {
 		case cur.Entry != nil:
 			f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, cur.Entry) })
@@ -96,7 +96,7 @@ func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares []addr.K
 	}
 	for _, k := range declares {
 		o := resource.Instance(k).Current()
-		if cur, _ := p.refreshed(o); cur.Entry == nil && !p.unseen(o) {
+		if cur, _ := p.state.get(o); cur.Entry == nil && !p.state.unseen(o) {
 			f.Put(d.ID, k, frame.After, p.placeholder(d))
 			keys.List = append(keys.List, k)
 		}
@@ -104,18 +104,18 @@ func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares []addr.K
 	f.SetKeys(d.ID, frame.After, keys)
 }
 
-// review evaluates the conditions of declared instances that were found, or are not there yet.
+// review evaluates the conditions of declared instances. It skips an instance that could not be refreshed.
 func (p *planner) review(d *program.Declaration, f *frame.Frame, wanted []addr.Key) {
 	for _, k := range wanted {
 		inst := d.Resource.In(f.Addr()).Instance(k)
 		v, ok := f.Got(d.ID, k, frame.After)
-		if !ok && p.unseen(inst.Current()) {
+		if !ok && p.state.unseen(inst.Current()) {
 			continue
 		}
 		if !ok {
 			v = p.placeholder(d)
 		}
-		p.run.Pre(d, f, k, inst)
-		p.run.Post(d, f, k, inst, func() mark.Value { return v })
+		p.run.Conditions.Pre(p.run.Bag, d, f, k, inst)
+		p.run.Conditions.Post(p.run.Bag, d, f, k, inst, func() mark.Value { return v })
 	}
 }

@@ -1,19 +1,19 @@
-// Package planning finds out what would have to be done: the plan walk, over declarations and over resources
-// that only the state knows.
+// Package planning computes plans. Its walk visits declarations, and resources that only the state has.
 //
-// Plan answers a Request with a Result. Before the walk it is settled where objects have moved (package moving)
-// and what targeting leaves to do (package targeting). Then a planner makes the graph and runs it. What happens
-// at the nodes is done by
+// Plan answers a Request with a Result. Before the walk it determines the moved objects (package moving) and the
+// selection by targets (package targeting). Then a planner builds the graph and runs it. These types do the work of the
+// nodes:
 //
-//   - storedObject: an object of the state is looked at, and refreshed;
-//   - instance: a declared instance of a managed resource is decided about, or one of a data source read;
-//   - goneObject: the end of an object that nothing declares any more;
-//   - leaseNodes: leases and providers are ended after their last user;
-//   - lookBack: what is needed on the before face is got ready there, when a session asks for it.
+//   - storedObject refreshes one object of the state;
+//   - instance decides about one declared instance of a managed resource, or reads one of a data source;
+//   - endedObject plans the end of an object that is no longer declared;
+//   - leaseNodes close leases and stop providers after their last user;
+//   - beforeFace makes values ready on the before face when a session needs them.
 //
-// outcomes keeps what others wait for: which declarations change, and which have no value. After the walk
-// replacements are ordered (package ordering), root outputs compared and imports finished.
+// outcomes records which declarations change and which have no value, for the declarations that depend on them. After
+// the walk, Plan orders replacements (package ordering), compares root outputs and finishes imports.
 //
-// Files stand in layers: planning.go makes the walk and its nodes; below it is a file for each thing that it decides
-// about; and below these jobs.go (instances to decide about), planner.go (what a walk knows) and outcomes.go.
+// The files are layers. planning.go builds the walk and its nodes. Below it is a file for each subject of decisions.
+// Below these are jobs.go (instances to decide about), learn.go (secrets of objects that are only read), planner.go
+// (data of a walk) and outcomes.go.
 package planning

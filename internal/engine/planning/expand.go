@@ -13,9 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// expand is the work of a module call's node: from now on it has instances on the after face. Where
-// everything is destroyed, nothing is there after; but values that are made from no resource can be
-// looked at.
+// expand determines the instances of a module call on the after face. In a destroy plan it does so only if their keys
+// come from no resource: resources have no after values then, but such values can still be evaluated.
 func (p *planner) expand(d *program.Declaration) bool {
 	if p.req.Mode == plan.Destroy && p.run.Receivers.FromResources(d.ID) {
 		return true
@@ -35,7 +34,7 @@ func (p *planner) expandIn(d *program.Declaration, f *frame.Frame) bool {
 	if p.req.Mode != plan.RefreshOnly {
 		return f.Keys(d.ID, frame.After, p.run.Bag).Status == frame.Known
 	}
-	// What is declared need not be there yet.
+	// The declared instances need not exist yet: an unknown repetition is not an error.
 	var bag diag.Bag
 	keys := f.Keys(d.ID, frame.After, &bag)
 	if keys.Status == frame.Unknown {
@@ -46,13 +45,13 @@ func (p *planner) expandIn(d *program.Declaration, f *frame.Frame) bool {
 	return keys.Status == frame.Known
 }
 
-// stay are the instances of a module call that are there.
+// stay returns the instances of a module call on the before face.
 func (p *planner) stay(d *program.Declaration, f *frame.Frame) frame.Keys {
 	return frame.Keys{Repeat: d.Repeat(), List: slices.Clone(f.Expanded(d.ID, frame.Before).List)}
 }
 
-// leave is the work of the node of a declaration that targeting leaves out: on the after face it is
-// what it was before, as far as the state tells.
+// leave fills the after face of a declaration that targeting leaves out with its stored values. In a destroy plan it does
+// nothing.
 func (p *planner) leave(d *program.Declaration) {
 	if p.req.Mode == plan.Destroy {
 		return
@@ -77,7 +76,8 @@ func (p *planner) leave(d *program.Declaration) {
 	}
 }
 
-// keysLeft are the instances of a repeated resource that nothing is decided about.
+// keysLeft returns the stored keys of a repeated resource that targeting leaves out. They are unknown if there are no
+// stored keys.
 func keysLeft(d *program.Declaration, stored *state.Resource) frame.Keys {
 	keys := frame.Keys{Repeat: d.Repeat()}
 	if keys.List = stored.Keys(); len(keys.List) == 0 {
@@ -86,7 +86,7 @@ func keysLeft(d *program.Declaration, stored *state.Resource) frame.Keys {
 	return keys
 }
 
-// leaveBefore fills the before face with what targeting leaves out: that is not looked at.
+// leaveBefore fills the before face with the stored values of objects that targeting leaves out, which are not refreshed.
 func (p *planner) leaveBefore() {
 	if !p.sel.Active {
 		return

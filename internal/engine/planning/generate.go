@@ -11,58 +11,61 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/object/guard"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// importFinisher looks after imports when everything is decided.
-type importFinisher struct{ p *planner }
+// importFinisher handles the imports after all decisions.
+type importFinisher struct {
+	p      *planner
+	blocks map[addr.Resource]string // the blocks that Generate writes; nil in a Plan
+}
 
-// finish looks, when everything is decided, for imports that were not carried out: into
-// instances that a resource does not have, and into resources without configuration, for which it
-// is made now if that was asked for.
-func (x *importFinisher) finish(ctx context.Context) map[addr.Resource]string {
-	if x.p.req.Mode != plan.Normal || x.p.run.Cut.Load() {
-		return nil
+// finish reports the imports that were not carried out because a resource has no such instance. If Generate asked for
+// blocks, it writes one for each import target that no resource block declares.
+func (x *importFinisher) finish(ctx context.Context) {
+	if x.p.req.Mode != plan.Normal || x.p.run.Budget.Interrupted() {
+		return
 	}
-	imports, out := x.p.run.Frame.AllImports(&diag.Bag{}) // what imports into a declared resource reports what is wrong
+	imports, out := x.p.run.Frame.AllImports(&diag.Bag{}) // imports into a declared resource report errors
 	if out != frame.OK {
-		return nil
+		return
 	}
-	made := map[addr.Resource]string{}
 	for _, im := range imports {
 		d, declared := x.p.run.Program.Resource(im.To.Resource())
 		switch {
 		case !x.p.sel.Includes(im.To):
+		case !declared && x.blocks == nil: // already reported
 		case !declared:
 			if text, ok := x.generate(ctx, im); ok {
-				made[im.To.Resource()] = text
+				x.blocks[im.To.Resource()] = text
 			}
 		case x.p.outcomes.failed[d.ID].Load() || x.decided(im.To):
 		default:
-			x.p.run.Bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration for the given import %s does not exist: the resource %s is declared, but its count or for_each makes no such instance. All target instances must have an associated configuration to be imported. Correct the key in the address, or add it to the resource.", im.To, im.To.Resource()).At(im.Block.To.Range()).See("declared here", d.Range))
+			x.p.run.Bag.Add(diag.Errorf("Configuration for import target does not exist", "There is no instance %s: the resource %s is declared, but its count or for_each has no such key. Correct the key in the address, or add it to the resource.", im.To, im.To.Resource()).At(im.Block.To.Range()).See("declared here", d.Range))
 		}
 	}
-	return made
 }
 
-// decided reports whether an instance is there, or was: what the state has is not imported again, also
-// where the configuration has no use for it any more.
+// decided reports whether the prior state or the plan has an instance. A stored object is not imported again, even if the
+// configuration no longer declares it.
 func (x *importFinisher) decided(i addr.Instance) bool {
 	return x.p.prior.Get(i.Current()) != nil || slices.ContainsFunc(x.p.decisions.list, func(c *plan.Change) bool { return c.Object == i.Current() })
 }
 
-// generate imports an object without keeping it, and writes configuration for it.
+// generate reads an object without keeping it, and returns configuration for it. It reports an error if that is
+// impossible.
 func (x *importFinisher) generate(ctx context.Context, im frame.Import) (string, bool) {
 	refuse := func(why string) (string, bool) {
-		x.p.run.Bag.Add(diag.Errorf("Configuration cannot be generated", "There is no configuration for the import target %s, and none can be generated for it: %s. Write its configuration by hand.", im.To, why).At(im.Block.To.Range()))
+		x.p.run.Bag.Add(diag.Errorf("Configuration cannot be generated", "There is no configuration for the import target %s, and Lethe cannot generate it: %s. Write the configuration.", im.To, why).At(im.Block.To.Range()))
 		return "", false
 	}
 	switch {
 	case im.To.Key != addr.NoKey:
-		return refuse("configuration is only made for resources without count and for_each")
+		return refuse("configuration is only generated for resources without count and for_each")
 	case !im.To.Module.IsRoot():
-		return refuse("configuration is only made for resources of the root module")
+		return refuse("configuration is only generated for resources of the root module")
 	case im.Unknown:
 		return refuse("the id is not known before apply")
 	}
@@ -71,11 +74,11 @@ func (x *importFinisher) generate(ctx context.Context, im frame.Import) (string,
 		return refuse("there is no such provider configuration")
 	}
 	s, ok := x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.After)
-	typ := x.p.run.TypeOf(ctx, u.Instance.Provider, im.To.Resource(), im.To)
+	typ := x.p.run.Types.Of(ctx, x.p.run.Bag, u.Instance.Provider, im.To.Resource(), im.To)
 	if !ok || typ == nil {
 		return "", false
 	}
-	t := &object.Tools{Object: im.To.Current(), Provider: s.Provider, Type: typ, Walk: x.p.run.Objects, Bag: x.p.run.Bag}
+	t := &object.Tools{Object: im.To.Current(), Provider: guard.Of(s.Provider), Type: typ, Walk: x.p.run.Objects, Bag: x.p.run.Bag}
 	v, ok := t.Existing(ctx, im.ID, im.Identity, object.Stored{Provider: u.Instance})
 	if !ok {
 		return "", false
@@ -89,8 +92,8 @@ func (x *importFinisher) generate(ctx context.Context, im frame.Import) (string,
 	return style.Generate(g), true
 }
 
-// through is the provider to import through: that of the import block, or the one that the
-// type implies.
+// through returns the provider to import through: the provider of the import block, or else the provider that the
+// resource type implies. It returns false if the configuration has no such provider configuration.
 func (x *importFinisher) through(im frame.Import) (declared.Use, config.ProviderName, bool) {
 	var name config.ProviderName
 	if im.Provider != nil {

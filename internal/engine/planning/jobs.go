@@ -14,17 +14,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// job is one instance to decide about.
+// job is an instance or an object to decide about.
 type job struct {
 	frame *frame.Frame
 	key   addr.Key
-	gone  addr.Object // set instead: an object that nothing declares any more
+	ended addr.Object // an object that is no longer declared; set instead of frame and key
 	why   plan.Reason
 }
 
-// declaredJobs lists the declared instances of a resource that are to be dealt with; those that targeting leaves out
-// keep what they have. It also gives all that are declared or, where that is not known, may be, and whether it is
-// known.
+// declaredJobs lists the declared instances of a resource that targeting selects. The others keep their stored values.
+// kept contains all declared instances; if the keys in a module instance are not known, it contains the stored
+// instances there. whole is false if some keys are not known.
 func (p *planner) declaredJobs(d *program.Declaration) (jobs []job, kept map[addr.Instance]bool, whole bool) {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	kept, whole = map[addr.Instance]bool{}, status == frame.Known
@@ -58,7 +58,8 @@ func (p *planner) declaredJobs(d *program.Declaration) (jobs []job, kept map[add
 	return jobs, kept, whole
 }
 
-// keepPrior fills the slot of an instance that targeting leaves out with what is stored.
+// keepPrior sets the after value of an instance that targeting leaves out to its stored value, or to an unknown value
+// if it has none.
 func (p *planner) keepPrior(f *frame.Frame, d *program.Declaration, k addr.Key) {
 	o := d.Resource.In(f.Addr()).Instance(k).Current()
 	entry := p.prior.Get(o)
@@ -69,8 +70,8 @@ func (p *planner) keepPrior(f *frame.Frame, d *program.Declaration, k addr.Key) 
 	f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, entry) })
 }
 
-// faceOf is the one on which what decides about the end of objects is evaluated: as everything that
-// goes down it is served by what is there, where the module instance is.
+// faceOf returns the face for the evaluation of settings about the end of objects: the before face, or the after face
+// if the module instance does not exist on the before face.
 func (p *planner) faceOf(f *frame.Frame) frame.Face {
 	if p.run.Frame.At(f.Addr(), frame.Before) == nil {
 		return frame.After
@@ -78,9 +79,9 @@ func (p *planner) faceOf(f *frame.Frame) frame.Face {
 	return frame.Before
 }
 
-// allowed refuses a change that lifecycle.prevent_destroy forbids.
+// allowed reports whether lifecycle.prevent_destroy permits a change. It reports an error if not.
 func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change) bool {
-	if p.req.Unprotected || !c.Action.Downs() || c.Action == plan.Forget || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
+	if p.req.Operation.Policy().DestroysProtected || !c.Action.Downs() || c.Action == plan.Forget || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
 		return true
 	}
 	prevent, out := f.PreventDestroy(d.ID, p.faceOf(f), p.run.Bag)
@@ -91,7 +92,7 @@ func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change
 		return true
 	}
 	p.run.Bag.Add(diag.Errorf("Instance cannot be destroyed",
-		"Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. To avoid this error and continue with the plan, either disable lifecycle.prevent_destroy or reduce the scope of the plan using the -target option.",
+		"Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. Remove prevent_destroy, or leave the resource out of the plan with -exclude or -target.",
 		c.Object.Instance).At(d.Res.Range).About(c.Object.Instance))
 	return false
 }
@@ -99,16 +100,16 @@ func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change
 // instance is one declared instance of a managed resource or a data source, in a plan walk.
 type instance struct {
 	p    *planner
-	run  *run.Run // with the bag that diagnostics go to
+	run  *run.Run // its bag receives the diagnostics
 	d    *program.Declaration
 	f    *frame.Frame
 	key  addr.Key
 	inst addr.Instance
 
-	deferred bool // its reading is planned
+	planned bool // the plan has a change for reading it
 }
 
-// instance is the instance with the key of a declaration in a frame.
+// instance returns the instance with the key of a declaration in a frame.
 func (p *planner) instance(d *program.Declaration, f *frame.Frame, key addr.Key) *instance {
 	return &instance{p: p, run: p.run, d: d, f: f, key: key, inst: d.Resource.In(f.Addr()).Instance(key)}
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// addLeaseNodes adds the nodes that close leases in the plan walk. A lease is closed when all that
-// receive its value are over, however they ended; a provider that was configured with it is
-// stopped first, and so is a lease that was obtained with it. A lease that opens itself and
-// that no other receiver wanted is opened after them all.
+// addLeaseNodes adds the nodes that close leases in the plan walk. A lease is closed when all receivers of its value
+// have ended, with or without success. Providers that are configured with the lease, and leases that were obtained with
+// it, end first. A lease that opens itself, and that no receiver has opened, is opened after all receivers.
 func (p *planner) addLeaseNodes() {
 	if p.run.Receivers.Any {
 		n := leaseNodes{p: p, closers: map[program.Decl]walk.Node{}, own: map[program.Decl]walk.Node{}, stops: map[program.Decl]walk.Node{}}
@@ -22,11 +21,11 @@ func (p *planner) addLeaseNodes() {
 	}
 }
 
-// leaseNodes are the nodes that end what is held in the plan walk, by declaration.
+// leaseNodes are the nodes that end leases and provider sessions in the plan walk, by declaration.
 type leaseNodes struct {
 	p       *planner
 	closers map[program.Decl]walk.Node // of ephemeral resources
-	own     map[program.Decl]walk.Node // of those that open themselves: what opens them
+	own     map[program.Decl]walk.Node // the nodes that open leases that open themselves
 	stops   map[program.Decl]walk.Node // of provider configurations
 }
 
@@ -39,7 +38,7 @@ func (l *leaseNodes) add() {
 		l.closers[e.ID] = l.closer(e)
 		if p.opensItself(e) {
 			l.own[e.ID] = l.opens(e)
-			p.graph.Waits(l.closers[e.ID], l.own[e.ID])
+			p.nodes.graph.Waits(l.closers[e.ID], l.own[e.ID])
 		}
 	}
 	for _, d := range p.run.Program.Decls() {
@@ -47,7 +46,7 @@ func (l *leaseNodes) add() {
 		if len(held) == 0 || !receivers.Receives(d) {
 			continue
 		}
-		last := p.decide[d.ID]
+		last := p.nodes.decide[d.ID]
 		switch {
 		case d.Kind == program.Provider:
 			last = l.stop(d)
@@ -56,9 +55,9 @@ func (l *leaseNodes) add() {
 			last = l.closers[d.ID]
 		}
 		for _, e := range held {
-			p.graph.Waits(l.closers[e], last)
+			p.nodes.graph.Waits(l.closers[e], last)
 			if n, ok := l.own[e]; ok {
-				p.graph.Waits(n, last)
+				p.nodes.graph.Waits(n, last)
 			}
 		}
 		l.countUser(d, last)
@@ -66,67 +65,58 @@ func (l *leaseNodes) add() {
 	l.keepProviders()
 }
 
-// opensItself reports whether this walk opens an ephemeral resource that nothing acts on.
+// opensItself reports whether the walk opens an ephemeral resource without a receiver that acts on its value.
 func (p *planner) opensItself(e *program.Declaration) bool {
 	return p.req.Mode == plan.Normal && !p.sel.Skips(e.ID) && p.run.Receivers.OpensItself(e, !p.sel.Active)
 }
 
-// opens is the node that opens leases that open themselves, if no receiver has.
+// opens adds the node that opens a lease that opens itself, if no receiver has opened it.
 func (l *leaseNodes) opens(e *program.Declaration) walk.Node {
-	n := l.p.node(e.String(), func(ctx context.Context, _ *walk.Fan) bool {
+	n := l.p.nodes.add(e.String(), func(ctx context.Context, _ *walk.Fan) bool {
 		return l.p.testAll(ctx, e)
 	})
-	l.p.graph.Waits(n, l.p.decide[e.ID])
+	l.p.nodes.graph.Waits(n, l.p.nodes.decide[e.ID])
 	return n
-}
-
-// node adds a node that ends something, however what it comes after has ended.
-func (l *leaseNodes) node(end func()) walk.Node {
-	l.p.visits, l.p.names = append(l.p.visits, func(context.Context, *walk.Fan) bool {
-		end()
-		return true
-	}), append(l.p.names, "")
-	return l.p.graph.Add(walk.Options{Closer: true})
 }
 
 func (l *leaseNodes) closer(e *program.Declaration) walk.Node {
-	n := l.node(func() {
+	n := l.p.nodes.closer(func() {
 		l.p.run.Leases.Close(e, nil, frame.After)
 		l.p.run.Leases.Close(e, nil, frame.Before)
 	})
-	l.p.graph.Waits(n, l.p.decide[e.ID])
+	l.p.nodes.graph.Waits(n, l.p.nodes.decide[e.ID])
 	return n
 }
 
-// stop makes the node that ends a provider's sessions, after all that work through it.
+// stop adds the node that ends the sessions of a provider, after all their users.
 func (l *leaseNodes) stop(d *program.Declaration) walk.Node {
-	n := l.node(func() { l.p.run.Sessions.ReleaseAll(d.Provider) })
-	l.p.graph.Waits(n, l.p.decide[d.ID])
-	for _, user := range l.p.users[d.ID] {
-		l.p.graph.Waits(n, user)
+	n := l.p.nodes.closer(func() { l.p.run.Sessions.ReleaseAll(d.Provider) })
+	l.p.nodes.graph.Waits(n, l.p.nodes.decide[d.ID])
+	for _, user := range l.p.nodes.users[d.ID] {
+		l.p.nodes.graph.Waits(n, user)
 	}
 	for _, x := range l.p.run.Program.Decls() {
 		if x.Kind == program.Resource && l.p.run.Program.ProviderOf(x.ID) == d.ID {
-			l.p.graph.Waits(n, l.p.decide[x.ID])
+			l.p.nodes.graph.Waits(n, l.p.nodes.decide[x.ID])
 		}
 	}
 	return n
 }
 
-// keepProviders makes providers that are stopped in the walk outlive the leases that they opened.
+// keepProviders makes a provider that the walk stops outlive the leases that it opened.
 func (l *leaseNodes) keepProviders() {
 	for e, closer := range l.closers {
 		if stop, ok := l.stops[l.p.run.Program.ProviderOf(e)]; ok {
-			l.p.graph.Waits(stop, closer)
+			l.p.nodes.graph.Waits(stop, closer)
 		}
 	}
 }
 
-// countUser counts a receiver as a user of the leases of which it names instances, until the node that ends its
-// work is over.
+// countUser counts a receiver as a user of the leases whose instances it names, until the node that ends its work has
+// run.
 func (l *leaseNodes) countUser(d *program.Declaration, last walk.Node) {
 	if !l.p.leaseUsers.Add(d.ID) {
 		return
 	}
-	l.p.graph.Waits(l.node(func() { l.p.leaseUsers.Over(d.ID) }), last)
+	l.p.nodes.graph.Waits(l.p.nodes.closer(func() { l.p.leaseUsers.Done(d.ID) }), last)
 }

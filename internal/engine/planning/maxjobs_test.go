@@ -8,8 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/run"
 )
 
-// More jobs are under way than there are tokens, but not where one that waits could keep a lease
-// open.
+// There are more jobs than tokens, unless the configuration has leases: a job that waits for a token could keep one open.
 func TestMaxJobs(t *testing.T) {
 	const item = "resource \"t_item\" \"a\" {\n}\n"
 	for config, extra := range map[string]int{item: 7, item + "ephemeral \"t_key\" \"k\" {\n}\n": 0} {

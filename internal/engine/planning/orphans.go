@@ -14,8 +14,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// orphans are a declared resource's stored objects that no declared instance stands for: deposed
-// ones, and instances whose key or module instance is gone.
+// orphans returns jobs for the stored objects of a declared resource that no declared instance has: deposed objects,
+// and instances whose key or module instance is not declared.
 func (p *planner) orphans(d *program.Declaration, frames []*frame.Frame, kept map[addr.Instance]bool) []job {
 	at := map[addr.ModuleInstance]*frame.Frame{}
 	for _, f := range frames {
@@ -24,15 +24,16 @@ func (p *planner) orphans(d *program.Declaration, frames []*frame.Frame, kept ma
 	var jobs []job
 	for _, o := range p.stored(d.Resource) {
 		if o.IsDeposed() {
-			jobs = append(jobs, job{gone: o})
+			jobs = append(jobs, job{ended: o})
 		} else if !kept[o.Instance] {
-			jobs = append(jobs, job{gone: o, why: orphanReason(d, at[o.Module], o)})
+			jobs = append(jobs, job{ended: o, why: orphanReason(d, at[o.Module], o)})
 		}
 	}
 	return jobs
 }
 
-// orphanReason says why a stored instance of a declared resource is not wanted.
+// orphanReason returns the reason why a stored instance of a declared resource is deleted. f is the frame of its module
+// instance; nil if that is not declared.
 func orphanReason(d *program.Declaration, f *frame.Frame, o addr.Object) plan.Reason {
 	if f == nil {
 		return plan.DeleteNoModule
@@ -50,18 +51,18 @@ func orphanReason(d *program.Declaration, f *frame.Frame, o addr.Object) plan.Re
 	return plan.DeleteWrongRepetition
 }
 
-// allGone lists a resource's objects for a destroy plan.
-func (p *planner) allGone(d *program.Declaration) []job {
+// allStored returns jobs for all objects of a resource, for a destroy plan.
+func (p *planner) allStored(d *program.Declaration) []job {
 	var jobs []job
 	for _, o := range p.stored(d.Resource) {
-		jobs = append(jobs, job{gone: o})
+		jobs = append(jobs, job{ended: o})
 	}
 	return jobs
 }
 
-// addGhosts makes nodes for resources that only the state knows.
+// addGhosts adds nodes for managed resources that only the state has, and drops the results of such data sources.
 func (p *planner) addGhosts() {
-	for res := range p.storedResources() {
+	for res := range p.moved.ByDeclaration() {
 		if _, declared := p.run.Program.Resource(res); declared {
 			continue
 		}
@@ -75,12 +76,12 @@ func (p *planner) addGhosts() {
 
 func (p *planner) addGhost(res addr.Resource) {
 	objects := p.stored(res)
-	decide := p.node(res.String(), func(_ context.Context, f *walk.Fan) bool {
+	decide := p.nodes.add(res.String(), func(_ context.Context, f *walk.Fan) bool {
 		if p.req.Mode == plan.RefreshOnly {
 			return true // nothing is decided
 		}
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
-			return (&goneObject{p, objects[i], p.ghostReason(objects[i]), nil}).decide(ctx)
+			return (&endedObject{p, objects[i], p.ghostReason(objects[i]), nil}).decide(ctx)
 		})
 		return true
 	})
@@ -89,7 +90,7 @@ func (p *planner) addGhost(res addr.Resource) {
 		stored := p.prior.Get(o).Provider
 		if c, ok := p.run.Program.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok && !slices.Contains(through, c) {
 			through = append(through, c)
-			p.users[c] = append(p.users[c], decide) // it is ended through the same
+			p.nodes.use(c, decide) // the same provider ends it
 		}
 	}
 	p.addRefresh(res, decide, through...)
@@ -105,25 +106,25 @@ func (p *planner) ghostReason(o addr.Object) plan.Reason {
 	return plan.DeleteNoResource
 }
 
-// goneObject is an object whose end a plan walk decides about: nothing declares it any more, or it is to be destroyed.
-type goneObject struct {
+// endedObject is an object whose end a plan walk decides about: it is no longer declared, or will be destroyed.
+type endedObject struct {
 	p   *planner
 	o   addr.Object
 	why plan.Reason
-	d   *program.Declaration // nil: only the state knows its resource
+	d   *program.Declaration // nil: only the state has its resource
 }
 
-// decide plans the end of an object that nothing declares, or that is to be destroyed.
-func (x *goneObject) decide(ctx context.Context) bool {
-	cur, seen := x.p.refreshed(x.o)
+// decide plans the end of the object.
+func (x *endedObject) decide(ctx context.Context) bool {
+	cur, seen := x.p.state.get(x.o)
 	if !seen || cur.Entry == nil {
-		return seen // it is gone by itself, or refreshing it failed
+		return seen // it no longer exists, or refreshing it failed
 	}
 	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, cur.Entry.Provider)
 	if !ok {
 		return false
 	}
-	typ := x.p.run.TypeOf(ctx, u.Instance.Provider, x.o.Resource(), x.o.Instance)
+	typ := x.p.run.Types.Of(ctx, x.p.run.Bag, u.Instance.Provider, x.o.Resource(), x.o.Instance)
 	if typ == nil {
 		return false
 	}
@@ -141,32 +142,32 @@ func (x *goneObject) decide(ctx context.Context) bool {
 	if c.Was = x.o; x.p.req.Mode != plan.Destroy {
 		c.Was = x.p.moved.Origin(x.o)
 	}
-	x.p.back.foresee(ctx, c, cur.Entry)
+	x.p.back.prepareDestroy(ctx, c, cur.Entry)
 	x.p.decisions.record(c)
 	if x.d == nil {
 		return true
 	}
 	x.p.outcomes.noteChange(x.d.ID, c)
 	f := x.p.run.Frame.At(x.o.Module, frame.Before)
-	return f == nil || x.p.allowed(x.d, f, c) // what is in no module instance that can be is protected by nothing
+	return f == nil || x.p.allowed(x.d, f, c) // without a module instance, nothing protects the object
 }
 
-// plan destroys an object, or forgets it where the configuration or the object itself says so.
-func (x *goneObject) plan(ctx context.Context, t *object.Tools, cur object.Current) (*plan.Change, bool) {
-	forgets, said := x.forgets(cur.Entry)
+// plan returns a change that destroys the object, or forgets it if the configuration or the object requires that.
+func (x *endedObject) plan(ctx context.Context, t *object.Tools, cur object.Current) (*plan.Change, bool) {
+	forgets, stated := x.forgets(cur.Entry)
 	if !forgets {
 		schemas, _ := x.p.run.Settings.Pool.Schemas(ctx, t.Provider.Addr())
 		return t.PlanDown(ctx, cur, schemas.Capabilities.PlanDestroy)
 	}
 	before, ok := t.Value(cur.Entry, cur.Known)
 	c := object.Forget(x.o, cur, before, t.Type.Null())
-	c.SkipDestroy = said
+	c.SkipDestroy = stated
 	return c, ok
 }
 
-// forgets reports whether the end of an object leaves the real thing alone, and whether something
-// says so. A removed block that does not say it means it, unless everything is to be destroyed.
-func (x *goneObject) forgets(e *state.Entry) (yes, said bool) {
+// forgets reports whether the end of an object keeps the real object (yes), and whether the configuration or the state
+// states that (stated). A removed block without destroy forgets, except in a destroy plan.
+func (x *endedObject) forgets(e *state.Entry) (yes, stated bool) {
 	if x.d == nil {
 		switch x.p.run.Removals.Fate(x.o.Instance) {
 		case declared.RemovedForget:

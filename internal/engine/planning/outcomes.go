@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// outcomes are what became of declarations in a plan walk, for those that depend on them: which of them change,
-// and of which some instance has no value.
+// outcomes are the results for declarations in a plan walk: which declarations change, and which have an instance
+// without a value. The declarations that depend on them use the results.
 type outcomes struct {
 	prog   *program.Program
 	failed []atomic.Bool // by declaration
@@ -21,10 +21,10 @@ type outcomes struct {
 	behind  map[program.Decl][]program.Decl // see resourcesBehind
 }
 
-// fail notes that some instance of a declaration has no value.
+// fail records that an instance of a declaration has no value.
 func (o *outcomes) fail(d program.Decl) { o.failed[d].Store(true) }
 
-// changeKind is how much a resource changes, for what waits to be read because it depends on it.
+// changeKind is how much a resource changes. It determines whether data sources that depend on the resource are pending.
 type changeKind uint8
 
 const (
@@ -33,13 +33,13 @@ const (
 	remade // created or replaced
 )
 
-// within is a declared resource in a module instance, or in the modules below it.
+// within is a declared resource in a module instance and the module instances below it.
 type within struct {
 	decl program.Decl
 	in   addr.ModuleInstance
 }
 
-// noteChange tells those that wait for a resource how much an object of it changes.
+// noteChange records how much an object of a resource changes.
 func (o *outcomes) noteChange(d program.Decl, c *plan.Change) {
 	switch c.Action {
 	case plan.NoOp:
@@ -50,9 +50,9 @@ func (o *outcomes) noteChange(d program.Decl, c *plan.Change) {
 	}
 }
 
-// noteDeferred tells those that wait for a data source that it is not read yet: what it waits for
-// changes, or is not known.
-func (o *outcomes) noteDeferred(d program.Decl, inst addr.Instance, why plan.Reason) {
+// notePending records that the reading of a data source is pending, because its dependencies change or its
+// configuration is unknown.
+func (o *outcomes) notePending(d program.Decl, inst addr.Instance, why plan.Reason) {
 	kind := remade
 	if why == plan.ReadDependencyPending && !o.dependencyChanges(d, inst.Module, remade) {
 		kind = updated
@@ -60,8 +60,8 @@ func (o *outcomes) noteDeferred(d program.Decl, inst addr.Instance, why plan.Rea
 	o.note(d, inst.Module, kind)
 }
 
-// note keeps a change: from the object's own module instance up, each knows the most that changes
-// below it.
+// note records a change for the module instance of the object and all its ancestors. Each of them keeps the largest
+// change.
 func (o *outcomes) note(d program.Decl, at addr.ModuleInstance, kind changeKind) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -70,8 +70,8 @@ func (o *outcomes) note(d program.Decl, at addr.ModuleInstance, kind changeKind)
 	}
 }
 
-// changed is how much a resource changes as seen from a module instance. Of the calls that both
-// stand under only that one instance is looked at, as Terraform and OpenTofu do; of others, all.
+// changed returns how much a resource changes, seen from a module instance. It considers the instances of the resource
+// in the innermost module instance that contains both; Terraform and OpenTofu do the same.
 func (o *outcomes) changed(d program.Decl, from addr.ModuleInstance) changeKind {
 	for at := o.prog.Decls()[d].Module; !at.Under(from.Module()); {
 		from = from.Parent()
@@ -81,9 +81,11 @@ func (o *outcomes) changed(d program.Decl, from addr.ModuleInstance) changeKind 
 	return o.changes[within{d, from}]
 }
 
-// dependencyChanges reports whether something that an instance of d must wait for changes at least
-// that much: in depends_on, its own or of a call around it, where a data source that waits counts as
-// what it waits for; or a managed resource that it names directly.
+// dependencyChanges reports whether a dependency of an instance of d changes by at least a given kind. Dependencies are:
+//
+//   - the names in depends_on, of d or of a module call around it. A pending data source counts with the change that it
+//     waits for;
+//   - the managed resources that d refers to directly.
 func (o *outcomes) dependencyChanges(d program.Decl, from addr.ModuleInstance, least changeKind) bool {
 	seen := map[program.Decl]bool{}
 	for _, ref := range o.prog.Refs(d) {
@@ -98,13 +100,12 @@ func (o *outcomes) dependencyChanges(d program.Decl, from addr.ModuleInstance, l
 	return false
 }
 
-// changesBehind reports whether a managed resource changes that an instance of d depends on, however
-// indirectly.
+// changesBehind reports whether a managed resource changes that an instance of d depends on, directly or indirectly.
 func (o *outcomes) changesBehind(d program.Decl, from addr.ModuleInstance) bool {
 	return slices.ContainsFunc(o.resourcesBehind(d), func(r program.Decl) bool { return o.changed(r, from) > unchanged })
 }
 
-// resourcesBehind are the managed resources that a declaration depends on, however indirectly.
+// resourcesBehind returns the managed resources that a declaration depends on, directly or indirectly.
 func (o *outcomes) resourcesBehind(d program.Decl) []program.Decl {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -129,8 +130,8 @@ func (o *outcomes) resourcesBehind(d program.Decl) []program.Decl {
 	return out
 }
 
-// changesUnder follows depends_on through modules and values to the resources behind them. Of an
-// enclosing call only its depends_on counts, not its repetition.
+// changesUnder reports whether a reference in depends_on leads to a resource that changes, through modules and values.
+// For a module call it follows the depends_on of the call, not its repetition.
 func (o *outcomes) changesUnder(ref program.Ref, from addr.ModuleInstance, least changeKind, seen map[program.Decl]bool) bool {
 	d := ref.To
 	info := o.prog.Decls()[d]
@@ -155,8 +156,8 @@ func (o *outcomes) changesUnder(ref program.Ref, from addr.ModuleInstance, least
 	return false
 }
 
-// dependencyFailed reports whether something that the declaration depends on by depends_on, its
-// own or that of a call around it, has no value. Other failures travel with values.
+// dependencyFailed reports whether a dependency in depends_on, of the declaration or of a module call around it, has no
+// value. Other failures reach the declaration through values.
 func (o *outcomes) dependencyFailed(d program.Decl) bool {
 	for _, ref := range o.prog.Refs(d) {
 		if ref.Use&(program.ByDepends|program.ByModule) != 0 && o.anyFailed(ref.To, map[program.Decl]bool{}) {

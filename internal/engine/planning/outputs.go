@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -15,10 +16,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// rootOutputs works out what becomes of the root outputs.
+// rootOutputs computes the changes of the root outputs.
 type rootOutputs struct{ p *planner }
 
-// changes works out what becomes of the root outputs.
+// changes returns the changes of the root outputs, sorted by name.
 func (x *rootOutputs) changes() []*plan.OutputChange {
 	var out []*plan.OutputChange
 	declared := x.p.run.Program.Tree().Root.Module.Outputs
@@ -29,7 +30,7 @@ func (x *rootOutputs) changes() []*plan.OutputChange {
 	}
 	for name, old := range x.previous() {
 		switch {
-		case declared[name] != nil || x.p.sel.Active && !x.p.req.Changed: // a plan of what changed covers removed outputs
+		case declared[name] != nil || x.p.sel.Active && x.p.req.Origin != targeting.Changes: // a plan of the changed resources covers removed outputs
 		default:
 			out = append(out, &plan.OutputChange{
 				Name: name, Action: plan.Delete, Before: old.Value, After: mark.Plain(cty.NullVal(cty.DynamicPseudoType)), Sensitive: old.Sensitive,
@@ -47,8 +48,8 @@ func (x *rootOutputs) previous() map[string]state.Output {
 	return x.p.prior.Outputs
 }
 
-// change compares one declared output with what is stored; nil: it keeps what it has. One that reaches
-// something left out by targeting does, and so do all when only a part is destroyed.
+// change compares one declared output with its stored value. It returns nil if the output keeps that value: if
+// targeting leaves out one of its sources, and if only a part of the objects is destroyed.
 func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
 	old, had := x.previous()[name]
 	null := mark.Plain(cty.NullVal(cty.DynamicPseudoType))
@@ -66,7 +67,7 @@ func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
 	x.p.evaluate(func(bag *diag.Bag) { v, outcome = x.p.run.Frame.Named(program.Output, name, frame.After, bag) })
 	switch {
 	case x.p.req.Mode == plan.RefreshOnly && (outcome != frame.OK || !v.Raw.IsWhollyKnown()):
-		return nil // nothing that could make it known will be done
+		return nil // nothing will make it known
 	case outcome != frame.OK:
 		x.p.failed = append(x.p.failed, d.String())
 		return nil

@@ -1,7 +1,6 @@
 package planning
 
 import (
-	"context"
 	"strings"
 	"sync"
 
@@ -9,133 +8,106 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/moving"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/walk"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Request says what to plan.
+// Request holds the inputs of a plan.
 type Request struct {
-	Program  *program.Program
-	Options  frame.Options   // variables, workspace, directories
-	State    *state.Snapshot // the previous run's
-	Mode     plan.Mode
-	Refresh  bool // look at real objects first
-	Targets  []addr.Target
-	Excludes []addr.Target
-	Replace  []addr.Instance
-	Imports  []Import // from the command line, beside those of the configuration
-	Generate bool     // make configuration for imported objects that have none
-	// DeferEphemerals keeps leases closed during planning where only write-only arguments receive
-	// them: providers plan with unknown values there.
+	Operation operation.Operation // operation of the command; determines its policy
+	Program   *program.Program
+	Options   frame.Options   // variables, workspace, directories
+	State     *state.Snapshot // the state after the previous run
+	Mode      plan.Mode
+	Refresh   bool // refresh the stored objects first
+	Targets   []addr.Target
+	Excludes  []addr.Target
+	Origin    targeting.Origin // of the targets
+	Replace   []addr.Instance
+	Imports   []Import // imports of the command line; the configuration may have others
+	// Unanswered are the addresses of creations that no provider answered. If the plan creates an object at one of
+	// them, the provider is asked whether the first object exists.
+	Unanswered []addr.Instance
+	// DeferEphemerals keeps a lease closed during planning if only write-only arguments receive its value. Providers
+	// plan with unknown values in these arguments.
 	DeferEphemerals bool
-	// SpareDeposed runs no destroy-time provisioners for objects that a create-first replacement
-	// deposes, as Terraform and OpenTofu do.
-	SpareDeposed bool
-	// Unprotected destroys what prevent_destroy keeps from that, too.
-	Unprotected bool
-	Backend     string // for the plan file
+	Provisioners    plan.ProvisionerSettings
+	Backend         string // for the plan file
 
-	// Quiet says that the targets are those of the import command, not the user's: only what is imported is looked
-	// at, and no warnings say that the plan is a part.
-	Quiet bool
-
-	// Part are the resources that the state has, where it is a part; Changed says that the targets are what changed, and
-	// maybe none. See plan.Plan.
-	Part    []string
-	Changed bool
+	// Part lists the resources in the state, if it is a part of the state of the workspace. See plan.Plan.
+	Part []string
 }
 
-// Import asks for an existing object to be taken in.
-type Import struct {
-	To addr.Instance
-	ID string
-}
-
-// Result is a finished plan with what an apply right after it can go on using.
+// Result is a finished plan, with its frame for an apply that follows immediately.
 type Result struct {
 	Plan  *plan.Plan
 	Frame *frame.Frame
 
-	// Cut says that an interrupt kept something from being looked at.
-	Cut bool
-
-	// Generated is configuration for imported resources that have none, if it was asked for. The
-	// plan says nothing of them: it is to be made again with this configuration.
-	Generated map[addr.Resource]string
+	// Interrupted is true if an interrupt ended the planning early.
+	Interrupted bool
 }
 
-// planner is the plan walk: over declarations, and over resources that only the state knows.
+// Generated is the result of Generate.
+type Generated struct {
+	// Blocks are resource blocks for the import targets that no resource block declares.
+	Blocks map[addr.Resource]string
+	// Rest is the plan of the configuration without these resources. It is for reports about a Generate that failed;
+	// nil if nothing was planned.
+	Rest *Result
+}
+
+// planner is a plan walk. It visits declarations, and resources that only the state has.
 type planner struct {
 	env   run.Env
 	run   *run.Run
 	req   *Request
-	prior *state.Snapshot // the previous run's, moves done
+	prior *state.Snapshot // the state after the previous run, with moves applied
 	moved *moving.Moves
-	hosts run.Hosts
-	named targeting.Request // what options name
+	named targeting.Request // the addresses in command-line options
 	sel   *targeting.Selection
 
-	graph  walk.Graph
-	visits []visit
-	names  []string                     // of the nodes, for messages
-	decide []walk.Node                  // by declaration
-	users  map[program.Decl][]walk.Node // by provider configuration: nodes that work through it
-	back   *lookBack
+	nodes    *nodes
+	state    *refreshedState
+	imports  importRequests
+	recorded recordedDependencies
+	back     *beforeFace
 
-	failed     []string // addresses of what failed
+	failed     []string // addresses of failed nodes
 	outcomes   *outcomes
 	decisions  decisions
 	leaseUsers *leases.Users
-	spared     map[program.Decl]bool // ephemeral resources that are kept closed while planning
-
-	mu    sync.Mutex
-	found map[addr.Object]object.Current // refreshed objects
-	edit  *state.Edit
-	drift []*plan.Change
-
-	recorded map[program.Decl][]addr.Resource
+	spared     map[program.Decl]bool // ephemeral resources that remain closed during planning
 }
 
-// visit is the work of a node.
-type visit func(ctx context.Context, f *walk.Fan) bool
-
-// lookBack is what a plan walk knows of the before face.
-type lookBack struct {
+// beforeFace makes values ready on the before face of a plan walk.
+type beforeFace struct {
 	p   *planner
 	got sync.Map // by declaration: a *sync.Once
 
 	mu       sync.Mutex
-	after    map[addr.Instance]reading // what was read of data whose faces may differ
+	after    map[addr.Instance]reading // results of data sources whose faces may differ
 	readings []plan.Reading
 }
 
-// reading is what a data source gave, and what it was asked.
+// reading is the result of a data source and its configuration.
 type reading struct {
 	config cty.Value
 	value  mark.Value
 }
 
-// node adds a node with work, or a gate. name is the address that it works on.
-func (p *planner) node(name string, v visit) walk.Node {
-	p.visits, p.names = append(p.visits, v), append(p.names, name)
-	if v == nil {
-		return p.graph.Gate(walk.Options{})
-	}
-	return p.graph.Add(walk.Options{})
-}
-
-// stored lists the objects of a resource in the prior snapshot, in all module instances.
+// stored lists the selected objects of a resource in the prior state, in all module instances.
 func (p *planner) stored(res addr.Resource) []addr.Object {
 	var out []addr.Object
-	for _, r := range p.storedResources()[res] {
+	for _, r := range p.moved.ByDeclaration()[res] {
 		for o := range r.Objects() {
 			if p.sel.Includes(o.Instance) {
 				out = append(out, o)
@@ -145,9 +117,9 @@ func (p *planner) stored(res addr.Resource) []addr.Object {
 	return out
 }
 
-// stores reports whether the prior snapshot has the object that a trigger names, whatever the targets.
-func (p *planner) stores(t frame.Trigger) bool {
-	for _, r := range p.storedResources()[t.Resource.Resource()] {
+// stores reports whether the prior state has the object that a trigger names, whether or not targets select it.
+func stores(prior *moving.Moves, t frame.Trigger) bool {
+	for _, r := range prior.ByDeclaration()[t.Resource.Resource()] {
 		for o := range r.Objects() {
 			if o.Abs() == t.Resource && o.Key == t.Key {
 				return true
@@ -157,25 +129,34 @@ func (p *planner) stores(t frame.Trigger) bool {
 	return false
 }
 
-// storedResources groups the prior snapshot by declaration, once.
-func (p *planner) storedResources() map[addr.Resource][]*state.Resource {
-	return p.moved.ByDeclaration()
+// recordedDependencies are the dependencies of each resource that the state stores. They are computed once.
+type recordedDependencies struct {
+	mu sync.Mutex
+	by map[program.Decl][]addr.Resource
 }
 
-// recordedOf is what the state is to remember as a resource's dependencies.
-func (p *planner) recordedOf(d program.Decl) []addr.Resource {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	deps, ok := p.recorded[d]
+// of returns the dependencies of a declaration.
+func (r *recordedDependencies) of(a *receivers.Analysis, d program.Decl) []addr.Resource {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	deps, ok := r.by[d]
 	if !ok {
-		deps = p.run.Receivers.Recorded(d)
-		p.recorded[d] = deps
+		if r.by == nil {
+			r.by = map[program.Decl][]addr.Resource{}
+		}
+		deps = a.Recorded(d)
+		r.by[d] = deps
 	}
 	return deps
 }
 
-// useStored takes the result of the last run instead of reading again: with -refresh=false, where
-// the question is the same (seed 002).
+// recordedOf returns the dependencies of a resource that the state will store.
+func (p *planner) recordedOf(d program.Decl) []addr.Resource {
+	return p.recorded.of(p.run.Receivers, d)
+}
+
+// useStored returns the stored result of a data source if it need not be read again: with -refresh=false and an
+// unchanged configuration.
 func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, *state.Entry, bool) {
 	if p.req.Refresh || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
 		return mark.Value{}, nil, false
@@ -183,29 +164,8 @@ func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark
 	return t.StoredData(config, p.prior.Get(inst.Current()))
 }
 
-func (p *planner) put(o addr.Object, e *state.Entry) {
-	e = p.hosts.Hosted(o, e)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.edit.Put(o, e)
-}
-
-// refreshed gives what refreshing found of an object, and whether it did: an object that is gone has no entry.
-func (p *planner) refreshed(o addr.Object) (object.Current, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	cur, seen := p.found[o]
-	return cur, seen
-}
-
-// unseen reports whether an object of the state could not be looked at.
-func (p *planner) unseen(o addr.Object) bool {
-	_, seen := p.refreshed(o)
-	return !seen && p.prior.Get(o) != nil
-}
-
-// evaluate runs f with the bag for what f reports. If nothing is decided, what is declared need not be there yet, so only
-// failures of providers are reported.
+// evaluate calls f and reports its diagnostics. In a refresh-only plan it reports only failures of providers, because
+// declared objects need not exist yet.
 func (p *planner) evaluate(f func(*diag.Bag)) {
 	if p.req.Mode != plan.RefreshOnly {
 		f(p.run.Bag)
@@ -221,7 +181,7 @@ func (p *planner) evaluate(f func(*diag.Bag)) {
 	}
 }
 
-// placeholder is the value of an instance that nothing is known about.
+// placeholder returns the unknown value of a resource's type.
 func (p *planner) placeholder(d *program.Declaration) mark.Value {
 	return mark.Plain(p.run.Program.Schema(d.ID).Unknown())
 }

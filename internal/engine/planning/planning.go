@@ -12,7 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
-	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/moving"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
@@ -20,13 +19,28 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
-	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Plan finds out what would have to be done.
+// Plan computes a plan. It returns false if the plan has errors.
 func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result, bool) {
+	return planWith(ctx, env, req, nil, bag)
+}
+
+// Generate plans, and writes resource blocks for the import targets that no resource block declares. Its plan lacks
+// these resources: the caller adds the blocks to the configuration and plans again. It returns false if the plan has
+// errors.
+func Generate(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Generated, bool) {
+	out := &Generated{Blocks: map[addr.Resource]string{}}
+	var ok bool
+	out.Rest, ok = planWith(ctx, env, req, out.Blocks, bag)
+	return out, ok
+}
+
+// planWith computes a plan. It adds the blocks that Generate writes to blocks. If blocks is nil, import targets without
+// a resource block are errors.
+func planWith(ctx context.Context, env run.Env, req Request, blocks map[addr.Resource]string, bag *diag.Bag) (*Result, bool) {
 	req.Options.Pure = true
 	if req.Options.PlanTime.IsZero() {
 		req.Options.PlanTime = env.Settings.Now().UTC()
@@ -34,19 +48,19 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	p := &planner{
 		env: env,
 		req: &req, prior: req.State,
-		users: map[program.Decl][]walk.Node{},
-		found: map[addr.Object]object.Current{}, recorded: map[program.Decl][]addr.Resource{},
+		nodes:    newNodes(len(req.Program.Decls())),
 		outcomes: &outcomes{prog: req.Program, failed: make([]atomic.Bool, len(req.Program.Decls())), changes: map[within]changeKind{}, behind: map[program.Decl][]program.Decl{}},
 	}
-	p.back = &lookBack{p: p, after: map[addr.Instance]reading{}}
+	p.back = &beforeFace{p: p, after: map[addr.Instance]reading{}}
 	var ok bool
 	p.run, ok = run.New(ctx, env, run.Request{
-		Program: req.Program, Options: req.Options, Looks: req.Mode == plan.RefreshOnly || req.Quiet, Destroy: req.Mode == plan.Destroy,
+		Program: req.Program, Options: req.Options, Kind: run.Kind{Operation: req.Operation, Mode: req.Mode},
 		Ready: p.ready, Before: p.back.getReady,
 	}, bag)
 	if !ok {
 		return nil, false
 	}
+	p.imports = importRequests{req.Imports, p.run}
 	r := p.run
 	defer r.Sessions.Keep(ctx, bag)
 	defer r.End()
@@ -54,7 +68,7 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	if req.DeferEphemerals {
 		p.spared = r.Receivers.OnlyWritten()
 	}
-	if req.Mode == plan.Normal && !req.Generate && !req.Quiet && !importsDeclared(req.Program, bag) || !p.prepare() {
+	if req.Mode == plan.Normal && blocks == nil && !req.Operation.Policy().ImportsOnly && !importsDeclared(req.Program, bag) || !p.prepare() {
 		return nil, false
 	}
 	rest := &unplanned{p}
@@ -64,35 +78,36 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 	r.Frame.Begin()
 	p.walk(ctx)
 	r.Frame.End()
-	p.run.Objects.Review()
+	p.learn()
+	p.run.Objects.Guard.Review()
 	p.warnAbsent()
 	p.moved.Faults(p.run.Frame, p.req.Mode == plan.Destroy, p.run.Bag)
-	made := (&importFinisher{p}).finish(ctx)
+	(&importFinisher{p, blocks}).finish(ctx)
 	out := p.result()
-	return &Result{Plan: out, Frame: r.Frame, Generated: made, Cut: r.Cut.Load()}, !out.Errored
+	return &Result{Plan: out, Frame: r.Frame, Interrupted: r.Budget.Interrupted()}, !out.Errored
 }
 
-// ready says whether an ephemeral resource may be opened: not if what it depends on is created or replaced, and
-// not if that failed.
-func (p *planner) ready(e program.Decl, in addr.ModuleInstance) leases.Readiness {
+// ready returns Known if an ephemeral resource may be opened. It returns Pending if an object that it depends on is
+// created or replaced, and Failed if a dependency failed.
+func (p *planner) ready(e program.Decl, in addr.ModuleInstance) plan.Outcome {
 	switch {
 	case p.outcomes.dependencyFailed(e):
-		return leases.Never
+		return plan.Outcome{}
 	case p.spared[e] || p.outcomes.dependencyChanges(e, in, remade):
-		return leases.Later
+		return plan.Await(plan.ReadDependencyPending)
 	}
-	return leases.Open
+	return plan.Done(true)
 }
 
-// prepare settles what is known before anything is asked of a provider: moves and targets.
+// prepare determines moves and targets, before the walk calls any provider.
 func (p *planner) prepare() bool {
 	p.moved = moving.Make(p.run.Program, p.req.State)
 	p.prior = p.moved.State
-	p.edit, p.hosts = p.prior.Edit(), run.HostsFor(p.run.Settings, p.run.Program.Tree(), p.prior)
+	p.state = newRefreshedState(p.prior, run.HostsFor(p.run.Settings, p.run.Program.Tree(), p.prior))
 	filling.ExpandBefore(p.run.Program, p.run.Frame, p.prior)
 	p.named = targeting.Request{
-		Program: p.run.Program, Receivers: p.run.Receivers, Prior: p.prior, Stored: p.storedResources(),
-		Targets: p.req.Targets, Excludes: p.req.Excludes, Replace: p.req.Replace, Destroy: p.req.Mode == plan.Destroy, Quiet: p.req.Quiet, Changed: p.req.Changed,
+		Program: p.run.Program, Receivers: p.run.Receivers, Prior: p.prior, Stored: p.moved.ByDeclaration(),
+		Targets: p.req.Targets, Excludes: p.req.Excludes, Replace: p.req.Replace, Mode: p.req.Mode, Origin: p.req.Origin,
 	}
 	sel, ok := targeting.Select(p.named, p.run.Bag)
 	p.sel = sel
@@ -100,7 +115,7 @@ func (p *planner) prepare() bool {
 	return ok && p.checkMoved() && checkReplace(p.req.Replace, p.run.Bag)
 }
 
-// warnAbsent warns of instances that are named and not there. Where nothing is created only what is stored counts.
+// warnAbsent warns of named instances that do not exist. If the plan creates nothing, only stored instances exist.
 func (p *planner) warnAbsent() {
 	root := p.run.Frame
 	if p.req.Mode != plan.Normal {
@@ -109,43 +124,42 @@ func (p *planner) warnAbsent() {
 	p.named.WarnAbsent(root, p.run.Bag)
 }
 
-// build makes the graph: a node or gate for every declaration, refresh nodes for what is in the
-// state, and ghosts for what only the state knows. References become Waits: failure travels with
-// values, so that one mistake stops only what receives something from it.
+// build builds the graph: a node or gate for every declaration, refresh nodes for stored objects, and nodes for
+// resources that only the state has. References become Waits. Failures travel with values, so that a mistake stops only
+// the receivers of the missing value.
 func (p *planner) build() {
 	decls := p.run.Program.Decls()
-	p.decide = make([]walk.Node, len(decls))
 	for _, d := range decls {
-		p.decide[d.ID] = p.add(d)
+		p.nodes.decide[d.ID] = p.add(d)
 	}
 	for _, d := range decls {
 		for _, ref := range p.run.Program.Refs(d.ID) {
-			p.graph.Waits(p.decide[d.ID], p.decide[ref.To])
+			p.nodes.graph.Waits(p.nodes.decide[d.ID], p.nodes.decide[ref.To])
 		}
 	}
 	for _, d := range decls {
 		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed {
-			p.addRefresh(d.Resource, p.decide[d.ID], p.run.Program.ProviderOf(d.ID))
+			p.addRefresh(d.Resource, p.nodes.decide[d.ID], p.run.Program.ProviderOf(d.ID))
 		}
 	}
 	p.addGhosts()
 	p.addLeaseNodes()
 }
 
-// add makes the deciding node of a declaration. When that was visited, nothing more comes of it.
+// add adds the deciding node of a declaration. The frame then knows that the declaration will have no further values.
 func (p *planner) add(d *program.Declaration) walk.Node {
 	work := p.work(d)
 	if work == nil {
-		return p.node("", nil)
+		return p.nodes.add("", nil)
 	}
-	return p.node(d.String(), func(ctx context.Context, f *walk.Fan) bool {
+	return p.nodes.add(d.String(), func(ctx context.Context, f *walk.Fan) bool {
 		defer p.run.Frame.Past(d.ID)
 		return work(ctx, f)
 	})
 }
 
-// work is what is to be done at the node of a declaration, nil for a gate.
-func (p *planner) work(d *program.Declaration) visit {
+// work returns the work of a declaration's node, or nil for a gate.
+func (p *planner) work(d *program.Declaration) nodeWork {
 	keeps := d.Kind == program.Call && d.Repeat() != program.Once || d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral
 	switch {
 	case p.sel.Skips(d.ID) && keeps:
@@ -166,53 +180,46 @@ func (p *planner) work(d *program.Declaration) visit {
 
 // walk runs the graph.
 func (p *planner) walk(ctx context.Context) {
-	result := p.run.WalkGraph(ctx, &p.graph, walk.RunOptions{
-		Workers: maxJobs(p.run.Settings, p.run.Receivers),
-		Visit: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
-			return p.visits[n](ctx, f)
-		},
-	})
-	for i, name := range p.names {
-		if result.Of(walk.Node(i)) == walk.Failed {
-			p.failed = append(p.failed, name)
-		}
-	}
+	p.failed = p.nodes.failed(p.run.WalkGraph(ctx, &p.nodes.graph, walk.RunOptions{
+		Workers: maxJobs(p.run.Settings, p.run.Receivers), Run: p.nodes.work,
+	}))
 }
 
-// result collects what was decided.
+// result returns the plan with all decisions.
 func (p *planner) result() *plan.Plan {
 	out := &plan.Plan{
-		Mode: p.req.Mode, Changes: p.decisions.list, Drift: p.drift,
-		Previous: p.req.State, Variables: variables(p.run), Targets: p.req.Targets, Excludes: p.req.Excludes, Part: p.req.Part, Changed: p.req.Changed,
-		Workspace: p.req.Options.Workspace, Backend: p.req.Backend,
-		Timestamp: p.req.Options.PlanTime, SpareDeposed: p.req.SpareDeposed, Readings: p.back.readings, NoBefore: p.run.Sessions.NoBefore(),
+		Mode: p.req.Mode, Changes: p.decisions.list, Drift: p.state.drift,
+		Previous: p.req.State, Part: p.req.Part, Changed: p.req.Origin == targeting.Changes,
+		Request:    plan.Request{Variables: variables(p.run), Targets: p.req.Targets, Excludes: p.req.Excludes},
+		Evaluation: plan.Evaluation{Readings: p.back.readings, NoBefore: p.run.Sessions.NoBefore()},
+		Origin:     plan.Origin{Workspace: p.req.Options.Workspace, Backend: p.req.Backend},
+		Timestamp:  p.req.Options.PlanTime, ProvisionerSettings: p.req.Provisioners,
 	}
 	filling.CollectKeys(p.run.Program, p.run.Frame, out)
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
 	slices.SortFunc(out.Changes, byObject)
 	slices.SortFunc(out.Drift, byObject)
 	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
-	out.Refreshed = p.edit.Objects()
+	out.Refreshed = p.state.edit.Objects()
 	ordering.SettleReplacements(p.run.Source(out))
 	warnForgotten(p.run, out.Changes)
 	warnRetired(p.run, out)
-	p.keepImported(out.Changes)
+	p.imports.keep(p.state, out.Changes)
 	out.Outputs = (&rootOutputs{p}).changes()
-	if p.req.Mode == plan.Normal && !p.sel.Active && !p.run.Cut.Load() {
-		p.run.CheckValues()
+	if p.req.Mode == plan.Normal && !p.sel.Active && !p.run.Budget.Interrupted() {
+		p.run.Conditions.CheckValues(p.run.Bag)
 	}
 	out.Relevant = relevant(p.run, out)
-	out.Checks = p.run.AllResults(!p.sel.Active)
-	out.Functions = p.run.Results.Digests() // of what outputs call, too
+	out.Checks = p.run.Conditions.All(!p.sel.Active)
+	out.Functions = p.run.Results.Digests() // includes the calls in outputs
 	p.run.Account(p.failed...)
-	out.Errored = p.run.Bag.HasErrors() || p.run.Cut.Load()
+	out.Errored = p.run.Bag.HasErrors() || p.run.Budget.Interrupted()
 	out.Complete = !p.sel.Active && !out.Errored
 	out.Leases = ordering.PreviewLeases(p.run.Program, p.run.Receivers, p.req.Options, out)
 	return out
 }
 
-// variables are the root variables as they were set, for the plan: ephemeral ones leave only
-// their names, elsewhere.
+// variables returns the values of the root variables that are not ephemeral.
 func variables(r *run.Run) map[string]plan.Variable {
 	out := map[string]plan.Variable{}
 	for name, v := range r.Program.Tree().Root.Module.Variables {
@@ -226,9 +233,9 @@ func variables(r *run.Run) map[string]plan.Variable {
 	return out
 }
 
-// maxJobs is how many jobs are under way at once: for each token one more than works with it, so that
-// a call stands ready when the token is free. Not where there are ephemeral resources: a call that
-// stands ready may keep a lease open.
+// maxJobs returns the maximum number of concurrent jobs. It exceeds the number of workers by the number of tokens, so
+// that a call is ready when a token becomes free. With ephemeral resources it does not, because a waiting call may keep
+// a lease open.
 func maxJobs(s *run.Settings, r *receivers.Analysis) int {
 	if r.Any {
 		return s.Workers()
@@ -236,44 +243,43 @@ func maxJobs(s *run.Settings, r *receivers.Analysis) int {
 	return s.Workers() + s.Tokens()
 }
 
-// checkMoved refuses a selection that leaves out objects which have moved. Where an object is now
-// has to be planned with the objects around it, and a plan of the rest would keep it at an address
-// that the configuration does not know, or move it without showing that.
+// checkMoved reports an error if targeting leaves out objects that have moved. A plan of the other objects would either
+// keep them at an address that the configuration does not declare, or move them without showing it.
 func (p *planner) checkMoved() bool {
 	left := map[string]bool{}
 	for to := range p.moved.Origins {
-		if !p.sel.Includes(to.Instance) && !p.req.Quiet {
+		if !p.sel.Includes(to.Instance) && !p.req.Operation.Policy().ImportsOnly {
 			left[to.Abs().String()] = true
 		}
 	}
 	if len(left) == 0 {
 		return true
 	}
-	flag, way, each := "target", "or add the following additional target options:", "\n  -target=%q"
+	flag, trail, each := "target", "or add the following additional target options:", "\n  -target=%q"
 	if len(p.req.Excludes) > 0 {
-		flag, way, each = "exclude", "or leave none of these out:", "\n  %s"
+		flag, trail, each = "exclude", "or leave none of these out:", "\n  %s"
 	}
 	text := ""
 	for _, a := range slices.Sorted(maps.Keys(left)) {
 		text += fmt.Sprintf(each, a)
 	}
-	p.run.Bag.Add(diag.Errorf("Moved resource instances excluded by targeting", "Resource instances in your current state have moved to new addresses in the latest configuration. Lethe must include those resource instances while planning in order to ensure a correct result, but your -%s=... options do not fully cover all of those resource instances.\n\nTo create a valid plan, either remove your -%s=... options altogether %s%s\n\nNote that this may include further resource instances in your plan, in order to respect object dependencies.", flag, flag, way, text))
+	p.run.Bag.Add(diag.Errorf("Moved resource instances excluded by targeting", "Some resource instances have moved to new addresses. The plan must include all of them, but your -%s=... options do not.\n\nRemove the -%s=... options, %s%s\n\nThe plan may then include more resource instances, because of dependencies.", flag, flag, trail, text))
 	return false
 }
 
-// checkReplace refuses -replace for what cannot be replaced.
+// checkReplace reports an error for each -replace address that is not a managed resource.
 func checkReplace(list []addr.Instance, bag *diag.Bag) bool {
 	ok := true
 	for _, i := range list {
 		if i.Mode != addr.Managed {
-			bag.Add(diag.Errorf("Invalid force-replace address", "Only managed resources can be used with the -replace option, and %s is not one.", i))
+			bag.Add(diag.Errorf("Invalid force-replace address", "Only managed resources can be used with the -replace option, and %s is not a managed resource.", i))
 			ok = false
 		}
 	}
 	return ok
 }
 
-// warnForgotten says what a plan leaves in place that nothing manages then.
+// warnForgotten warns of objects that the plan forgets without destroying them.
 func warnForgotten(r *run.Run, changes []*plan.Change) {
 	list, unsaid, removed := "", map[*config.Removed]bool{}, false
 	for _, c := range changes {
@@ -286,27 +292,27 @@ func warnForgotten(r *run.Run, changes []*plan.Change) {
 		if ok && !c.SkipDestroy && !unsaid[b.Block] {
 			unsaid[b.Block] = true
 			r.Bag.Add(diag.Warningf("Removed block does not say whether to destroy",
-				"The objects that this block names are removed from the state and not destroyed. Terraform would destroy them. Say which you want, with `lifecycle { destroy = false }` or `lifecycle { destroy = true }` in the block.").At(b.Block.Range))
+				"Lethe removes the objects of this block from the state and does not destroy them. Terraform destroys them. Add `lifecycle { destroy = false }` or `lifecycle { destroy = true }` to the block.").At(b.Block.Range))
 		}
 	}
 	if list == "" {
 		return
 	}
 	why := ""
-	if r.Destroys {
-		why = "\n\nTheir configuration says destroy = false, which also holds when everything is destroyed."
+	if r.Kind.Destroys() {
+		why = "\n\nTheir configuration has destroy = false, which also applies to a destroy plan."
 	}
-	if r.Destroys && removed {
-		why += " Terraform and OpenTofu would destroy what a removed block names then."
+	if r.Kind.Destroys() && removed {
+		why += " Terraform and OpenTofu would destroy the objects of removed blocks."
 	}
 	r.Bag.Add(diag.Warningf("Some objects will no longer be managed by Lethe",
-		"If this plan is applied, Lethe discards what it knows of the following objects, and does not delete them:%s\n\nTo manage them again they have to be imported.%s", list, why))
+		"This plan removes the following objects from the state, without destroying them:%s\n\nTo manage them again, import them.%s", list, why))
 }
 
-// warnRetired warns of destroy-time provisioners that run when their object's successor is there.
-// Scripts that name what both are called mean the old one and meet the new one.
+// warnRetired warns of destroy-time provisioners that run after the replacement of their object was created. A script
+// that finds the object by a name that both objects have acts on the new object.
 func warnRetired(r *run.Run, out *plan.Plan) {
-	if out.SpareDeposed {
+	if out.SkipDeposed {
 		return
 	}
 	warned := map[program.Decl]bool{}
@@ -320,6 +326,6 @@ func warnRetired(r *run.Run, out *plan.Plan) {
 		}
 		warned[h.Decl.ID] = true
 		r.Bag.Add(diag.Warningf("Destroy-time provisioners run after the replacement is created",
-			"The old object of %s is destroyed after the new one was created, and its destroy-time provisioners run then. If they find it by a name that both objects have, they find the new one. Have them use something that only the old one has, such as self.id.\n\nTerraform and OpenTofu do not run them. To skip them here as well, set skip_deposed_provisioners = true in the CLI configuration, or LETHE_SKIP_DEPOSED_PROVISIONERS=true in the environment.", c.Object.Instance).At(h.List[0].Range).About(c.Object.Instance))
+			"The destroy-time provisioners of the old object of %s run after the new object is created. A name that both objects have selects the new object. Use a value that only the old object has, such as self.id.\n\nTerraform and OpenTofu do not run these provisioners. To skip them, set skip_deposed_provisioners = true in the CLI configuration, or LETHE_SKIP_DEPOSED_PROVISIONERS=true in the environment.", c.Object.Instance).At(h.List[0].Range).About(c.Object.Instance))
 	}
 }

@@ -18,34 +18,34 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// addRefresh makes the node that looks at a resource's real objects, before decide, through some
-// provider configurations. What their settings refer to is decided by then.
+// addRefresh adds a node that refreshes the stored objects of a resource. It runs before decide, and after the provider
+// configurations in through were decided.
 func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...program.Decl) {
 	objects := p.stored(res)
 	if len(objects) == 0 {
 		return
 	}
-	n := p.node(res.String(), func(_ context.Context, f *walk.Fan) bool {
+	n := p.nodes.add(res.String(), func(_ context.Context, f *walk.Fan) bool {
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
 			return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx)
 		})
 		return true
 	})
-	p.graph.Waits(decide, n)
+	p.nodes.graph.Waits(decide, n)
 	for _, c := range through {
-		p.users[c] = append(p.users[c], n)
-		p.graph.Waits(n, p.decide[c])
+		p.nodes.use(c, n)
+		p.nodes.graph.Waits(n, p.nodes.decide[c])
 	}
 }
 
-// storedObject is an object of the state that a plan walk looks at.
+// storedObject is an object of the state that a plan walk refreshes.
 type storedObject struct {
 	p     *planner
 	o     addr.Object
-	entry *state.Entry // as it was stored, where it has moved
+	entry *state.Entry // as stored, at its address after moves
 }
 
-// look looks at one stored object and fills its before slot.
+// look refreshes the object and sets its before value.
 func (x *storedObject) look(ctx context.Context) bool {
 	t, u, s, ok := x.tools(ctx)
 	if !ok {
@@ -85,9 +85,8 @@ func (x *storedObject) look(ctx context.Context) bool {
 	return true
 }
 
-// tools is what it takes to look at a stored object, and the provider configuration that it is looked at through. A session
-// that nothing can be read through because its settings are not known leaves the object as it was stored (s is nil), with one
-// warning.
+// tools returns the tools to refresh the object, its provider configuration and the session. The session is nil if its
+// settings are not known: the object keeps its stored value, and the session's first such object causes a warning.
 func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, *run.Session, bool) {
 	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, x.entry.Provider)
 	if !ok {
@@ -97,21 +96,21 @@ func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, 
 	if !ok {
 		return nil, u, nil, false
 	}
-	typ := x.p.run.TypeOf(ctx, u.Instance.Provider, x.o.Resource(), x.o.Instance)
+	typ := x.p.run.Types.Of(ctx, x.p.run.Bag, u.Instance.Provider, x.o.Resource(), x.o.Instance)
 	if typ == nil {
 		return nil, u, nil, false
 	}
 	t := x.p.run.Tools(x.o, s, typ)
 	if s.Unknown {
-		x.warnUnread(s, u)
+		x.warnUnchecked(s, u)
 		return t, u, nil, true
 	}
 	return t, u, s, true
 }
 
-// session gives the session to look at objects through. What its settings refer to was decided:
-// if they are known, objects are looked for where they are going to be worked on; else where they were
-// made.
+// session returns the session to refresh the object through. All references of its settings have been decided. If the
+// planned settings are known, the session has these; otherwise it has the prior settings, if known. A destroy plan uses
+// the prior settings.
 func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Session, bool) {
 	if x.p.req.Mode == plan.Destroy {
 		return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.Before)
@@ -125,9 +124,9 @@ func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Sessio
 	return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.After)
 }
 
-// lookBefore looks for what is to be ended through its provider as it was, if it was found through the provider as it will
-// be, which is configured otherwise. It may not be there where what the provider is configured from changed outside, and this
-// plan puts that back: then everything is ended through the provider as it will be.
+// lookBefore looks for an object through the provider with its prior settings, after the provider with its planned
+// settings found it and the settings differ. If the object is not there, all objects will be ended through the planned
+// settings. That happens if the source of the settings changed outside of Lethe and this plan reverts it.
 func (p *planner) lookBefore(ctx context.Context, o addr.Object, typ *object.Type, u declared.Use, cur object.Current) {
 	if p.req.Mode == plan.Destroy || !p.req.Refresh || !u.Declared || len(p.run.Receivers.Ephemerals(u.Decl)) > 0 {
 		return
@@ -143,22 +142,22 @@ func (p *planner) lookBefore(ctx context.Context, o addr.Object, typ *object.Typ
 	if s, ok := p.run.Sessions.Get(ctx, &diag.Bag{}, u, frame.Before); ok {
 		t := p.run.Tools(o, s, typ)
 		t.Bag = &diag.Bag{}
-		if there, _, ok := t.Read(ctx, cur.Entry, cur.Known); ok && there != nil {
+		if stored, _, ok := t.Read(ctx, cur.Entry, cur.Known); ok && stored != nil {
 			return
 		}
 	}
 	before.Astray.Store(true)
 }
 
-// warnUnread says once for a session that nothing is read through it.
-func (x *storedObject) warnUnread(s *run.Session, u declared.Use) {
+// warnUnchecked warns, once for each session, that objects are not refreshed through it.
+func (x *storedObject) warnUnchecked(s *run.Session, u declared.Use) {
 	if !s.FirstWarning() {
 		return
 	}
-	x.p.run.Bag.Add(diag.Warningf("Objects not refreshed", "The settings of %s depend on values that are not known yet%s, and how it was configured before is not known either. Its existing objects were not refreshed: the plan is based on what the state says of them.", u.Instance, x.throughLeases(u)))
+	x.p.run.Bag.Add(diag.Warningf("Objects not refreshed", "The configuration of %s depends on values that are not known yet%s, and its previous configuration is not known. Its objects were not refreshed: the plan uses the values in the state.", u.Instance, x.throughLeases(u)))
 }
 
-// throughLeases names the leases that are not open and that a provider is configured with.
+// throughLeases names the leases in a provider's configuration that are not open.
 func (x *storedObject) throughLeases(u declared.Use) string {
 	if !u.Declared {
 		return ""
@@ -175,23 +174,19 @@ func (x *storedObject) throughLeases(u declared.Use) string {
 	return " (of " + strings.Join(names, ", ") + ", to be opened at apply)"
 }
 
-// keep keeps what was found, and on the before face what the object is, or was last.
+// keep records the refreshed object. On the before face it sets the object's current value, or its last value if it no
+// longer exists.
 func (x *storedObject) keep(cur, last object.Current, t *object.Tools) {
-	x.p.mu.Lock()
-	x.p.found[x.o] = cur
-	if cur.Entry != x.entry {
-		x.p.edit.Put(x.o, cur.Entry)
-	}
-	x.p.mu.Unlock()
+	x.p.state.refresh(x.o, cur, x.entry)
 	if d, ok := x.p.run.Program.Resource(x.o.Resource()); ok && !x.o.IsDeposed() {
 		if f := x.p.run.Frame.At(x.o.Module, frame.Before); f != nil {
-			f.PutLazy(d.ID, x.o.Key, frame.Before, lazy(t, last)) // decoded only if it is looked at
+			f.PutLazy(d.ID, x.o.Key, frame.Before, lazy(t, last)) // decoded only if used
 		}
 	}
 }
 
-// drifted remembers what changed outside, for the plan; where nothing will be decided, also what only moved. What is deposed is
-// to be destroyed in any case: it is told of only where that is all that there is to tell.
+// drifted records a change outside of Lethe for the plan. In a refresh-only plan it also records moves and changes of
+// deposed objects; other plans destroy deposed objects anyway.
 func (x *storedObject) drifted(t *object.Tools, was, is object.Current) {
 	from := x.p.moved.Origin(x.o)
 	moved := from != x.o && x.p.req.Mode == plan.RefreshOnly
@@ -213,12 +208,10 @@ func (x *storedObject) drifted(t *object.Tools, was, is object.Current) {
 			c.Action = plan.NoOp
 		}
 	}
-	x.p.mu.Lock()
-	defer x.p.mu.Unlock()
-	x.p.drift = append(x.p.drift, c)
+	x.p.state.drifted(c)
 }
 
-// fail marks an instance's value as failed: what receives it is skipped in silence.
+// fail marks the value of the instance as failed. Its receivers are skipped without a message.
 func (x *storedObject) fail() {
 	d, ok := x.p.run.Program.Resource(x.o.Resource())
 	if !ok {
@@ -230,7 +223,7 @@ func (x *storedObject) fail() {
 	}
 }
 
-// lazy decodes a refreshed object when it is looked at.
+// lazy returns a function that decodes a refreshed object.
 func lazy(t *object.Tools, cur object.Current) func() mark.Value {
 	return func() mark.Value {
 		v, ok := t.Value(cur.Entry, cur.Known)

@@ -12,11 +12,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// relevant lists the attributes that changes depend on, as far as the text of the configuration
-// tells: what changed objects and outputs refer to, through values, up to the next resource. It
-// decides which drift is worth showing.
+// relevant lists the attributes that changes depend on, as far as the text of the configuration shows. These are the
+// attributes that changed objects and outputs refer to, directly or through values. They determine which drift is
+// shown.
 func relevant(r *run.Run, out *plan.Plan) []plan.Relevant {
-	x := relevance{run: r, seen: map[program.Decl]bool{}, have: map[taken]bool{}}
+	x := relevance{run: r, seen: map[program.Decl]bool{}, have: map[relevantKey]bool{}}
 	for _, c := range out.Changes {
 		if d, ok := r.Program.Resource(c.Object.Resource()); ok && c.Action != plan.NoOp {
 			x.follow(d.ID)
@@ -39,12 +39,12 @@ func relevant(r *run.Run, out *plan.Plan) []plan.Relevant {
 type relevance struct {
 	run  *run.Run
 	seen map[program.Decl]bool
-	have map[taken]bool
+	have map[relevantKey]bool
 	list []plan.Relevant
 }
 
-// taken is one entry, as it is compared.
-type taken struct {
+// relevantKey is the comparable form of a plan.Relevant.
+type relevantKey struct {
 	from addr.AbsResource
 	key  addr.Key
 	path string
@@ -70,7 +70,7 @@ func (r *relevance) follow(d program.Decl) {
 	}
 }
 
-// add notes what d takes from a resource, in every instance of its module.
+// add records the attributes of a resource that d refers to, in every instance of the resource's module.
 func (r *relevance) add(d program.Decl, ref program.Ref, to *program.Declaration) {
 	key := addr.NoKey
 	if ref.Key == program.Fixed {
@@ -80,7 +80,7 @@ func (r *relevance) add(d program.Decl, ref program.Ref, to *program.Declaration
 	for _, f := range frames {
 		for _, path := range r.run.Program.Selected(d, ref.To) {
 			one := plan.Relevant{Resource: to.Resource.In(f.Addr()), Key: key, Path: path}
-			id := taken{one.Resource, key, mark.PathString(path)}
+			id := relevantKey{one.Resource, key, mark.PathString(path)}
 			if !r.have[id] {
 				r.have[id] = true
 				r.list = append(r.list, one)

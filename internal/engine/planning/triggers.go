@@ -11,14 +11,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// decisions are the changes that a plan walk has decided on.
+// decisions are the changes that a plan walk has decided so far.
 type decisions struct {
 	mu         sync.Mutex
 	list       []*plan.Change
 	byResource map[addr.AbsResource][]*plan.Change // for replace_triggered_by
 }
 
-// record keeps a decision.
+// record adds a change.
 func (x *decisions) record(c *plan.Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -31,7 +31,7 @@ func (x *decisions) record(c *plan.Change) {
 	}
 }
 
-// triggered reports whether what a replace_triggered_by names is about to change.
+// triggered reports whether a change affects the objects that replace_triggered_by names.
 func (x *decisions) triggered(t frame.Trigger) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -46,7 +46,7 @@ func (x *decisions) triggered(t frame.Trigger) bool {
 	return false
 }
 
-// changesAt reports whether a change touches the value at path, or whether that value is sensitive. Examples for
+// changesAt reports whether a change affects the value at path, or its sensitivity. Examples for
 // replace_triggered_by = [x.a.tags["k"]]:
 //   - the key is in neither map, before and after: no change;
 //   - the key is in one of the two maps: a change;
@@ -66,7 +66,7 @@ func changesAt(c *plan.Change, path cty.Path) bool {
 	return !before.RawEquals(after) || !slices.Equal(sensitiveAt(c.Before, path), sensitiveAt(c.After, path))
 }
 
-// sensitiveAt names what is sensitive of the value at path.
+// sensitiveAt returns the sensitive paths in the value at path, sorted. It returns [""] if the whole value is sensitive.
 func sensitiveAt(v mark.Value, path cty.Path) []string {
 	var out []string
 	for _, p := range v.PathsOf(mark.Sensitive) {

@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A part that is absent before and after a change has not changed, whatever else of the object has.
+// A part that is absent before and after a change has not changed, even if other parts of the object have.
 func TestTriggeredByParts(t *testing.T) {
 	str := cty.StringVal
 	object := func(part cty.Value) cty.Value { return cty.ObjectVal(map[string]cty.Value{"p": part}) }

@@ -10,11 +10,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// unplanned looks after what a plan evaluates nothing of.
+// unplanned checks the declarations that a plan does not evaluate.
 type unplanned struct{ p *planner }
 
-// ephemerals holds the ephemeral resources that nothing receives against the rules. They are not
-// opened, so that nothing else would find what is wrong with them.
+// ephemerals warns of ephemeral resources without a receiver and validates them. They are not opened, so nothing else
+// would report their mistakes.
 func (u *unplanned) ephemerals(ctx context.Context) {
 	if !u.p.run.Receivers.Any || u.p.req.Mode != plan.Normal {
 		return
@@ -32,8 +32,8 @@ func (u *unplanned) ephemerals(ctx context.Context) {
 	}
 }
 
-// provisioners holds provisioners and connections against their rules. Planning does not run them,
-// so that nothing else would find what is wrong with them before an object is made.
+// provisioners validates provisioners and connections. Planning does not run them, so nothing else would report their
+// mistakes before an object is created.
 func (u *unplanned) provisioners(ctx context.Context) {
 	var with []*program.Declaration
 	for _, d := range u.p.run.Program.Decls() {
@@ -46,10 +46,10 @@ func (u *unplanned) provisioners(ctx context.Context) {
 	}
 }
 
-// warn says of an ephemeral resource that nothing refers to that it is not opened. Of one that is
-// a target that was said already.
+// warn warns of an ephemeral resource that nothing refers to and that is not opened. It skips targets, which were
+// reported before.
 func (u *unplanned) warn(d *program.Declaration) {
-	if u.p.req.Mode == plan.Normal && !u.p.req.Quiet && !u.p.sel.Named[d.Resource] && !u.p.run.Receivers.Referred(d.ID) {
-		u.p.run.Bag.Add(diag.Warningf("Ephemeral resource not opened", "Nothing refers to %s, and it has no conditions, so it is not opened. It is opened for what receives its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another ephemeral resource that is.", d.Resource).At(d.Range))
+	if u.p.req.Mode == plan.Normal && !u.p.req.Operation.Policy().ImportsOnly && !u.p.sel.Named[d.Resource] && !u.p.run.Receivers.Referred(d.ID) {
+		u.p.run.Bag.Add(diag.Warningf("Ephemeral resource not opened", "%s is not opened, because it has no conditions and no user of its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another open ephemeral resource.", d.Resource).At(d.Range))
 	}
 }

@@ -1,19 +1,22 @@
-// Package receivers says which declarations of a program receive which ephemeral resources, and answers
-// related questions about references.
+// Package receivers determines which declarations of a program receive which ephemeral resources, and analyses other
+// references.
 //
-// Which leases are opened, and for whom, follows from the configuration alone: from the references of a
-// receiver, along values (variables, locals, outputs, module calls), to the ephemeral resources behind
-// them. So this package looks at a program.Program and at nothing else: no frame, no state, no walk. The plan
-// walk, the apply walk and the preview of leases ask it the same questions and get the same answers.
+// The configuration alone determines which leases are opened and for whom. References lead from a receiver, through
+// values (variables, locals, outputs, module calls), to ephemeral resources. So the package uses only a
+// program.Program: no frame, no state, no walk. The plan walk, the apply walk and the preview of leases use the same
+// analysis.
 //
-// Analyse makes an Analysis. Of one declaration it tells
+// Analyse returns an Analysis. It has these methods for a declaration:
 //
-//   - Received: the ephemeral resources whose values it receives, and which instances of them;
-//     ReceivedByParts the same for its provisioners and connections, Repeating for its repetition;
-//   - Steady, Face: whether its value is the same before and after;
-//   - Resources, FromResources, Recorded, Leased: what its value is made from.
+//   - Received: the ephemeral resources whose values it receives, and their instances. ReceivedByParts does the same
+//     for its provisioners and connections, Repeating for its repetition.
+//   - Steady, Face: whether its value is equal on both faces.
+//   - Resources, FromResources, Recorded, Leased: the sources of its value.
 //
-// Of an ephemeral resource it tells whether its instances are held one by one (ByInstance), whether it is
-// opened although nothing acts on its value (OpensItself, OwnKeys), and which of a set are received at all
-// (Needed) or by write-only arguments alone (OnlyWritten).
+// It has these methods for ephemeral resources:
+//
+//   - ByInstance: whether its instances are held separately.
+//   - OpensItself, OwnKeys: whether it is opened without a receiver that acts on its value.
+//   - Needed: the resources that some of the declarations receive.
+//   - OnlyWritten: the resources that only write-only arguments receive.
 package receivers

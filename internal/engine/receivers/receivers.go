@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Face is the one under which a declaration is kept: a steady one has only the after face.
+// Face returns the face that has the value of a declaration: the after face if it is steady, and face otherwise.
 func (r *Analysis) Face(d program.Decl, face frame.Face) frame.Face {
 	if r.Steady(d) {
 		return frame.After
@@ -17,8 +17,8 @@ func (r *Analysis) Face(d program.Decl, face frame.Face) frame.Face {
 	return face
 }
 
-// Ephemerals are the ephemeral resources whose values a declaration receives: directly or through
-// values, not through other resources or providers. What its provisioners receive is theirs.
+// Ephemerals returns the ephemeral resources whose values a declaration receives, directly or through values. It does
+// not follow other resources and providers. It excludes the resources that only provisioners receive.
 func (r *Analysis) Ephemerals(d program.Decl) []program.Decl { return decls(r.Received(d)) }
 
 func decls(list []Received) []program.Decl {
@@ -29,7 +29,7 @@ func decls(list []Received) []program.Decl {
 	return out
 }
 
-// Received are the ephemeral resources that a declaration receives, and which instances of them.
+// Received returns the ephemeral resources that a declaration receives, and their instances.
 func (r *Analysis) Received(d program.Decl) []Received {
 	if !r.Any {
 		return nil
@@ -49,8 +49,8 @@ func (r *Analysis) receivedBy(d program.Decl) []Received {
 	return found
 }
 
-// ByInstance reports whether the leases of an ephemeral resource are held one by one: each of its
-// receivers says which instances it means.
+// ByInstance reports whether the leases of an ephemeral resource are held separately, because all its receivers name
+// instances.
 func (r *Analysis) ByInstance(e program.Decl) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +78,8 @@ func (r *Analysis) ByInstance(e program.Decl) bool {
 	return !r.whole[e]
 }
 
-// Exported is what outputs of modules hand on of an ephemeral resource, false if none does. Handing on is a
-// use, although an output does nothing with the value.
+// Exported returns the instances of an ephemeral resource that module outputs return, and false if no output does. An
+// output counts as a use, although it does not act on the value.
 func (r *Analysis) Exported(e program.Decl) (Received, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +113,7 @@ func (r *Analysis) exported() map[program.Decl]Received {
 	return r.exports
 }
 
-// Referred reports whether anything else refers to a declaration.
+// Referred reports whether another declaration refers to the declaration.
 func (r *Analysis) Referred(d program.Decl) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +128,7 @@ func (r *Analysis) Referred(d program.Decl) bool {
 	return r.named[d]
 }
 
-// Repeating are the ephemeral resources whose values decide about the instances of another one.
+// Repeating returns the ephemeral resources whose values determine the instances of a declaration.
 func (r *Analysis) Repeating(d program.Decl) []Received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,8 +140,7 @@ func (r *Analysis) Repeating(d program.Decl) []Received {
 	return found
 }
 
-// ReceivedByParts are the ephemeral resources whose values some provisioners and connections of a resource
-// receive.
+// ReceivedByParts returns the ephemeral resources that the given provisioners and connections of a resource receive.
 func (r *Analysis) ReceivedByParts(d program.Decl, parts []any) []Received {
 	if !r.Any {
 		return nil
@@ -153,7 +152,8 @@ func (r *Analysis) ReceivedByParts(d program.Decl, parts []any) []Received {
 	return r.behind(refs, receivesBy(program.Provider), r.prog.Decls()[d])
 }
 
-// behind says which instances they mean as well, for a declaration that has the references.
+// behind returns the ephemeral resources behind those references for which own returns true, and their instances. of is
+// the declaration that has the references; nil if instances do not matter.
 func (r *Analysis) behind(refs []program.Ref, own func(program.Ref) bool, of *program.Declaration) []Received {
 	t := tracer{Analysis: r, seen: map[visited]bool{}, keyed: of != nil && keyed(of)}
 	for _, ref := range refs {
@@ -164,7 +164,7 @@ func (r *Analysis) behind(refs []program.Ref, own func(program.Ref) bool, of *pr
 	return t.found
 }
 
-// keyed reports whether each instance of a declaration receives by itself.
+// keyed reports whether the instances of a declaration receive separately.
 func keyed(d *program.Declaration) bool {
 	return d.Kind == program.Provider || d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral
 }
@@ -173,19 +173,19 @@ func keyed(d *program.Declaration) bool {
 type tracer struct {
 	*Analysis
 	seen  map[visited]bool
-	keyed bool // what is asked about has a key of its own
+	keyed bool // the receiver's own instances have keys
 	found []Received
 }
 
-// visited is a declaration that a search has visited: a module call around what is asked about counts
-// otherwise than one that is merely referred to.
+// visited is a declaration that a search has visited. A module call around the receiver has other relevant references
+// than a module call that the receiver refers to.
 type visited struct {
 	decl   program.Decl
 	around bool
 }
 
-// follow goes on along references. around says that they are those of something that is asked
-// about, or of a call around it.
+// follow follows the references for which along returns true. around is true if they are references of a module call
+// around the receiver.
 func (t *tracer) follow(refs []program.Ref, along func(program.Ref) bool, around bool) {
 	for _, ref := range refs {
 		if along(ref) {
@@ -194,7 +194,7 @@ func (t *tracer) follow(refs []program.Ref, along func(program.Ref) bool, around
 	}
 }
 
-// visit follows a reference to a declaration. direct says that what is asked about names it.
+// visit follows a reference to a declaration. direct is true if the receiver has the reference itself.
 func (t *tracer) visit(ref program.Ref, around, direct bool) {
 	d := t.prog.Decls()[ref.To]
 	if d.Kind == program.Resource {
@@ -224,7 +224,7 @@ func (t *tracer) visit(ref program.Ref, around, direct bool) {
 	}
 }
 
-// add adds an ephemeral resource, or instances of it.
+// add adds an ephemeral resource, or instances of it, to the result.
 func (t *tracer) add(ref program.Ref, direct bool) {
 	i := slices.IndexFunc(t.found, func(w Received) bool { return w.Of == ref.To })
 	known := ref.Use&program.ByDepends == 0 && (ref.Key == program.Fixed || ref.Key == program.Same && direct && t.keyed)
@@ -241,36 +241,39 @@ func (t *tracer) add(ref program.Ref, direct bool) {
 	}
 }
 
-// inside reports whether a reference of a whole module is to an ephemeral resource in it, or to a
-// module in it.
+// inside reports whether a reference from the contents of a module is to a resource or to a module in it.
 func (t *tracer) inside(ref program.Ref) bool {
 	k := t.prog.Decls()[ref.To].Kind
 	return k == program.Resource || k == program.ModuleContents
 }
 
-// fromAround reports whether what a module call refers to is received by what is in the module.
+// fromAround reports whether the contents of a module receive a reference of its module call.
 func fromAround(ref program.Ref) bool {
 	return ref.Use&(program.ByRepeat|program.ByDepends|program.ByModule) != 0
 }
 
-// repeats reports whether a reference decides about a repetition. What a module is repeated by passes
-// its value on: each.value may be in the arguments.
+// repeats reports whether a reference determines a repetition. The repetition of a module call passes its value on,
+// because arguments may contain each.value.
 func repeats(ref program.Ref) bool { return ref.Use&program.ByRepeat != 0 }
 
-// Receives reports whether a declaration receives values by itself: a receiver of the glossary. Others only
-// pass values on.
+// Receives reports whether a declaration is a receiver as defined in the glossary. Other declarations only pass values
+// on.
 func Receives(d *program.Declaration) bool {
 	return d.Kind == program.Resource || d.Kind == program.Provider || declared.HasConditions(d)
 }
 
-// ReceivesItself reports whether an ephemeral resource has conditions: they receive it.
+// ReceivesItself reports whether an ephemeral resource has conditions, which receive it.
 func ReceivesItself(d *program.Declaration) bool {
 	return d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral && declared.HasResourceConditions(d)
 }
 
-// OpensItself reports whether an ephemeral resource is opened in a walk in which nothing acts on its
-// value: for its own conditions; because an output of a module hands it on; because its provider is
-// under test, and nothing at all refers to it. whole says that nothing is left out of the walk.
+// OpensItself reports whether a walk opens an ephemeral resource that has no receiver. Possible reasons are:
+//
+//   - it has conditions;
+//   - a module output returns its value, and whole is true;
+//   - its provider echoes its settings, no declaration refers to it, and whole is true.
+//
+// whole is true if the walk covers the whole configuration.
 func (r *Analysis) OpensItself(e *program.Declaration, whole bool) bool {
 	if ReceivesItself(e) || !whole {
 		return ReceivesItself(e)
@@ -278,10 +281,10 @@ func (r *Analysis) OpensItself(e *program.Declaration, whole bool) bool {
 	if _, is := r.Exported(e.ID); is {
 		return true
 	}
-	return !r.Referred(e.ID) && r.tested != nil && r.tested(r.prog.Decls()[r.prog.ProviderOf(e.ID)].Provider.Provider)
+	return !r.Referred(e.ID) && r.echoes != nil && r.echoes(r.prog.Decls()[r.prog.ProviderOf(e.ID)].Provider.Provider)
 }
 
-// OwnKeys are the instances that are opened so; nil: all.
+// OwnKeys returns the keys of the instances that open themselves; nil: all.
 func (r *Analysis) OwnKeys(e *program.Declaration) []addr.Key {
 	w, is := r.Exported(e.ID)
 	if ReceivesItself(e) || !is {
@@ -290,15 +293,15 @@ func (r *Analysis) OwnKeys(e *program.Declaration) []addr.Key {
 	return w.Keys(addr.NoKey)
 }
 
-// Needed are the ephemeral resources that the declarations among these receive: directly, for their
-// own conditions, or to obtain others that are received.
+// Needed returns the ephemeral resources that the declarations in among receive directly, for their own conditions, or
+// to obtain another lease that is received.
 func (r *Analysis) Needed(among func(program.Decl) bool) map[program.Decl]bool {
 	out := map[program.Decl]bool{}
 	var todo []program.Decl
 	for _, d := range r.prog.Decls() {
 		lease := d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral
 		switch {
-		case !among(d.ID): // nothing is evaluated of it
+		case !among(d.ID): // not evaluated
 		case lease && ReceivesItself(d):
 			todo = append(todo, d.ID)
 		case !lease && Receives(d):
@@ -315,12 +318,11 @@ func (r *Analysis) Needed(among func(program.Decl) bool) map[program.Decl]bool {
 	return out
 }
 
-// OnlyWritten finds the ephemeral resources whose values only write-only arguments receive, by
-// themselves or through others like it: no argument of a managed resource takes an ephemeral value
-// but those.
+// OnlyWritten returns the ephemeral resources whose values only write-only arguments receive, directly or through other
+// such ephemeral resources. Other arguments of managed resources cannot contain ephemeral values.
 func (r *Analysis) OnlyWritten() map[program.Decl]bool {
 	out := map[program.Decl]bool{}
-	obtained := map[program.Decl][]program.Decl{} // by ephemeral resource: those that its arguments take
+	obtained := map[program.Decl][]program.Decl{} // by ephemeral resource: the ephemeral resources in its arguments
 	var wanted []program.Decl
 	for _, d := range r.prog.Decls() {
 		lease := d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral
@@ -355,14 +357,15 @@ func (r *Analysis) OnlyWritten() map[program.Decl]bool {
 	return out
 }
 
-// otherThanByArguments reports whether a resource receives what it refers to in a condition, or by
-// depends_on.
+// otherThanByArguments reports whether a resource uses a reference in a condition, in depends_on, or elsewhere outside
+// its arguments.
 func otherThanByArguments(ref program.Ref) bool {
 	return ref.Use&^(program.ByProvision|program.ByNull|program.ByValue) != 0
 }
 
-// receivesBy says for which reasons a declaration of a kind receives what it refers to. Provisioners
-// are on their own, ephemeralasnull needs no value, and values receive only what tests them.
+// receivesBy returns a function that reports whether a declaration of kind k receives the target of a reference.
+// Provisioners receive separately, ephemeralasnull needs no value, and an output receives only the references in its
+// conditions.
 func receivesBy(k program.Kind) func(program.Ref) bool {
 	not := program.ByNull
 	switch k {
@@ -380,11 +383,10 @@ func byProvision(ref program.Ref) bool { return ref.Use&program.ByProvision != 0
 
 func byValue(ref program.Ref) bool { return ref.Use&program.ByValue != 0 }
 
-// passes reports whether what a value refers to is passed on with it: what its conditions look at
-// is not.
+// passes reports whether a value passes a reference on. A reference in its conditions is not passed on.
 func passes(ref program.Ref) bool { return ref.Use&^(program.ByCondition|program.ByNull) != 0 }
 
-// Among are those of a sorted list that some name; nil: the whole list.
+// Among returns the keys of some that are in the sorted list. If some is nil, it returns the list.
 func Among(list, some []addr.Key) []addr.Key {
 	if some == nil {
 		return list

@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// text writes what is received: "x[same]", "x[3]", or "x" for all instances.
+// text formats the received instances: "x[same]", "x[3]", or "x" for all instances.
 func text(p *program.Program, list []Received) string {
 	var out []string
 	for _, w := range list {
@@ -65,7 +65,7 @@ func TestReceived(t *testing.T) {
 	}
 }
 
-// Each instance of a resource means its own lease, until one declaration takes all of them.
+// Each instance of a resource receives one lease. The leases are separate until a declaration receives all of them.
 func TestByInstance(t *testing.T) {
 	each := keys + "resource \"t_item\" \"x\" {\n count = 2\n a = ephemeral.t_key.k[count.index].token\n}\n"
 	for more, want := range map[string]bool{
@@ -81,8 +81,8 @@ func TestByInstance(t *testing.T) {
 	}
 }
 
-// A lease of which only write-only arguments may get the value can be deferred, with those that it was
-// obtained with. One that a provider receives cannot.
+// A lease that only write-only arguments receive can be deferred, with the leases that it was obtained with. A lease in
+// a provider's settings cannot.
 func TestOnlyWritten(t *testing.T) {
 	item := "resource \"t_item\" \"x\" {\n a_wo = ephemeral.t_key.derived.token\n}\n"
 	for more, want := range map[string]string{
@@ -104,26 +104,25 @@ func TestOnlyWritten(t *testing.T) {
 	}
 }
 
-// What nothing receives is opened for its conditions, for an output of a module, or for the test of its
-// provider.
+// A lease without a receiver is opened for its conditions, for a module output, or for the test of its provider.
 func TestOpensItself(t *testing.T) {
-	const lone = "ephemeral \"t_key\" \"k\" {\n%s}\n"
+	const loneText = "ephemeral \"t_key\" \"k\" {\n%s}\n"
 	condition := "lifecycle {\n postcondition {\n condition = self.token != null\n error_message = \"no\"\n}\n}\n"
 	output := "output \"o\" {\n ephemeral = true\n value = ephemeral.t_key.k.token\n}\n"
 	for _, c := range []struct {
 		what, module        string
 		tested, whole, want bool
 	}{
-		{"nothing", fmt.Sprintf(lone, ""), false, true, false},
-		{"its conditions", fmt.Sprintf(lone, condition), false, true, true},
-		{"its conditions, in part of a walk", fmt.Sprintf(lone, condition), false, false, true},
-		{"an output", fmt.Sprintf(lone, "") + output, false, true, true},
-		{"an output, in part of a walk", fmt.Sprintf(lone, "") + output, false, false, false},
-		{"a test", fmt.Sprintf(lone, ""), true, true, true},
+		{"nothing", fmt.Sprintf(loneText, ""), false, true, false},
+		{"its conditions", fmt.Sprintf(loneText, condition), false, true, true},
+		{"its conditions, in part of a walk", fmt.Sprintf(loneText, condition), false, false, true},
+		{"an output", fmt.Sprintf(loneText, "") + output, false, true, true},
+		{"an output, in part of a walk", fmt.Sprintf(loneText, "") + output, false, false, false},
+		{"a test", fmt.Sprintf(loneText, ""), true, true, true},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			files, name := map[string]string{"main.tf": "module \"m\" {\n source = \"./m\"\n}\n", "m/main.tf": c.module}, "module.m.ephemeral.t_key.k"
-			if c.tested { // nothing at all refers to it
+			if c.tested { // no declaration refers to it
 				files, name = map[string]string{"main.tf": c.module}, "ephemeral.t_key.k"
 			}
 			p := enginetest.Program(t, files)
@@ -135,7 +134,7 @@ func TestOpensItself(t *testing.T) {
 	}
 }
 
-// Managed resources, and all that is made from them, have two faces; ephemeral resources and constants one.
+// Managed resources and all values from them have two faces; ephemeral resources and constants have one.
 func TestSteady(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": keys + `
 resource "t_item" "a" {

@@ -7,33 +7,33 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Analysis answers questions about what the declarations of one program refer to, near and far.
-// References have no cycles, so each question is one search with a memory: linear in declarations plus
-// references. It may be asked from many goroutines.
+// Analysis answers questions about the direct and indirect references of a program's declarations. References have no
+// cycles, so each question is one search that visits each declaration once. Its time is linear in declarations plus
+// references. The methods may be called concurrently.
 type Analysis struct {
 	Any bool // the program declares ephemeral resources
 
-	prog   *program.Program
-	tested func(addr.Provider) bool // nil: no provider is under test
-	moving []answer                 // by declaration: does it, or anything it refers to, come from a managed resource?
-	parted []answer                 // by declaration: does an ephemeral resource have a part in it? nil: not known yet
+	prog    *program.Program
+	echoes  func(addr.Provider) bool // nil: no provider echoes its settings
+	moving  []answer                 // by declaration: whether it is a managed resource or depends on one
+	answers []answer                 // by declaration: whether it depends on an ephemeral resource through values; nil: not computed yet
 
 	mu         sync.Mutex
-	receivedOf map[program.Decl][]Received // ephemeral resources that reach a declaration, once asked for
-	repeats    map[program.Decl][]Received // those that reach its repetition
-	whole      map[program.Decl]bool       // ephemeral resources that some declaration receives with all instances; nil: not known yet
-	exports    map[program.Decl]Received   // ephemeral resources that outputs of modules hand on; nil: not known yet
-	named      map[program.Decl]bool       // declarations that another one refers to; nil: not known yet
+	receivedOf map[program.Decl][]Received // ephemeral resources that a declaration receives, computed so far
+	repeats    map[program.Decl][]Received // ephemeral resources that determine its repetition, computed so far
+	whole      map[program.Decl]bool       // ephemeral resources of which a declaration receives all instances; nil: not computed yet
+	exports    map[program.Decl]Received   // ephemeral resources that module outputs return; nil: not computed yet
+	named      map[program.Decl]bool       // declarations that another one refers to; nil: not computed yet
 }
 
 // Received is an ephemeral resource that a declaration receives.
 type Received struct {
 	Of        program.Decl
-	Instances []Instance     // the instances that are meant, where each reference says which; nil: all
-	Through   []program.Decl // outputs that hand it on
+	Instances []Instance     // the received instances, if each reference names one; nil: all
+	Through   []program.Decl // outputs that return it
 }
 
-// Keys are the instances that the instance with the key own receives; nil: all.
+// Keys returns the keys of the instances that the receiving instance with the key own receives; nil: all.
 func (w Received) Keys(own addr.Key) []addr.Key {
 	if w.Instances == nil {
 		return nil
@@ -47,11 +47,11 @@ func (w Received) Keys(own addr.Key) []addr.Key {
 
 // Instance is one instance of an ephemeral resource, as a receiver names it.
 type Instance struct {
-	Same bool     // the one that has the receiving instance's own key
-	Key  addr.Key // else the one with this key
+	Same bool     // the instance with the key of the receiving instance
+	Key  addr.Key // the instance with this key, if Same is false
 }
 
-// For is the key that an instance with the key own means.
+// For returns the key that the receiving instance with the key own means.
 func (i Instance) For(own addr.Key) addr.Key {
 	if i.Same {
 		return own
@@ -67,31 +67,31 @@ const (
 	yes
 )
 
-// Analyse makes the analysis of a compiled program. tested says which providers a test program runs;
-// nil: none.
-func Analyse(p *program.Program, tested func(addr.Provider) bool) *Analysis {
-	r := &Analysis{prog: p, tested: tested, moving: computeMoving(p), receivedOf: map[program.Decl][]Received{}, repeats: map[program.Decl][]Received{}}
+// Analyse returns the analysis of a compiled program. echoes reports whether a provider echoes its settings; nil means
+// that none does.
+func Analyse(p *program.Program, echoes func(addr.Provider) bool) *Analysis {
+	r := &Analysis{prog: p, echoes: echoes, moving: computeMoving(p), receivedOf: map[program.Decl][]Received{}, repeats: map[program.Decl][]Received{}}
 	for _, d := range p.Decls() {
 		r.Any = r.Any || d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral
 	}
 	return r
 }
 
-// Leased reports whether an ephemeral resource has a part in a value, other than by what managed and
-// data resources are made from.
+// Leased reports whether a value depends on an ephemeral resource, not counting dependencies through managed and data
+// resources.
 func (r *Analysis) Leased(d program.Decl) bool {
 	if !r.Any {
 		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.parted == nil {
-		r.parted = computeLeased(r.prog)
+	if r.answers == nil {
+		r.answers = computeLeased(r.prog)
 	}
-	return r.parted[d] == yes
+	return r.answers[d] == yes
 }
 
-// computeLeased finds the declarations that a lease has a part in, by values alone.
+// computeLeased returns the declarations that depend on an ephemeral resource through values.
 func computeLeased(p *program.Program) []answer {
 	return propagate(p, func(d *program.Declaration) answer {
 		switch {
@@ -104,7 +104,7 @@ func computeLeased(p *program.Program) []answer {
 	})
 }
 
-// computeMoving finds the declarations whose value differs between the two faces.
+// computeMoving returns the declarations whose values may differ between the two faces.
 func computeMoving(p *program.Program) []answer {
 	return propagate(p, func(d *program.Declaration) answer {
 		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed {
@@ -114,8 +114,8 @@ func computeMoving(p *program.Program) []answer {
 	})
 }
 
-// propagate answers a question for each declaration: by itself where own knows, and elsewhere with yes if
-// that is the answer for something that it refers to.
+// propagate answers a question for each declaration. If own returns notAsked, the answer is yes if it is yes for a
+// declaration that it refers to, and no otherwise.
 func propagate(p *program.Program, own func(*program.Declaration) answer) []answer {
 	memo := make([]answer, len(p.Decls()))
 	var ask func(program.Decl) bool
@@ -141,29 +141,28 @@ func propagate(p *program.Program, own func(*program.Declaration) answer) []answ
 	return memo
 }
 
-// Steady reports whether a declaration's value is the same before and after: no managed resource
-// has a part in it.
+// Steady reports whether a declaration has the same value on both faces, because it depends on no managed resource.
 func (r *Analysis) Steady(d program.Decl) bool { return r.moving[d] == no }
 
-// FromResources reports whether a declaration's value is made from resources.
+// FromResources reports whether the value of a declaration depends on resources.
 func (r *Analysis) FromResources(d program.Decl) bool {
 	found := false
 	r.Resources(d, func(program.Ref) { found = true })
 	return found
 }
 
-// Resources visits the references of d to resources: its own, and those of values (variables, locals,
-// outputs, module calls) on the way, but not those of other resources.
+// Resources visits the references to resources of d and of the values (variables, locals, outputs, module calls) that
+// it depends on. It does not follow references of resources and providers.
 func (r *Analysis) Resources(d program.Decl, visit func(program.Ref)) {
-	r.things(d, func(ref program.Ref) {
+	r.references(d, func(ref program.Ref) {
 		if r.prog.Decls()[ref.To].Kind == program.Resource {
 			visit(ref)
 		}
 	})
 }
 
-// things is resources with the provider configurations among what is referred to.
-func (r *Analysis) things(d program.Decl, visit func(program.Ref)) {
+// references visits the same references as Resources, and references to provider configurations.
+func (r *Analysis) references(d program.Decl, visit func(program.Ref)) {
 	seen := map[program.Decl]bool{}
 	var walk func([]program.Ref)
 	walk = func(refs []program.Ref) {
@@ -182,9 +181,8 @@ func (r *Analysis) things(d program.Decl, visit func(program.Ref)) {
 	walk(r.prog.Refs(d))
 }
 
-// Recorded is what the state remembers as the dependencies of a resource: the managed and data
-// resources that it refers to, through values, and through what leaves no trace itself: ephemeral
-// resources, and the settings of its provider.
+// Recorded returns the dependencies of a resource that the state stores: the managed and data resources that it refers
+// to, directly, through values, through ephemeral resources and through provider settings.
 func (r *Analysis) Recorded(d program.Decl) []addr.Resource {
 	var out []addr.Resource
 	self := r.prog.Decls()[d].Resource
@@ -198,11 +196,11 @@ func (r *Analysis) Recorded(d program.Decl) []addr.Resource {
 		to := r.prog.Decls()[ref.To]
 		switch {
 		case to.Kind == program.Provider || to.Resource.Mode == addr.Ephemeral:
-			r.things(ref.To, visit)
+			r.references(ref.To, visit)
 		case to.Resource != self:
 			out = append(out, to.Resource)
 		}
 	}
-	r.things(d, visit)
+	r.references(d, visit)
 	return out
 }

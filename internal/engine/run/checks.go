@@ -12,27 +12,27 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Checks collects the outcome of conditions, for the state and the plan.
+// Checks collects the results of conditions, for the state and the plan.
 type Checks struct {
 	mu sync.Mutex
 	by map[string]*checked // by configuration address
 
-	secrets *secret.Set // messages are kept, and masked as those are that are shown
+	secrets *secret.Set // masked in the messages, which are stored
 }
 
 func newChecks(secrets *secret.Set) *Checks {
 	return &Checks{by: map[string]*checked{}, secrets: secrets}
 }
 
-// checked is what is known of one declaration's conditions.
+// checked has the results of one declaration's conditions.
 type checked struct {
 	state.Check
 	index map[string]int // into Objects and due, by address
-	due   []int          // how many conditions the walk has yet to evaluate, 0 or less for none
+	due   []int          // number of conditions that the walk has yet to evaluate; 0 or less: none
 }
 
-// declare makes sure that a declaration with conditions is listed, even with no instance, and reports
-// whether it was.
+// declare lists a declaration with conditions, even if it has no instance. It reports whether the declaration was
+// listed before.
 func (c *Checks) declare(d *program.Declaration) (k *checked, was bool) {
 	address := d.String()
 	if k, was = c.by[address]; !was {
@@ -42,8 +42,17 @@ func (c *Checks) declare(d *program.Declaration) (k *checked, was bool) {
 	return k, was
 }
 
-// object is the index of an object of a declaration. If it was not listed, it is now, with so many
-// conditions due.
+// expect lists objects of a declaration. Each has due conditions to be evaluated.
+func (c *Checks) expect(d *program.Declaration, due int, objects []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, _ := c.declare(d)
+	for _, o := range objects {
+		k.object(state.CheckedObject{Addr: o, Status: state.Pass}, due)
+	}
+}
+
+// object returns the index of an object of a declaration. It lists a new object with due conditions to be evaluated.
 func (k *checked) object(o state.CheckedObject, due int) int {
 	i, listed := k.index[o.Addr]
 	if !listed {
@@ -53,8 +62,8 @@ func (k *checked) object(o state.CheckedObject, due int) int {
 	return i
 }
 
-// report records results for one object; several reports add up to the worst. An object that is not
-// to be named ("") counts for the declaration only.
+// report records results for one object. The worst of several reports counts. Results without an object ("") count only
+// for the declaration.
 func (c *Checks) report(d *program.Declaration, object string, results []frame.Result) {
 	if len(results) == 0 {
 		return
@@ -79,7 +88,7 @@ func (c *Checks) report(d *program.Declaration, object string, results []frame.R
 	}
 }
 
-// worse is the status of a whole that has both parts.
+// worse returns the worse of two statuses.
 func worse(a, b state.Status) state.Status {
 	rank := [...]int{state.Pass: 0, state.Unknown: 1, state.Fail: 2, state.Errored: 3}
 	if rank[b] > rank[a] {
@@ -88,7 +97,7 @@ func worse(a, b state.Status) state.Status {
 	return a
 }
 
-// Results gives all outcomes, sorted: those of this walk, over earlier ones.
+// Results returns all results, sorted. Results of this walk override earlier ones.
 func (c *Checks) Results(earlier []state.Check) []state.Check {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +130,7 @@ func (c *Checks) Results(earlier []state.Check) []state.Check {
 	return out
 }
 
-// Hold reports whether all conditions of a declaration hold that this walk was to evaluate.
+// Hold reports whether all conditions of a declaration hold that this walk was expected to evaluate.
 func (c *Checks) Hold(address string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,10 +139,10 @@ func (c *Checks) Hold(address string) bool {
 		!slices.ContainsFunc(k.Objects, func(o state.CheckedObject) bool { return o.Status != state.Pass })
 }
 
-// holds reports whether no result stands in the way.
+// holds reports whether no result is a failure.
 func holds(results []frame.Result) bool {
 	return !slices.ContainsFunc(results, func(r frame.Result) bool { return failing(r.Status) })
 }
 
-// failing reports whether a status stands in the way.
+// failing reports whether a status is a failure.
 func failing(s state.Status) bool { return s == state.Fail || s == state.Errored }

@@ -8,162 +8,170 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/leases"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Conditions that belong to no object, those of variables, outputs and checks, are nodes and steps
-// of their own: they may look at anything, ephemeral values too, and hold what they look at. So are
-// ephemeral resources that open themselves, for the case that they have no other receiver.
+// The conditions of variables, outputs and checks belong to no object. They have separate nodes and steps, because they
+// may use any value, including ephemeral values, and keep their leases open. Ephemeral resources that open themselves
+// have separate nodes and steps, too, because they may have no other receiver.
 
-// Test evaluates the conditions of a declaration in one module instance. What fails in a check block is
-// a warning, and keeps nothing from being done.
-func (r *Run) Test(ctx context.Context, d *program.Declaration, f *frame.Frame) bool {
+// Conditions evaluates the conditions of one walk. The results are in Checks. Its methods may be called concurrently;
+// each reports to the bag of its caller.
+type Conditions struct {
+	Checks *Checks
+
+	kind      Kind
+	program   *program.Program
+	frame     *frame.Frame
+	receivers *receivers.Analysis
+	leases    *leases.Leases
+}
+
+// Test evaluates the conditions of a declaration in one module instance. Failures in a check block are warnings and
+// stop nothing.
+func (c *Conditions) Test(ctx context.Context, bag *diag.Bag, d *program.Declaration, f *frame.Frame) bool {
+	receive := func(bag *diag.Bag) { c.leases.Receive(ctx, bag, d.ID, f.Addr(), addr.NoKey, frame.After) }
 	switch d.Kind {
 	case program.Resource:
-		r.Leases.ReceiveFrom(ctx, r.Bag, d, f, r.Receivers.Face(d.ID, frame.After), r.Receivers.OwnKeys(d))
-		return true // what comes of it is in the slot
+		c.leases.ReceiveFrom(ctx, bag, d, f, c.receivers.Face(d.ID, frame.After), c.receivers.OwnKeys(d))
+		return true // the slot has the result
 	case program.Variable:
-		r.Receive(ctx, d.ID, f.Addr(), addr.NoKey)
-		return r.conditions(d, f, program.Validation)
+		receive(bag)
+		return c.evaluate(bag, d, f, program.Validation)
 	case program.Output:
-		r.Receive(ctx, d.ID, f.Addr(), addr.NoKey) // outside of judge: a lease that fails is no matter of the condition alone
-		return r.judge(func(r *Run) bool { return r.conditions(d, f, program.OutputPre) })
+		receive(bag) // outside of judge: if a lease fails, more than the condition fails
+		return c.judge(bag, func(bag *diag.Bag) bool { return c.evaluate(bag, d, f, program.OutputPre) })
 	}
-	r.Scoped(func(r *Run) {
-		r.Receive(ctx, d.ID, f.Addr(), addr.NoKey)
-		r.conditions(d, f, program.Assert)
-		r.Bag.Blame("")
+	bag.Lenient(func(bag *diag.Bag) {
+		receive(bag)
+		c.evaluate(bag, d, f, program.Assert)
+		bag.Blame("")
 	})
 	return true
 }
 
-func (r *Run) conditions(d *program.Declaration, f *frame.Frame, when program.When) bool {
-	results := f.Conditions(d.ID, addr.NoKey, when, nil, r.Bag)
-	r.Checks.report(d, declared.ConditionsAddr(d, f.Addr()), results)
+func (c *Conditions) evaluate(bag *diag.Bag, d *program.Declaration, f *frame.Frame, when program.When) bool {
+	results := f.Conditions(d.ID, addr.NoKey, when, nil, bag)
+	c.Checks.report(d, declared.ConditionsAddr(d, f.Addr()), results)
 	return holds(results)
 }
 
-// Expect says of which objects of a declaration the walk is to evaluate conditions, before it does:
-// those that it does not come to are unknown. Of a declaration that was expected without objects they
-// hold, of one that never was they are unknown.
-func (r *Run) Expect(d *program.Declaration, objects ...string) {
-	due := 1 // those of variables, outputs and checks are evaluated together
+// Expect announces the objects of a declaration whose conditions the walk will evaluate. If their conditions are not
+// evaluated by the end, they are unknown. A declaration that was expected without objects passes. A declaration that
+// was never expected is unknown.
+func (c *Conditions) Expect(d *program.Declaration, objects ...string) {
+	due := 1 // the conditions of variables, outputs and checks are evaluated together
 	if d.Kind == program.Resource {
 		due = len(d.Res.Lifecycle.Preconditions) + len(d.Res.Lifecycle.Postconditions)
 	}
-	r.Checks.mu.Lock()
-	defer r.Checks.mu.Unlock()
-	k, _ := r.Checks.declare(d)
-	for _, o := range objects {
-		k.object(state.CheckedObject{Addr: o, Status: state.Pass}, due)
-	}
+	c.Checks.expect(d, due, objects)
 }
 
-// AllResults gives all outcomes, with the declarations that the walk did not come to as unknown. Where
-// everything is destroyed (whole: nothing is left out), all are.
-func (r *Run) AllResults(whole bool) []state.Check {
-	c := r.Checks
-	if r.Destroys {
-		c = newChecks(r.Settings.Secrets)
+// All returns the results of all declarations with conditions. Results that the walk did not reach are unknown. In a
+// destroy plan all results are unknown. whole is true if the walk leaves nothing out.
+func (c *Conditions) All(whole bool) []state.Check {
+	checks := c.Checks
+	if c.kind.Destroys() {
+		checks = newChecks(c.Checks.secrets)
 	}
-	for _, d := range r.Program.Decls() {
+	for _, d := range c.program.Decls() {
 		if !declared.HasConditions(d) && (d.Kind != program.Resource || d.Resource.Mode == addr.Ephemeral || !declared.HasResourceConditions(d)) {
 			continue
 		}
-		k, expected := c.declare(d)
+		k, expected := checks.declare(d)
 		if !expected {
 			k.Status = state.Unknown
 		}
-		if r.Destroys && whole && d.Kind == program.Output && d.Module.IsRoot() {
+		if c.kind.Destroys() && whole && d.Kind == program.Output && d.Module.IsRoot() {
 			k.object(state.CheckedObject{Addr: d.String(), Status: state.Unknown}, 0)
 		}
 	}
-	return c.Results(nil)
+	return checks.Results(nil)
 }
 
-// Unread makes a check fail whose data could not be read, with what was said about that.
-func (r *Run) Unread(d *program.Declaration, in addr.ModuleInstance, said []diag.Diagnostic) {
-	check, ok := r.Program.Lookup(d.Module, program.Check, d.Res.Check)
+// Unevaluated records that a check fails because its data could not be read. reported are the diagnostics of the
+// reading.
+func (c *Conditions) Unevaluated(d *program.Declaration, in addr.ModuleInstance, reported []diag.Diagnostic) {
+	check, ok := c.program.Lookup(d.Module, program.Check, d.Res.Check)
 	if !ok {
 		return
 	}
 	var failures []frame.Result
-	for _, x := range said {
+	for _, x := range reported {
 		if x.Severity == diag.Error {
 			failures = append(failures, frame.Result{Status: state.Fail, Message: strings.TrimSuffix(x.Summary+": "+x.Detail, ": ")})
 		}
 	}
-	r.Checks.report(check, declared.ConditionsAddr(check, in), failures)
+	c.Checks.report(check, declared.ConditionsAddr(check, in), failures)
 }
 
 // Pre checks an instance's preconditions.
-func (r *Run) Pre(d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool {
-	ok, _ := r.Preconditions(d, f, key, inst)
+func (c *Conditions) Pre(bag *diag.Bag, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool {
+	ok, _ := c.Preconditions(bag, d, f, key, inst)
 	return ok
 }
 
-// Preconditions checks an instance's preconditions. It also reports whether one of them is not known yet.
-func (r *Run) Preconditions(d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) (ok, unsure bool) {
+// Preconditions checks an instance's preconditions. unsure is true if one of them is not known yet.
+func (c *Conditions) Preconditions(bag *diag.Bag, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) (ok, unsure bool) {
 	if len(d.Res.Lifecycle.Preconditions) == 0 {
 		return true, false
 	}
-	return r.condition(d, f, key, inst, program.Pre, nil)
+	return c.ofInstance(bag, d, f, key, inst, program.Pre, nil)
 }
 
 // Post checks an instance's postconditions against its value.
-func (r *Run) Post(d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
+func (c *Conditions) Post(bag *diag.Bag, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
 	if len(d.Res.Lifecycle.Postconditions) == 0 {
 		return true
 	}
 	v := value()
-	ok, _ := r.condition(d, f, key, inst, program.Post, &v)
+	ok, _ := c.ofInstance(bag, d, f, key, inst, program.Post, &v)
 	return ok
 }
 
-func (r *Run) condition(d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, when program.When, self *mark.Value) (ok, unsure bool) {
-	ok = r.judge(func(r *Run) bool {
-		results := f.Conditions(d.ID, key, when, self, r.Bag)
+func (c *Conditions) ofInstance(bag *diag.Bag, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, when program.When, self *mark.Value) (ok, unsure bool) {
+	ok = c.judge(bag, func(bag *diag.Bag) bool {
+		results := f.Conditions(d.ID, key, when, self, bag)
 		object := inst.String()
 		if inst.Key.Hidden() {
-			object = "" // nothing of the key is kept
+			object = "" // a hidden key must not be stored
 		}
-		r.Checks.report(d, object, results)
+		c.Checks.report(d, object, results)
 		unsure = slices.ContainsFunc(results, func(r frame.Result) bool { return r.Status == state.Unknown })
 		return holds(results)
 	})
 	return ok, unsure
 }
 
-// judge evaluates conditions. Where the walk only looks, what they find is for information: their
-// errors are warnings, and keep nothing from being done.
-func (r *Run) judge(test func(*Run) bool) bool {
-	if !r.Looks {
-		return test(r)
+// judge evaluates conditions. If the walk decides nothing, their errors are warnings and stop nothing.
+func (c *Conditions) judge(bag *diag.Bag, test func(*diag.Bag) bool) bool {
+	if !c.kind.DecidesNothing() {
+		return test(bag)
 	}
-	r.Scoped(func(r *Run) { test(r) })
+	bag.Lenient(func(bag *diag.Bag) { test(bag) })
 	return true
 }
 
-// Values are evaluated when something needs them. Those that nothing needs may be wrong, too, and this
-// is reported like any other mistake: when all is decided they are looked at as well, and
-// again when all is done, for what was not known before.
-
-// CheckValues evaluates the variables, locals and outputs of all modules, with what they have to say.
-// Those that a lease has a part in are left out: it is closed by now, if it was open at all.
-func (r *Run) CheckValues() {
-	for _, d := range r.Program.Decls() {
-		if d.Kind != program.Variable && d.Kind != program.Local && d.Kind != program.Output || d.Module.IsRoot() && d.Kind != program.Local || r.Receivers.Leased(d.ID) {
+// CheckValues evaluates the variables, locals and outputs of all modules, and reports their errors. A value that is
+// used nowhere is evaluated only here, and its mistakes are reported like others. It runs at the end of a plan, and at
+// the end of an apply for values that were unknown before. It skips values from leases, because the leases are closed
+// by then.
+func (c *Conditions) CheckValues(bag *diag.Bag) {
+	for _, d := range c.program.Decls() {
+		if d.Kind != program.Variable && d.Kind != program.Local && d.Kind != program.Output || d.Module.IsRoot() && d.Kind != program.Local || c.receivers.Leased(d.ID) {
 			continue
 		}
-		frames, _ := r.Frame.Instances(d.Module, frame.After)
+		frames, _ := c.frame.Instances(d.Module, frame.After)
 		for _, f := range frames {
 			if d.Kind == program.Local && f.Replaced() {
 				continue
 			}
-			f.Named(d.Kind, d.Name, frame.After, r.Bag)
+			f.Named(d.Kind, d.Name, frame.After, bag)
 		}
 	}
 }

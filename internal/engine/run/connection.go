@@ -4,17 +4,19 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provision"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Connection evaluates the connection blocks of a provisioner: what the later ones set stands.
-func (r *Run) Connection(blocks []*config.Connection, f *frame.Frame, in frame.Scope, face frame.Face) (mark.Value, bool) {
+// Connection evaluates the connection blocks of a provisioner. Arguments of later blocks override arguments of earlier
+// blocks.
+func Connection(blocks []*config.Connection, f *frame.Frame, in frame.Scope, face frame.Face, bag *diag.Bag) (mark.Value, bool) {
 	var out mark.Value
 	for i, c := range blocks {
-		v, outcome := f.Body(c.Body, provision.ConnectionSchema(), in, face, r.Bag)
+		v, outcome := f.Body(c.Body, provision.ConnectionSchema(), in, face, bag)
 		if outcome != frame.OK {
 			return v, false
 		}
@@ -27,7 +29,7 @@ func (r *Run) Connection(blocks []*config.Connection, f *frame.Frame, in frame.S
 	return out, true
 }
 
-// override puts the attributes that are set in b over those of a, with their marks.
+// override returns a with the attributes that are set in b, and with their marks.
 func override(a, b mark.Value) mark.Value {
 	attrs := a.Raw.AsValueMap()
 	set := map[string]bool{}

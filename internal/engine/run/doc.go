@@ -1,19 +1,23 @@
-// Package run has what planning, applying and validating have in common: one walk through a program.
+// Package run has the common parts of planning, applying and validating: a walk through a program.
 //
-// New begins a Run in an Env (the Settings of the command, and what its runs hand over to each other) from a
-// Request, which says also what the run asks of the walk that it is for: whether a lease may be opened (Ready),
-// and to get a declaration ready on the before face (Before). A Run offers
+// New starts a Run in an Env (the Settings of the command, and the Handover between its runs) from a Request. The
+// Request has the Kind of the walk, and functions of the walk that the run calls: whether a lease may be opened
+// (Ready), and how a declaration is prepared on the before face (Before). A Run has these parts:
 //
-//   - Sessions: configured provider processes, one for each instance of a provider configuration and face;
-//     they are started when the first job needs them (Get), settled without being started (Settle), shared where
-//     the settings on both faces are the same, kept for the next run (Keep) or ended (Close);
+//   - Budget: the limits on calls and jobs. A limited number of calls runs concurrently, and none starts after the
+//     interrupt; Shutdown has the contexts that end the waiting for calls in progress;
+//   - Sessions: configured provider processes, one for each instance of a provider configuration and face. They start
+//     when the first job needs them (Get), are settled without a start (Settle), shared if the settings on both faces
+//     are the same, and kept for the next run (Keep) or ended (Close);
+//   - Types: the types of objects, described once;
 //   - Leases (package leases), opened for a declaration by Receive;
-//   - TypeOf, ToolsAfter, ToolsOn, Tools: what package object needs to work on one object;
-//   - Pre, Post, Test and CheckValues: conditions, and values that nothing needs; their results are in Checks;
-//   - Account: at the end of a walk it makes sure that each failure was reported (ADR 41);
-//   - the guard: what ephemeral variables and functions give is registered as secret when it passes.
+//   - Conditions: pre- and postconditions, validations, checks, and unused values. Checks has the results;
+//   - Results: the results of functions, which must not change between plan and apply;
+//   - Tools, ToolsAfter, StoredUse: package object's tools for one object;
+//   - Account: ensures at the end of a walk that each failure was reported (ADR 41).
 //
-// Diagnostics go to the Bag of the Run. What stands in a check block is done by Scoped with a copy that has a
-// bag of its own, whose errors are warnings. All other parts of a Run are shared by its copies; what is shared, such
-// as a session, reports to each part that needs it.
+// The guard (guard.go) registers ephemeral values of variables and arguments as secrets when they pass. Diagnostics go
+// to the Bag of the Run, or to a bag that the caller passes. Jobs for a check block use a copy of the Run with a
+// separate bag (ScopedData), whose errors are warnings. All copies share the other parts; a shared part, such as a
+// session, reports its failure to each job that needs it.
 package run

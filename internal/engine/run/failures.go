@@ -8,17 +8,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Account makes sure that no failure of the walk is passed over. It is called once, when all is done and before anything is
-// called complete. failed names the parts of the walk that failed.
+// Account ensures that every failure of the walk is reported. It is called once, at the end of the walk and before its
+// result counts as complete. failed names the parts of the walk that failed.
 //
-// What kept a session or a lease from being opened is an error, unless it was reported: it may have been found by an
-// evaluation whose diagnostics are dropped. If something failed after that and there is no error at all, the reason was
-// lost, which is a bug. What depends on a part that failed fails without a message of its own, so that with an error in the
-// bag nothing more can be said.
+// It reports the errors that prevented a session or a lease from opening, unless they were reported: an evaluation
+// whose diagnostics are dropped may have found them. If a part failed and there is still no error, the reason was lost,
+// which is a bug. A part that depends on a failed part fails without a message, so if the bag has an error, Account
+// cannot detect a lost reason.
 func (r *Run) Account(failed ...string) {
 	shared := r.Sessions.Failures()
 	for _, x := range r.Leases.Failures() {
-		if shared = append(shared, x.Said...); !r.Bag.HasAsides() { // else it failed in a check block, or with what one needs
+		if shared = append(shared, x.Diagnostics...); !r.Bag.HasAsides() { // otherwise only a check block needed it
 			failed = append(failed, x.Instance.String())
 		}
 	}
@@ -27,13 +27,13 @@ func (r *Run) Account(failed ...string) {
 			r.Bag.Add(d)
 		}
 	}
-	if len(failed) == 0 || r.Bag.HasErrors() || r.Cut.Load() {
+	if len(failed) == 0 || r.Bag.HasErrors() || r.Budget.Interrupted() {
 		return
 	}
-	r.Bag.Add(diag.Errorf("Internal error", "%s failed without a message. This is a bug in Lethe, please report it. The result cannot be relied on; the log (TF_LOG=debug) may show what the provider answered.", few(failed)))
+	r.Bag.Add(diag.Errorf("Internal error", "%s failed without a message, so do not rely on the result. This is a bug in Lethe: please report it. The log (TF_LOG=debug) may show the provider's answer.", few(failed)))
 }
 
-// few names some addresses.
+// few returns up to three addresses, and the number of the others.
 func few(names []string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)

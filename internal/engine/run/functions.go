@@ -16,39 +16,43 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// caller runs provider functions for expressions: on the unconfigured process, or on the one of the
-// configuration that the call names.
+// caller calls provider functions for expressions, in a process that is not configured, or in the session of the
+// configuration that the call names. The interface of frames has no contexts, so the caller keeps the context of the
+// walk.
 type caller struct {
 	frame.NoRun
-	ctx        context.Context
-	run        *Run
-	validating bool // nothing is configured
+	ctx      context.Context
+	settings *Settings
+	handover *Handover
+	bag      *diag.Bag
+	sessions *Sessions // nil: nothing is configured yet, or ever
 }
 
-// NewCaller is for checking a program, before any run: it reaches processes that are not configured.
+// NewCaller returns a caller for checking a program before any run. It uses only processes that are not configured.
 func NewCaller(ctx context.Context, env Env, bag *diag.Bag) frame.Run {
-	return &caller{ctx: ctx, run: &Run{Settings: env.Settings, handover: env.Handover, Bag: bag}}
+	return &caller{ctx: ctx, settings: env.Settings, handover: env.Handover, bag: bag}
 }
 
-// Function gives a function's signature, nil if the provider has none of that name.
+// Function returns a function's signature, or nil if the provider has no function of that name.
 func (c *caller) Function(p addr.Provider, name string) *provider.Function {
 	f, _ := c.function(p, name)
 	return f
 }
 
-// function also says whether the provider could tell. That it could not is reported.
+// function returns a function's signature, and whether the provider answered. If not, it has added the reason to the
+// bag.
 func (c *caller) function(p addr.Provider, name string) (*provider.Function, bool) {
-	if c.run.Settings.Absent[p] {
+	if c.settings.Providers.Absent[p] {
 		return nil, false
 	}
-	schemas, ds := c.run.Settings.Pool.Schemas(c.ctx, p)
-	if c.run.Bag.Add(ds...); ds.HasErrors() {
+	schemas, ds := c.settings.Pool.Schemas(c.ctx, p)
+	if c.bag.Add(ds...); ds.HasErrors() {
 		return nil, false
 	}
 	return schemas.Functions[name], true
 }
 
-// Configured asks the configured provider, each session once.
+// Configured returns the functions of the configured provider. It asks each session once.
 func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*provider.Function, bool, error) {
 	s, err := c.configured(config)
 	if err != nil || s == nil {
@@ -58,9 +62,9 @@ func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*p
 		var ds provider.Diags
 		s.functions, ds = s.Provider.ConfiguredFunctions(c.ctx)
 		if ds.HasErrors() {
-			s.failed = &frame.Unavailable{Said: diag.Shared(ds)}
+			s.failed = &frame.Unavailable{Diagnostics: diag.Shared(ds)}
 		} else {
-			c.run.Bag.Add(ds...)
+			c.bag.Add(ds...)
 		}
 	})
 	return s.functions, s.failed == nil, s.failed
@@ -68,8 +72,8 @@ func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*p
 
 // Call calls a function with arguments of its parameters' types.
 func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []cty.Value) (cty.Value, error) {
-	f, told := c.function(p, name)
-	if !told {
+	f, known := c.function(p, name)
+	if !known {
 		return cty.DynamicVal, &frame.Unavailable{}
 	}
 	own := f == nil // only the configured provider has it
@@ -94,7 +98,7 @@ func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []
 	if err != nil || to == nil {
 		return cty.UnknownVal(f.Return), err
 	}
-	faulty := &c.run.handover.faulty
+	faulty := &c.handover.faulty
 	if fault, ok := faulty.Load(functionName{p, name}); ok {
 		return cty.DynamicVal, fault.(diag.Diagnostic)
 	}
@@ -103,32 +107,32 @@ func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []
 	var fault diag.Diagnostic
 	switch {
 	case errors.As(err, &fault):
-		first, _ := faulty.LoadOrStore(functionName{p, name}, fault) // or what another call got at the same time
+		first, _ := faulty.LoadOrStore(functionName{p, name}, fault) // or the fault of a concurrent call
 		return cty.DynamicVal, first.(diag.Diagnostic)
 	case errors.As(err, &complaint) && complaint.Arg >= 0 && complaint.Arg < len(args):
 		return cty.NilVal, function.NewArgError(complaint.Arg, err)
 	case err != nil:
-		return cty.NilVal, errors.New(strings.TrimSuffix(err.Error(), ".")) // it becomes a part of a sentence
+		return cty.NilVal, errors.New(strings.TrimSuffix(err.Error(), ".")) // it becomes part of a sentence
 	case d.JSON != nil:
 		return schema.DecodeJSON(d.JSON, f.Return)
 	}
 	return schema.Decode(d.Msgpack, f.Return)
 }
 
-// functionName is a key of Handover.faulty: the functions of which a call got no answer, mostly because the provider
-// crashed. They are not called again, each call gets the same error: it would end one more process, and with it all
-// other calls that it is answering.
+// functionName is a key of Handover.faulty: the functions whose call was not answered, usually because the provider
+// crashed. They are not called again, because that might crash another process and end all its calls. Later calls
+// return the same error.
 type functionName struct {
 	provider addr.Provider
 	name     string
 }
 
-// process is where a function is called. A configuration is meant where the call names its alias, and
-// where only a configured provider has the function; it is nil while the settings are not known.
+// process returns the process that runs a function. It is a configured process if the call names its alias, or if only
+// a configured provider has the function (own). Then it is nil while the settings are unknown.
 func (c *caller) process(config program.Decl, p addr.Provider, own bool) (provider.Provider, error) {
-	named := config != program.NoDecl && c.run.Frame != nil && c.run.Program.Decls()[config].Provider.Alias != ""
-	if c.validating || !own && !named {
-		return c.run.Settings.Pool.Idle(c.ctx, p)
+	named := config != program.NoDecl && c.sessions != nil && c.sessions.prog.Decls()[config].Provider.Alias != ""
+	if !own && !named {
+		return c.settings.Pool.Idle(c.ctx, p)
 	}
 	s, err := c.configured(config)
 	if err != nil || s == nil {
@@ -137,18 +141,18 @@ func (c *caller) process(config program.Decl, p addr.Provider, own bool) (provid
 	return s.Provider, nil
 }
 
-// configured is the session of a configuration, nil while its settings are not known.
+// configured returns the session of a configuration, or nil while the settings are unknown.
 func (c *caller) configured(config program.Decl) (*Session, error) {
-	if config == program.NoDecl || c.run.Frame == nil || c.validating {
+	if config == program.NoDecl || c.sessions == nil {
 		return nil, nil
 	}
-	u := declared.Use{Decl: config, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: c.run.Program.Decls()[config].Provider}}
+	u := declared.Use{Decl: config, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: c.sessions.prog.Decls()[config].Provider}}
 	var bag diag.Bag
-	s, ok := c.run.Sessions.Get(c.ctx, &bag, u, frame.After)
+	s, ok := c.sessions.Get(c.ctx, &bag, u, frame.After)
 	if !ok {
-		return nil, &frame.Unavailable{Said: bag.List()}
+		return nil, &frame.Unavailable{Diagnostics: bag.List()}
 	}
-	c.run.Bag.Take(&bag) // warnings
+	c.bag.Move(&bag) // warnings
 	if s.Unknown {
 		return nil, nil
 	}
@@ -165,27 +169,32 @@ func paramType(f *provider.Function, i int) cty.Type {
 	return cty.DynamicPseudoType
 }
 
-// evaluated is what the frames of a walk tell it and ask of it.
+// evaluated connects the frames of a walk with its providers, its guard and its function results.
 type evaluated struct {
 	caller
-	guards bool // there is a guard, and values that are known
+	guard   *registrar // nil: values are unknown, or there is no guard
+	results *Results
 }
 
-// Handed tells the guard what a provider's function gets.
+// Handed registers the arguments of a provider's function with the guard.
 func (e *evaluated) Handed(name string, args []cty.Value) {
-	if e.guards {
-		e.run.guardArguments(name, args)
+	if e.guard != nil {
+		e.guard.arguments(name, args)
 	}
 }
 
-// Observe holds what functions gave against the plan, and what providers' functions gave against the secrets.
+// Observe compares the result of a function with the plan, and the result of a provider's function with the known
+// secrets.
 func (e *evaluated) Observe(name string, args []cty.Value, result cty.Value) error {
-	return e.run.observe(name, args, result)
+	if err := leaks(e.settings.Secrets, name, args, result); err != nil {
+		return err
+	}
+	return e.results.observe(name, args, result)
 }
 
-// Guard tells the guard the value of an ephemeral variable.
+// Guard registers the value of an ephemeral variable with the guard.
 func (e *evaluated) Guard(at addr.ModuleInstance, variable string, v cty.Value) {
-	if e.guards {
-		e.run.guardVariable(at, variable, v)
+	if e.guard != nil {
+		e.guard.variable(at, variable, v)
 	}
 }

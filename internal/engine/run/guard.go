@@ -13,73 +13,81 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/object/guard"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// guardVariable registers the value of an ephemeral variable: of a root variable all of it. That of
-// another one is known from where it comes: what is ephemeral in it is registered there, and what is
-// sensitive may be kept, but not be shown.
-func (r *Run) guardVariable(at addr.ModuleInstance, name string, v cty.Value) {
+// registrar registers the secrets in variables and in arguments of functions.
+type registrar struct {
+	secrets *secret.Set
+	objects *object.Walk
+}
+
+// variable registers the value of an ephemeral variable. The value of a root variable is a secret as a whole. The
+// ephemeral parts of another variable are registered at their origin; its sensitive parts may be stored, but not shown.
+func (g *registrar) variable(at addr.ModuleInstance, name string, v cty.Value) {
 	origin := secret.Origin{Addr: "var." + name, Kind: secret.EphemeralVariable}
 	if !at.IsRoot() {
 		origin.Addr = at.String() + ".var." + name
 	} else {
-		r.Settings.Secrets.AddValue(v, origin)
+		g.secrets.AddValue(v, origin)
 		return
 	}
 	origin.Sensitive = true
 	given := mark.Split(v)
 	for _, p := range given.PathsOf(mark.Sensitive) {
 		if part, err := p.Apply(given.Raw); err == nil {
-			r.Settings.Secrets.MaskValue(part, origin)
+			g.secrets.MaskValue(part, origin)
 		}
 	}
 }
 
-// guardVariables makes sure that the values of ephemeral root variables are registered, used or not.
-func (r *Run) guardVariables() {
-	for name, v := range r.Program.Tree().Root.Module.Variables {
-		if v.Ephemeral {
-			r.Frame.Named(program.Variable, name, frame.After, &diag.Bag{})
-		}
-	}
-}
-
-// guardArguments is a part of frame.Run, Handed: what is ephemeral in the arguments of a provider's function
-// may be known only to this run.
-func (r *Run) guardArguments(name string, args []cty.Value) {
+// arguments registers the ephemeral parts of the arguments of a provider's function. Only this run may know them.
+func (g *registrar) arguments(name string, args []cty.Value) {
 	for _, a := range args {
-		r.Objects.Given(mark.Split(a), nil, name)
-	}
-}
-
-// observe is a part of frame.Run, Observe. If no argument of a provider's function is ephemeral, its result may be stored,
-// also if an argument is sensitive. So no secret may be in the result, such as one that the provider is configured with.
-func (r *Run) observe(name string, args []cty.Value, result cty.Value) error {
-	fleeting := func(a cty.Value) bool { return mark.Anywhere(a, mark.Ephemeral) }
-	if strings.HasPrefix(name, "provider::") && !r.Settings.Secrets.Empty() && !slices.ContainsFunc(args, fleeting) {
-		var err error
-		object.Texts(result, func(_ cty.Path, text string) {
-			if from, hit := r.Settings.Secrets.Check(text, "", nil); hit && err == nil {
-				err = fmt.Errorf("the provider's function returned %s, which it was not given as an argument. What functions make of arguments that are not ephemeral may be kept; this is a bug in the provider, to be reported there", from)
-			}
-		})
-		if err != nil {
-			return err
+		if mark.Anywhere(a, mark.Ephemeral) {
+			g.objects.Guard.Given(mark.Split(a), nil, name)
 		}
 	}
-	return r.Results.observe(name, args, result)
 }
 
-// plainStrings finds strings that are public already, because they stand as plain values in the configuration or in a
-// variable that is neither ephemeral nor sensitive. Strings of the prior state are left to the object.
+// evaluateEphemeral evaluates the ephemeral root variables, used or not, so that their values are registered.
+func evaluateEphemeral(p *program.Program, f *frame.Frame) {
+	for name, v := range p.Tree().Root.Module.Variables {
+		if v.Ephemeral {
+			f.Named(program.Variable, name, frame.After, &diag.Bag{})
+		}
+	}
+}
+
+// leaks returns an error if the result of a provider's function contains a secret that was not an argument, such as a
+// secret in the provider's settings. If no argument is ephemeral, the result may be stored, even if an argument is
+// sensitive.
+func leaks(secrets *secret.Set, name string, args []cty.Value, result cty.Value) error {
+	impure := func(a cty.Value) bool { return mark.Anywhere(a, mark.Ephemeral) }
+	if !strings.HasPrefix(name, "provider::") || secrets.Empty() || slices.ContainsFunc(args, impure) {
+		return nil
+	}
+	var err error
+	guard.Texts(result, func(_ cty.Path, text string) {
+		if from, hit := secrets.Check(text, "", nil); hit && err == nil {
+			err = fmt.Errorf("the provider's function returned %s, which is not in its arguments, so it could be stored. This is a bug in the provider. Report it to its developers", from)
+		}
+	})
+	return err
+}
+
+// plainStrings finds strings that are public already, because they are plain values in the configuration or in a
+// variable that is neither ephemeral nor sensitive. It ignores strings of the prior state, which the guard handles for
+// each object.
 type plainStrings struct {
-	run *Run
+	program *program.Program
+	frame   *frame.Frame // nil until the frame is made
 
 	mu    sync.Mutex
 	known map[string]bool
-	files []string // what is plain in the configuration; nil: not read yet
+	files *secret.Texts // the plain text of the configuration; nil: not read yet
 }
 
 func (p *plainStrings) holds(text string) bool {
@@ -95,22 +103,23 @@ func (p *plainStrings) holds(text string) bool {
 
 func (p *plainStrings) inConfiguration(text string) bool {
 	if p.files == nil {
-		p.files = []string{}
-		p.run.Program.Tree().Root.Walk(func(n *config.Node) {
+		var all []string
+		p.program.Tree().Root.Walk(func(n *config.Node) {
 			for _, f := range n.Module.Files {
-				p.files = append(p.files, config.PlainText(f.Name, f.Bytes))
+				all = append(all, config.PlainText(f.Name, f.Bytes))
 			}
 		})
+		p.files = secret.NewTexts(all)
 	}
-	return slices.ContainsFunc(p.files, func(file string) bool { return strings.Contains(file, text) })
+	return p.files.Contain(text)
 }
 
 func (p *plainStrings) inVariables(text string) bool {
-	for name, v := range p.run.Program.Tree().Root.Module.Variables {
+	for name, v := range p.program.Tree().Root.Module.Variables {
 		if v.Ephemeral || v.Sensitive {
 			continue
 		}
-		value, out := p.run.Frame.Named(program.Variable, name, frame.After, &diag.Bag{})
+		value, out := p.frame.Named(program.Variable, name, frame.After, &diag.Bag{})
 		if out == frame.OK && len(value.Marks) == 0 && mentions(value.Raw, text) {
 			return true
 		}
@@ -118,7 +127,7 @@ func (p *plainStrings) inVariables(text string) bool {
 	return false
 }
 
-// mentions reports whether text stands in one of a value's strings.
+// mentions reports whether one of a value's strings contains text.
 func mentions(v cty.Value, text string) bool {
 	found := false
 	secret.Leaves(v, func(_ cty.Path, leaf cty.Value, own string) {

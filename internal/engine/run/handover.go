@@ -13,28 +13,37 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Env is what a run takes place in.
+// Env is the environment of a run.
 type Env struct {
 	Settings *Settings
 	Handover *Handover
 }
 
-// Handover is what the runs of one command leave to each other (providers that are configured, functions that failed),
-// and what says which of their calls are under way. The zero value is for the first run.
+// Handover has the things that one run of a command leaves for the next: configured providers, and functions that
+// failed. It also has the calls in progress of the latest walk. The zero value is for the first run.
 type Handover struct {
 	idle   idleSessions
-	faulty sync.Map                 // by functionName
-	now    atomic.Pointer[underWay] // in the latest walk
+	faulty sync.Map                   // by functionName
+	now    atomic.Pointer[inProgress] // in the latest walk
 }
 
-// underWay is what a walk has to do with at some moment: calls, and leases that are open.
-type underWay struct {
+// inProgress has the calls in progress and the open leases of a walk.
+type inProgress struct {
 	calls  *Calls
 	ledger *lease.Ledger
 }
 
-// Unfinished is what is under way at this moment: changes and openings whose outcome is not known,
-// and leases that are open. It waits for nothing.
+// begin makes a walk the latest walk. The validation of a part of a plan does not replace the walk of the plan.
+func (h *Handover) begin(w *inProgress, validating bool) {
+	if validating {
+		h.now.CompareAndSwap(nil, w)
+	} else {
+		h.now.Store(w)
+	}
+}
+
+// Unfinished returns the objects with a change or an opening in progress, whose result is unknown, and the open leases.
+// It does not wait.
 func (h *Handover) Unfinished() (changes []addr.Object, leases []lease.Left) {
 	now := h.now.Load()
 	if now == nil {
@@ -46,13 +55,13 @@ func (h *Handover) Unfinished() (changes []addr.Object, leases []lease.Left) {
 // Walked reports whether a walk has begun.
 func (h *Handover) Walked() bool { return h.now.Load() != nil }
 
-// Calls are the objects with a call whose outcome is not known before it is over: changes and openings.
+// Calls has the objects with a change or an opening in progress, whose result is unknown until it ends.
 type Calls struct {
 	mu    sync.Mutex
 	calls map[addr.Object]bool
 }
 
-// Set says whether such a call is being made for an object.
+// Set records that a call for an object has started or ended.
 func (f *Calls) Set(o addr.Object, is bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,16 +75,15 @@ func (f *Calls) Set(o addr.Object, is bool) {
 	}
 }
 
-// list gives the objects, sorted.
+// list returns the objects, sorted.
 func (f *Calls) list() []addr.Object {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.SortedFunc(maps.Keys(f.calls), addr.Object.Compare)
 }
 
-// idleSession is a configured process without a session: the last walk is done with it, and the next one
-// takes it if it wants the same settings. Processes that were configured with ephemeral values are
-// never kept: the values are fresh in each walk.
+// idleSession is a configured process that remains from the last walk. The next walk uses it if it needs the same
+// settings. Processes with ephemeral settings are not kept, because each walk has new values.
 type idleSession struct {
 	instance addr.ProviderInstance
 	settings cty.Value
@@ -83,17 +91,16 @@ type idleSession struct {
 	since    time.Time
 }
 
-// keepTime is how long a process is kept while the user thinks about a plan: what it logged in with
-// may end.
+// keepTime is how long a process is kept while the user reads a plan. Its login may expire.
 const keepTime = 5 * time.Minute
 
-// idleSessions are the processes that the last walk left.
+// idleSessions are the processes that remain from the last walk.
 type idleSessions struct {
 	sync.Mutex
 	list []idleSession
 }
 
-// leave adds processes, or puts them in place of those that were kept, which it gives back.
+// leave adds processes if more is true. Otherwise it replaces the kept processes and returns the previous ones.
 func (k *idleSessions) leave(list []idleSession, more bool) []provider.Provider {
 	k.Lock()
 	defer k.Unlock()
@@ -109,8 +116,7 @@ func (k *idleSessions) leave(list []idleSession, more bool) []provider.Provider 
 	return out
 }
 
-// claim takes the process that was configured with the settings, nil if there is none or it was
-// kept too long.
+// claim removes and returns the process with the settings. It returns nil if none exists, or if it was kept too long.
 func (k *idleSessions) claim(i addr.ProviderInstance, settings cty.Value, now time.Time) provider.Provider {
 	k.Lock()
 	defer k.Unlock()

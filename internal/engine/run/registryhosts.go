@@ -6,18 +6,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Hosts says which registry host states and documents of one run name for a provider: that of Terraform or that of
-// OpenTofu, since a provider of either is one and the same here.
+// Hosts returns the registry host of a provider for the states and documents of one run. The registries of Terraform
+// and OpenTofu have the same providers; the engine treats both as one provider.
 type Hosts struct {
 	state *state.Snapshot
-	given map[addr.Provider]bool // providers whose host the configuration names itself
+	given map[addr.Provider]bool // providers whose host the configuration names
 	named func(addr.Provider) (addr.Provider, bool)
 	other string
 }
 
-// HostsFor is for a configuration and the state that it is applied to; either may be nil.
+// HostsFor returns the hosts for a configuration and the state that it is applied to. Either may be nil.
 func HostsFor(set *Settings, tree *config.Tree, s *state.Snapshot) Hosts {
-	h := Hosts{s, map[addr.Provider]bool{}, set.Named, set.Host}
+	h := Hosts{s, map[addr.Provider]bool{}, set.HostNames.Attached, set.HostNames.Default}
 	if tree == nil {
 		return h
 	}
@@ -31,9 +31,8 @@ func HostsFor(set *Settings, tree *config.Tree, s *state.Snapshot) Hosts {
 	return h
 }
 
-// Of is a provider with the host that the configuration names for it or else the state uses or, if
-// it uses none, with that under which it was attached or, if it was not, with that of the name by
-// which the program was called.
+// Of returns a provider with its host. The first of these that has a host decides: the configuration, the state, the
+// user's attachment, and the default, which depends on the name of the program.
 func (h Hosts) Of(p addr.Provider) addr.Provider {
 	if _, ok := p.Counterpart(); !ok || h.given[p] {
 		return p
@@ -52,8 +51,8 @@ func (h Hosts) Of(p addr.Provider) addr.Provider {
 	return p
 }
 
-// Hosted is an entry with its provider under the host that the state has for it: that of the object
-// as it was stored or, for a new one, that of the state's other objects.
+// Hosted returns an entry whose provider has the host in the state: for a stored object the host of its entry, for a
+// new object the host of the other objects.
 func (h Hosts) Hosted(o addr.Object, e *state.Entry) *state.Entry {
 	if e == nil || h.given[e.Provider.Provider] {
 		return e
@@ -65,7 +64,7 @@ func (h Hosts) Hosted(o addr.Object, e *state.Entry) *state.Entry {
 	if p == e.Provider.Provider {
 		return e
 	}
-	twin := *e
-	twin.Provider.Provider = p
-	return &twin
+	copied := *e
+	copied.Provider.Provider = p
+	return &copied
 }

@@ -14,9 +14,9 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Results remembers what functions gave that read files or belong to providers, so that one call
-// gives one result, in a walk and from a plan to its apply: an apply that found another file would
-// not do what was planned. Only digests are kept, and none of a call with anything ephemeral in it.
+// Results records the results of functions that read files or belong to providers. A call must have the same result
+// during a walk, and in a plan and its apply. Otherwise, for example after a file has changed, an apply would not
+// follow the plan. It records only digests, and no calls with ephemeral values.
 type Results struct {
 	planned map[string]string // of the plan being applied
 
@@ -24,7 +24,7 @@ type Results struct {
 	seen map[string]string // result by call
 }
 
-// observe is a part of frame.Run, Observe.
+// observe records a result. It returns an error if an earlier call or the plan had another result.
 func (r *Results) observe(name string, args []cty.Value, result cty.Value) error {
 	call, ok := digest(name, args...)
 	if !ok {
@@ -42,25 +42,26 @@ func (r *Results) observe(name string, args []cty.Value, result cty.Value) error
 	provided := strings.HasPrefix(name, "provider::")
 	switch {
 	case again && had != got && provided:
-		return fmt.Errorf("the provider's function gave two different results for the same arguments. Functions of providers must always give the same result; this is a bug in the provider, to be reported there")
+		return fmt.Errorf("the provider's function returned different results for the same arguments. This is a bug in the provider. Report it to its developers")
 	case again && had != got:
-		return fmt.Errorf("what this function reads changed while Lethe was running, so that two of its calls with the same arguments gave different results")
+		return fmt.Errorf("two calls with the same arguments returned different results, because a file that it reads changed. Run the command again")
 	case planned && want != got && provided:
-		return fmt.Errorf("the provider's function gave another result than when the plan was made, for the same arguments. Functions of providers must always give the same result; this is a bug in the provider, to be reported there")
+		return fmt.Errorf("the provider's function returned another result than during plan, for the same arguments. This is a bug in the provider. Report it to its developers")
 	case planned && want != got:
-		return fmt.Errorf("what this function reads changed after the plan was made, so that its result is not the one that was planned with. Make a new plan")
+		return fmt.Errorf("the result differs from the plan, because a file that it reads changed. Make a new plan")
 	}
 	return nil
 }
 
-// Digests are all results, for the plan file.
+// Digests returns all results, for the plan file.
 func (r *Results) Digests() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.seen)
 }
 
-// digest of a name and values; false if there is anything ephemeral or unknown in them.
+// digest returns the digest of a name and values. It returns false if a value is or contains an ephemeral or unknown
+// value.
 func digest(name string, values ...cty.Value) (string, bool) {
 	h := sha256.New()
 	piece(h, []byte(name))
@@ -68,11 +69,11 @@ func digest(name string, values ...cty.Value) (string, bool) {
 		if mark.Anywhere(v, mark.Ephemeral) {
 			return "", false
 		}
-		bare, _ := mark.BareDeep(v)
-		if !bare.IsWhollyKnown() {
+		unmarked, _ := mark.UnmarkDeep(v)
+		if !unmarked.IsWhollyKnown() {
 			return "", false
 		}
-		text, err := ctyjson.Marshal(bare, cty.DynamicPseudoType)
+		text, err := ctyjson.Marshal(unmarked, cty.DynamicPseudoType)
 		if err != nil {
 			return "", false
 		}
@@ -81,7 +82,7 @@ func digest(name string, values ...cty.Value) (string, bool) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), true
 }
 
-// piece writes b so that it cannot run into what follows.
+// piece writes b with its length, so that the boundary between pieces is unambiguous.
 func piece(h hash.Hash, b []byte) {
 	fmt.Fprintf(h, "%d:", len(b))
 	h.Write(b)

@@ -48,7 +48,7 @@ check "c" {
 }
 `
 
-// shown writes results in a line.
+// shown formats results in one line.
 func shown(checks []state.Check) string {
 	var out []string
 	for _, c := range checks {
@@ -61,30 +61,30 @@ func shown(checks []state.Check) string {
 	return strings.Join(out, "; ")
 }
 
-// Results of conditions add up to the worst; what was expected and did not come is unknown.
+// The worst result of several counts. An expected object without a result is unknown.
 func TestChecks(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": tested})
 	d := enginetest.Declaration(t, p, "t_item.r")
 	result := func(s state.Status, text string) []frame.Result { return []frame.Result{{Status: s, Message: text}} }
 	for name, c := range map[string]struct {
-		do   func(r *Run)
+		do   func(c *Conditions)
 		want string
 	}{
-		"expected, not evaluated":  {func(r *Run) { r.Expect(d, "t_item.r") }, `t_item.r unknown (t_item.r unknown [])`},
-		"one of two evaluated":     {func(r *Run) { r.Expect(d, "t_item.r"); r.Checks.report(d, "t_item.r", result(state.Pass, "")) }, `t_item.r unknown (t_item.r unknown [])`},
-		"expected without objects": {func(r *Run) { r.Expect(d) }, `t_item.r pass`},
-		"two results, one of a kind": {func(r *Run) {
-			r.Checks.report(d, "t_item.r", append(result(state.Pass, ""), result(state.Fail, "it is canary-of-the-run")...))
+		"expected, not evaluated":  {func(c *Conditions) { c.Expect(d, "t_item.r") }, `t_item.r unknown (t_item.r unknown [])`},
+		"one of two evaluated":     {func(c *Conditions) { c.Expect(d, "t_item.r"); c.Checks.report(d, "t_item.r", result(state.Pass, "")) }, `t_item.r unknown (t_item.r unknown [])`},
+		"expected without objects": {func(c *Conditions) { c.Expect(d) }, `t_item.r pass`},
+		"two results, one of a kind": {func(c *Conditions) {
+			c.Checks.report(d, "t_item.r", append(result(state.Pass, ""), result(state.Fail, "it is canary-of-the-run")...))
 		}, `t_item.r fail (t_item.r fail ["it is (ephemeral value)"])`},
-		"an object that has no name": {func(r *Run) { r.Checks.report(d, "", result(state.Fail, "hidden")) }, `t_item.r fail`},
-		"an error outweighs the rest": {func(r *Run) {
-			r.Checks.report(d, "t_item.r", append(result(state.Fail, "x"), result(state.Errored, "")...))
+		"an object that has no name": {func(c *Conditions) { c.Checks.report(d, "", result(state.Fail, "hidden")) }, `t_item.r fail`},
+		"an error outweighs the rest": {func(c *Conditions) {
+			c.Checks.report(d, "t_item.r", append(result(state.Fail, "x"), result(state.Errored, "")...))
 		}, `t_item.r error (t_item.r error ["x"])`},
-		"nothing reported": {func(r *Run) { r.Checks.report(d, "t_item.r", nil) }, ``},
+		"nothing reported": {func(c *Conditions) { c.Checks.report(d, "t_item.r", nil) }, ``},
 	} {
 		secrets := &secret.Set{}
 		secrets.Add("canary-of-the-run", secret.Origin{Kind: secret.EphemeralVariable})
-		r := &Run{Program: p, Settings: &Settings{Secrets: secrets}, Checks: newChecks(secrets)}
+		r := &Conditions{program: p, Checks: newChecks(secrets)}
 		c.do(r)
 		if got := shown(r.Checks.Results(nil)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
@@ -95,7 +95,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// Results of an earlier walk stay where this one has none; where it has, objects that only they know are kept.
+// Earlier results are kept for declarations without results in this walk. For other declarations, only objects without
+// new results are kept.
 func TestEarlierChecks(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": tested})
 	c := newChecks(&secret.Set{})
@@ -109,19 +110,19 @@ func TestEarlierChecks(t *testing.T) {
 	}
 }
 
-// All declarations with conditions are listed at the end, those that the walk did not come to as unknown; a check
-// whose data could not be read fails with what was said.
+// All declarations with conditions are listed at the end. Declarations that the walk did not reach are unknown. A check
+// whose data could not be read fails with the diagnostics of the reading.
 func TestAllResults(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": tested})
-	r := &Run{Program: p, Settings: &Settings{}, Checks: newChecks(&secret.Set{})}
-	r.Unread(enginetest.Declaration(t, p, "data.t_item.d"), addr.ModuleInstance{}, []diag.Diagnostic{diag.Errorf("Not read", "for a reason"), diag.Warningf("By the way", "x")})
-	if got, want := shown(r.AllResults(true)), `check.c fail (check.c fail ["Not read: for a reason"]); t_item.r unknown; var.a unknown`; got != want {
+	r := &Conditions{program: p, Checks: newChecks(&secret.Set{})}
+	r.Unevaluated(enginetest.Declaration(t, p, "data.t_item.d"), addr.ModuleInstance{}, []diag.Diagnostic{diag.Errorf("Not read", "for a reason"), diag.Warningf("By the way", "x")})
+	if got, want := shown(r.All(true)), `check.c fail (check.c fail ["Not read: for a reason"]); t_item.r unknown; var.a unknown`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
 
-// A function gives one result in a walk, and the one that was planned with; what is ephemeral or unknown is
-// not kept, not even as a digest.
+// A function has one result in a walk, which equals the planned result. Calls with ephemeral or unknown values are not
+// recorded, not even as digests.
 func TestObservedResults(t *testing.T) {
 	one, two := cty.StringVal("one"), cty.StringVal("two")
 	secret := mark.With(cty.StringVal("canary"), mark.Ephemeral, nil)
@@ -135,10 +136,10 @@ func TestObservedResults(t *testing.T) {
 		digests  int
 	}{
 		"the same again":         {"file", two, []cty.Value{one, one}, "", 1},
-		"another one":            {"file", two, []cty.Value{one, two}, "changed while Lethe was running", 1},
+		"another one":            {"file", two, []cty.Value{one, two}, "a file that it reads changed", 1},
 		"as planned":             {"file", one, []cty.Value{one}, "", 1},
-		"not as planned":         {"file", one, []cty.Value{two}, "changed after the plan was made", 1},
-		"a provider's changes":   {"provider::t::f", two, []cty.Value{one, two}, "two different results", 1},
+		"not as planned":         {"file", one, []cty.Value{two}, "differs from the plan", 1},
+		"a provider's changes":   {"provider::t::f", two, []cty.Value{one, two}, "different results", 1},
 		"of something ephemeral": {"file", secret, []cty.Value{one, two}, "", 0},
 		"something ephemeral":    {"file", two, []cty.Value{secret, one}, "", 1},
 		"not known":              {"file", cty.UnknownVal(cty.String), []cty.Value{one, two}, "", 0},
@@ -157,8 +158,8 @@ func TestObservedResults(t *testing.T) {
 	}
 }
 
-// A process that the last walk left is claimed once, for the same configuration with the same settings, and not
-// after it was kept too long.
+// A process that remains from the last walk is claimed once, for the same configuration and settings, and not after
+// keepTime.
 func TestIdleSessions(t *testing.T) {
 	now := time.Now()
 	i, other := addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: addr.Default("t")}}, addr.ProviderInstance{}
@@ -186,7 +187,7 @@ func TestIdleSessions(t *testing.T) {
 	}
 }
 
-// One session has two faces only where managed resources have a part in its settings.
+// A session has two faces only if its settings depend on managed resources.
 func TestSessionKeys(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": `
 provider "t" { a = 1 }
@@ -207,7 +208,7 @@ resource "u_item" "y" {}
 	}
 }
 
-// What the configuration, the state and the caller say of the registry host comes in this order.
+// The configuration, the state and the caller determine the registry host, in this order.
 func TestHosts(t *testing.T) {
 	p, own := addr.Default("t"), addr.Provider{Host: "example.com", Namespace: "a", Type: "t"}
 	other := p
@@ -219,9 +220,9 @@ func TestHosts(t *testing.T) {
 		want string
 	}{
 		"nothing says one":     {Settings{}, p, p.Host},
-		"the program's name":   {Settings{Host: "registry.terraform.io"}, p, "registry.terraform.io"},
-		"attached":             {Settings{Host: "x.example", Named: named}, p, "registry.terraform.io"},
-		"of no known registry": {Settings{Host: "registry.terraform.io"}, own, "example.com"},
+		"the program's name":   {Settings{HostNames: HostNames{Default: "registry.terraform.io"}}, p, "registry.terraform.io"},
+		"attached":             {Settings{HostNames: HostNames{Default: "x.example", Attached: named}}, p, "registry.terraform.io"},
+		"of no known registry": {Settings{HostNames: HostNames{Default: "registry.terraform.io"}}, own, "example.com"},
 	} {
 		if got := HostsFor(&c.set, nil, nil).Of(c.of); got.Host != c.want {
 			t.Errorf("%s: %s", name, got)

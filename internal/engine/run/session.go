@@ -12,37 +12,37 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// A Session is one configured provider process: an instance of a provider configuration, on one
-// face. It starts when the first job needs it and ends after the last.
+// Session is one configured provider process: an instance of a provider configuration on one face. It starts when the
+// first job needs it, and ends after the last job.
 type Session struct {
-	mu       sync.Mutex
-	settled  bool // its settings were evaluated
-	well     bool // and nothing is wrong with them
-	Unknown  bool // they hold unknown values: it may plan, but not read
-	settings mark.Value
-	opened   bool
-	ok       bool
-	Provider provider.Provider
-	shared   bool        // another session's process
-	warned   bool        // it was said that nothing is refreshed through it
-	end      func()      // ends the process, which was configured with leases; nil: any time will do
-	said     diag.Shared // what opening it reported, for every caller
+	mu          sync.Mutex
+	settled     bool // the settings were evaluated
+	well        bool // the settings have no errors
+	Unknown     bool // the settings have unknown values: the session may plan, but not read
+	settings    mark.Value
+	opened      bool
+	ok          bool
+	Provider    provider.Provider
+	shared      bool        // another session has the same process
+	warned      bool        // the user was warned that no objects are refreshed through it
+	end         func()      // ends a process that was configured with leases; nil: it may end at any time
+	diagnostics diag.Shared // the diagnostics of opening it, for every caller
 
-	Astray atomic.Bool // what is to be ended through it is not there
+	Astray atomic.Bool // the objects to destroy were not found through it
 
-	asking    sync.Once // for its functions
+	asking    sync.Once // for the request of its functions
 	functions map[string]*provider.Function
-	failed    error // of asking
+	failed    error // the error of that request
 }
 
-// sessionKey names a session. Sessions of steady configurations, whose settings no managed
-// resource has a part in, have only an after face.
+// sessionKey identifies a session. If the settings do not depend on managed resources, the configuration is steady, and
+// its sessions have only an after face.
 type sessionKey struct {
 	instance addr.ProviderInstance
 	face     frame.Face
 }
 
-// FirstWarning reports, once, that it was not warned yet of what cannot be done through it.
+// FirstWarning returns true on its first call, and false on later calls.
 func (s *Session) FirstWarning() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,15 +60,15 @@ func (s *Session) stop(pool *provider.Pool) {
 	pool.Release(s.Provider)
 }
 
-// keepable reports whether a later walk may go on using the process.
+// keepable reports whether a later walk may use the process.
 func (s *Session) keepable() bool {
-	if c, ok := s.Provider.(provider.Crasher); ok && c.Lost() {
+	if c, ok := s.Provider.(provider.Crasher); ok && c.Crashed() {
 		return false
 	}
 	return s.ok && s.end == nil && !s.Unknown && !s.settings.Has(mark.Ephemeral)
 }
 
-// idle is what is left of a session when the walk is done with it.
+// idle returns the process of a session for the next walk.
 func (s *Session) idle(k sessionKey, now time.Time) idleSession {
 	return idleSession{k.instance, s.settings.Raw, s.Provider, now}
 }

@@ -1,7 +1,9 @@
 package run
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -11,17 +13,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Close ends the processes that this walk configured, unless all are to be kept.
+// Close ends the processes that this walk configured, unless the settings keep all of them.
 func (ss *Sessions) Close(ctx context.Context, bag *diag.Bag) {
-	if ss.settings.KeepSessions {
+	if ss.settings.Providers.KeepSessions {
 		ss.Keep(ctx, bag)
 		return
 	}
 	ss.end(func(*Session) bool { return false })
 }
 
-// Keep ends the processes that this walk configured, but for those that the next one may
-// go on using. After an error none is kept: it may be the process that is broken.
+// Keep ends the processes that this walk configured, except the processes that the next walk may use. After an error it
+// keeps none, because the process may be the cause.
 func (ss *Sessions) Keep(ctx context.Context, bag *diag.Bag) {
 	well := !ss.settings.Closed.Has(shortcut.Sessions) && !bag.HasErrors() && ctx.Err() == nil
 	ss.end(func(s *Session) bool {
@@ -29,12 +31,12 @@ func (ss *Sessions) Keep(ctx context.Context, bag *diag.Bag) {
 	})
 }
 
-// end ends all sessions. Their processes are kept or ended, all at once.
+// end ends all sessions. It keeps the processes for which stays returns true, and ends the others concurrently.
 func (ss *Sessions) end(stays func(*Session) bool) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	var left []idleSession
-	var end []func() // each takes its time
+	var end []func() // functions that end processes; each may take some time
 	for k, s := range ss.open {
 		switch {
 		case s.Provider == nil || s.shared:
@@ -45,25 +47,25 @@ func (ss *Sessions) end(stays func(*Session) bool) {
 		}
 	}
 	clear(ss.open)
-	for _, p := range ss.handover.idle.leave(left, ss.settings.KeepSessions) {
+	for _, p := range ss.handover.idle.leave(left, ss.settings.Providers.KeepSessions) {
 		end = append(end, func() { ss.settings.Pool.Release(p) })
 	}
 	walk.Each(len(end), func(i int) { end[i]() })
 }
 
-// Release ends a session, unless another one shares its process.
+// Release ends a session. Its process continues if another session shares it.
 func (ss *Sessions) Release(u declared.Use, face frame.Face) {
 	k := ss.key(u, face)
 	switch s := ss.leave(k); {
 	case s == nil:
-	case ss.settings.KeepSessions && s.keepable():
+	case ss.settings.Providers.KeepSessions && s.keepable():
 		ss.handover.idle.leave([]idleSession{s.idle(k, ss.settings.Now())}, true)
 	default:
 		s.stop(ss.settings.Pool)
 	}
 }
 
-// leave takes a session out, and gives it if no other one works through its process.
+// leave removes a session. It returns nil if there is no such session, or if another one uses its process.
 func (ss *Sessions) leave(k sessionKey) *Session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -102,3 +104,18 @@ func (ss *Sessions) ReleaseAll(c addr.ProviderConfig) {
 		ss.Release(u, k.face)
 	}
 }
+
+// askToStop asks the processes of a walk to stop the calls in progress, as Terraform and OpenTofu do. It does not stop
+// calls that close leases.
+func (ss *Sessions) askToStop() {
+	for _, p := range ss.processes() {
+		go ss.ledger.Between(p, func() {
+			ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(ss.settings.Timeouts.Stop, stopTime))
+			defer cancel()
+			_ = p.Stop(ctx)
+		})
+	}
+}
+
+// stopTime is the default for Timeouts.Stop.
+const stopTime = time.Second

@@ -30,18 +30,18 @@ type Sessions struct {
 	leases    *leases.Leases
 	ledger    *lease.Ledger
 	objs      *object.Walk
-	shown     *testProviderValues
-	destroys  bool
+	echoed    *echoedSettings
+	kind      Kind
 	before    func(context.Context, program.Decl)
 
 	mu    sync.Mutex
 	open  map[sessionKey]*Session
-	again map[provider.Provider]*substitute // of processes that have crashed
+	again map[provider.Provider]*substitute // by the crashed process
 
-	failures diag.Shared // why sessions could not be opened
+	failures diag.Shared // the reasons why sessions could not be opened
 }
 
-// substitute is a process in the place of one that has crashed.
+// substitute is a new process that replaces a crashed one.
 type substitute struct {
 	once     sync.Once
 	settings mark.Value
@@ -57,18 +57,18 @@ func (ss *Sessions) key(u declared.Use, face frame.Face) sessionKey {
 	return sessionKey{u.Instance, face}
 }
 
-// Get returns the configured provider that an object works through. It starts the provider if it is not running.
-// It reports false if that failed; every caller gets the reasons in its own bag.
+// Get returns the configured provider that an object works through. It starts the provider if it is not running. If
+// that fails, it returns false and adds the reasons to bag, for every caller.
 func (ss *Sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
 	return ss.GetIf(ctx, bag, u, face, false)
 }
 
-// GetIf starts nothing if the settings have to be known and are not.
+// GetIf works like Get, but if known is true and the settings are unknown, it starts no provider.
 func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face, known bool) (*Session, bool) {
 	s := ss.slot(ss.key(u, face))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.said.Replay(bag)
+	defer s.diagnostics.Replay(bag)
 	ss.settleIn(ctx, s, u, face)
 	if known && s.well && s.Unknown {
 		return s, true
@@ -80,12 +80,12 @@ func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, fa
 	return s, s.ok
 }
 
-// Settle gives a session whose settings are evaluated, and starts nothing.
+// Settle returns a session whose settings are evaluated. It starts no provider.
 func (ss *Sessions) Settle(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
 	s := ss.slot(ss.key(u, face))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.said.Replay(bag)
+	defer s.diagnostics.Replay(bag)
 	ss.settleIn(ctx, s, u, face)
 	return s, s.well
 }
@@ -97,38 +97,38 @@ func (ss *Sessions) settleIn(ctx context.Context, s *Session, u declared.Use, fa
 	}
 }
 
-// collect does a part of opening a session, and keeps what it reports for all callers. A session on the before face
-// need not open: the provider as it will be does its work then.
+// collect runs a part of opening a session, and keeps its diagnostics for all callers. If a session on the before face
+// does not open, it records no failure, because the session on the after face replaces it.
 func (ss *Sessions) collect(s *Session, u declared.Use, face frame.Face, part func(*diag.Bag) bool) bool {
 	var bag diag.Bag
 	ok := part(&bag)
-	said := bag.List()
-	s.said = append(s.said, said...)
+	reported := bag.List()
+	s.diagnostics = append(s.diagnostics, reported...)
 	if !ok && !ss.past(u, face) {
 		ss.mu.Lock()
 		defer ss.mu.Unlock()
-		ss.failures = append(ss.failures, said...)
+		ss.failures = append(ss.failures, reported...)
 	}
 	return ok
 }
 
-// Failures lists why sessions could not be opened.
+// Failures returns the reasons why sessions could not be opened.
 func (ss *Sessions) Failures() diag.Shared {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	return slices.Clone(ss.failures)
 }
 
-// past reports whether a session has the settings that a provider had before, and that it may not have any more.
+// past reports whether a session has prior settings of a provider, which may differ from the planned settings.
 func (ss *Sessions) past(u declared.Use, face frame.Face) bool {
-	return u.Declared && face == frame.Before && !ss.destroys && !ss.receivers.Steady(u.Decl)
+	return u.Declared && face == frame.Before && !ss.kind.Destroys() && !ss.receivers.Steady(u.Decl)
 }
 
-// GetDown gives the session through which what is there is ended: as the provider was configured
-// before, or where that cannot be known, or does not lead to it, as it will be.
+// GetDown returns the session that destroys objects. It has the prior settings of the provider. If they are unknown, or
+// the objects were not found through them, it has the planned settings.
 func (ss *Sessions) GetDown(ctx context.Context, bag *diag.Bag, u declared.Use) (*Session, bool) {
 	before, ok := ss.Settle(ctx, bag, u, frame.Before)
-	if !ss.destroys && (!ok || before.Unknown || before.Astray.Load()) {
+	if !ss.kind.Destroys() && (!ok || before.Unknown || before.Astray.Load()) {
 		return ss.Get(ctx, bag, u, frame.After)
 	}
 	return ss.Get(ctx, bag, u, frame.Before)
@@ -152,7 +152,7 @@ func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u d
 		return false
 	}
 	if err := schemas.UsableConfig(); err != nil {
-		bag.Add(diag.Errorf("Invalid provider schema", "The schema of the settings of provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", u.Instance.Provider.ForDisplay(), err))
+		bag.Add(diag.Errorf("Invalid provider schema", "The schema of the configuration of provider %s is invalid: %s.\n\nThis is a bug in the provider. Report it to its developers.", u.Instance.Provider.ForDisplay(), err))
 		return false
 	}
 	s.settings = mark.Plain(schemas.Config.Empty())
@@ -164,16 +164,16 @@ func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u d
 			return false
 		}
 	}
-	ss.objs.Given(s.settings, schemas.Config, u.Instance.String())
+	ss.objs.Guard.Given(s.settings, schemas.Config, u.Instance.String())
 	s.Unknown = !s.settings.Raw.IsWhollyKnown()
-	if ss.settings.Tested != nil && ss.settings.Tested(u.Instance.Provider) {
-		ss.shown.add(u.Instance.Provider, s.settings.Raw)
+	if ss.settings.Providers.Echoes != nil && ss.settings.Providers.Echoes(u.Instance.Provider) {
+		ss.echoed.add(u.Instance.Provider, s.settings.Raw)
 	}
 	return true
 }
 
-// evaluateDeclared evaluates a provider block. What it says is wrong today need not have been there
-// before: then it cannot be known how the provider was configured.
+// evaluateDeclared evaluates a provider block. On the before face a mistake in the block means that the prior settings
+// are unknown, because the mistake may be new.
 func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) bool {
 	past := ss.past(u, face)
 	if past {
@@ -182,14 +182,14 @@ func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Sess
 	ss.leases.Receive(ctx, bag, u.Decl, u.Instance.Module.Unkeyed(), u.Instance.Key, face)
 	home := ss.frame.At(u.Instance.Module.Unkeyed(), face)
 	if home == nil {
-		return false // its module is not there
+		return false // its module does not exist
 	}
 	var out frame.Outcome
 	var own diag.Bag
 	s.settings, out = home.Settings(u.Decl, u.Instance.Key, face, &own)
 	for _, d := range own.List() {
 		if d.Severity == diag.Error && home.Keys(u.Decl, frame.After, &diag.Bag{}).Lacks(u.Instance.Key) {
-			d.Detail += "\n\nThe key of " + u.Instance.String() + " is not in the for_each of the provider any more, but the state has objects that were made through it, and they can only be destroyed through it. Put the key back, remove these objects from the configuration, and apply. After that, remove the key."
+			d.Detail += "\n\nThe key of " + u.Instance.String() + " is no longer in the for_each of the provider, but objects in the state need it. Add the key again, remove these objects from the configuration, and apply. Then remove the key."
 		}
 		bag.Add(d)
 	}
@@ -214,8 +214,8 @@ func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u decl
 	return ss.share(s, u, face) || ss.configure(ctx, bag, s, u, schemas, where)
 }
 
-// Again gives a process in the place of one that has crashed, configured the same; nil if there can be none. It is for
-// closing what was opened, and serves nothing else.
+// Again returns a process with the same settings that replaces a crashed process, or nil if that is impossible. The new
+// process only closes leases that the crashed process had opened.
 func (ss *Sessions) Again(ctx context.Context, crashed provider.Provider) provider.Provider {
 	s := ss.substitute(crashed)
 	if s == nil {
@@ -234,7 +234,7 @@ func (ss *Sessions) Again(ctx context.Context, crashed provider.Provider) provid
 		if err != nil {
 			return
 		}
-		if !p.Configure(ctx, provider.Dynamic{Msgpack: config}, provider.Allow{Deferral: ss.objs.AllowDeferral}).HasErrors() {
+		if !p.Configure(ctx, provider.Dynamic{Msgpack: config}, provider.Allow{}).HasErrors() {
 			s.provider = p
 		}
 	})
@@ -255,8 +255,8 @@ func (ss *Sessions) substitute(crashed provider.Provider) *substitute {
 	return ss.again[crashed]
 }
 
-// share gives a session the process of the other face's, if the settings are the same. That one
-// cannot be released meanwhile.
+// share sets the process of a session to the process of the session on the other face, if both have the same settings.
+// The other session cannot be released during the call.
 func (ss *Sessions) share(s *Session, u declared.Use, face frame.Face) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -272,7 +272,7 @@ func (ss *Sessions) share(s *Session, u declared.Use, face frame.Face) bool {
 	return true
 }
 
-// give makes p the process of a session. What ends sessions looks at that under the lock of all of them.
+// give sets the process of a session. Methods that end sessions read the process under the same lock.
 func (ss *Sessions) give(s *Session, p provider.Provider, end func()) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -294,10 +294,10 @@ func (ss *Sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u 
 	}
 	wire, err := schemas.Config.Encode(s.settings.Raw)
 	if err != nil {
-		return report(provider.Diags{diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err)})
+		return report(provider.Diags{diag.Errorf("Invalid provider configuration", "The configuration cannot be sent to the provider: %s.", err)})
 	}
-	if d := ss.settings.Doubles; d != nil {
-		if p := d.Provider(u.Instance); p != nil {
+	if d := ss.settings.Providers.Substitutes; d != nil {
+		if p := d.Configuration(u.Instance); p != nil {
 			ss.give(s, p, func() {})
 			return true
 		}
@@ -321,11 +321,11 @@ func (ss *Sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u 
 	if _, ds := p.ValidateConfig(ctx, config); !report(ds) {
 		return false
 	}
-	return report(p.Configure(ctx, config, provider.Allow{Deferral: ss.objs.AllowDeferral}))
+	return report(p.Configure(ctx, config, provider.Allow{}))
 }
 
-// NoBefore lists, for the order of steps, the provider instances whose settings on the before face were
-// evaluated, and are not known, or do not lead to what is to be ended.
+// NoBefore returns, for the order of steps, the provider instances whose evaluated prior settings are unknown, or
+// through which the objects to destroy were not found.
 func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -343,13 +343,12 @@ func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 	return out
 }
 
-// Unknown reports whether the settings of a session on the after face hold unknown values, as far as they
-// were evaluated.
+// Unknown reports whether the evaluated settings of a session on the after face have unknown values.
 func (ss *Sessions) Unknown(u declared.Use) bool {
 	return ss.slot(ss.key(u, frame.After)).Unknown
 }
 
-// processes are the provider processes that are configured.
+// processes returns the configured provider processes.
 func (ss *Sessions) processes() []provider.Provider {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

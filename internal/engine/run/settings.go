@@ -8,71 +8,86 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// Settings are what the caller sets for all runs of one command. They are not changed while one goes on.
+// Settings are the settings for all runs of one command. They do not change during a run.
 type Settings struct {
 	Pool        *provider.Pool
 	Sink        event.Sink
 	Secrets     *secret.Set
-	Parallelism int          // calls that may touch an API at once; 0: 10
-	Closed      shortcut.Set // what is not to be taken
+	Parallelism int          // maximum number of concurrent calls to providers; 0: 10
+	Closed      shortcut.Set // disabled shortcuts
 	Now         func() time.Time
 
-	CloseTimeout time.Duration // for closing one lease; 0: a minute
-	RenewTimeout time.Duration // for renewing one; 0: a minute
-	StopTimeout  time.Duration // for a provider to say that it will give up what it is doing; 0: a second
+	Timeouts     Timeouts
+	Shutdown     Shutdown
+	Provisioners Programs
+	Providers    Providers
+	HostNames    HostNames
 
-	// Provisioners run in Dir ("": the process's) with the environment Env (nil: the process's).
-	Dir string
-	Env []string
-
-	// When the context of a run ends, nothing more is started, and providers and provisioners are
-	// asked to give up. When Abandon ends, nothing waits for a call any more but for those that
-	// close leases, and for these no longer than until Leave ends. nil: never.
-	Abandon, Leave context.Context
-
-	// Leases takes note of what is open, for the case that the process is lost. nil: no note is taken.
+	// Leases records the open leases, so that they can be closed after a crash. nil: they are not recorded.
 	Leases journal.Leases
 
-	// Tested says which providers a test program runs: to see what they do, and some to see what
-	// they are configured with. nil: none.
-	Tested func(addr.Provider) bool
+	// Unanswered explains calls that no provider answered; nil: a later plan reads the state.
+	Unanswered object.Advice
 
-	// Named gives a provider the registry host under which the user attached it, false if that was not done; nil:
-	// none was attached.
-	Named func(addr.Provider) (addr.Provider, bool)
-
-	// Host is the registry host of providers for which nothing else says one. "": of their address.
-	Host string
-
-	// Absent are the providers that are not to be started; that, or why, was reported.
-	Absent map[addr.Provider]bool
-
-	// Doubles stand in for providers, in tests; nil: nothing does.
-	Doubles Doubles
-	// KeepSessions keeps processes that were configured with what is plain and known for all later walks of the command,
-	// also those of an apply.
-	KeepSessions bool
-
-	// Supply adds what the provider blocks of a program lack, before it is held against its
-	// providers' schemas, and reports whether it added anything. nil: there is no user to ask.
+	// Supply adds missing provider settings to a program before the check against its providers' schemas. added reports
+	// whether it added any. nil: no user can be asked.
 	Supply func(p *program.Program, schemas provider.Lookup) (added, ok bool)
 }
 
-// Doubles stand in for providers. Their methods are called from many goroutines.
-type Doubles interface {
-	// Provider is what answers for a provider configuration; nil: the provider itself.
-	Provider(config addr.ProviderInstance) provider.Provider
-	// Object is what answers for one object of a provider, mostly p itself.
-	Object(i addr.Instance, p provider.Provider) provider.Provider
+// Timeouts are the limits of calls for whose end the run waits.
+type Timeouts struct {
+	Close time.Duration // of one lease; 0: a minute
+	Renew time.Duration // of one lease; 0: a minute
+	Stop  time.Duration // until a provider confirms that it will stop; 0: a second
 }
 
-// Tokens is how many calls that may touch an API are made at once.
+// Shutdown ends the waiting of an interrupted run. The context of a run ends first: no new work starts, and providers
+// and provisioners are asked to stop. The contexts here end later, in this order. nil: never.
+type Shutdown struct {
+	// Abandon ends the waiting for all calls except calls that close leases.
+	Abandon context.Context
+	// Leave ends the waiting for calls that close leases.
+	Leave context.Context
+}
+
+// Programs is the environment of programs that provisioners run.
+type Programs struct {
+	Dir string   // "": the working directory of the process
+	Env []string // nil: the environment of the process
+}
+
+// Providers are the settings for the use of providers.
+type Providers struct {
+	// Absent are the providers that cannot start. The reason was already reported.
+	Absent map[addr.Provider]bool
+	// Substitutes replace providers; nil: no provider is replaced.
+	Substitutes provider.Substitutes
+	// Echoes reports whether a provider may exist to echo its settings. Developers attach such providers to a run and
+	// inspect their answers. nil: no provider does.
+	Echoes func(addr.Provider) bool
+	// KeepSessions keeps all processes with known settings that are not ephemeral, for later walks of the command. If
+	// it is false, a plan keeps them for its apply, and an apply ends them.
+	KeepSessions bool
+}
+
+// HostNames are the settings for the registry hosts of providers.
+type HostNames struct {
+	// Attached returns a provider with the registry host under which the user attached it, and false if the user did
+	// not attach it. nil: no provider is attached.
+	Attached func(addr.Provider) (addr.Provider, bool)
+	// Default is the host of providers whose host the configuration, the state and the user do not determine. "": the
+	// host of their address.
+	Default string
+}
+
+// Tokens returns the maximum number of concurrent calls to providers.
 func (s *Settings) Tokens() int {
 	if s.Parallelism > 0 {
 		return s.Parallelism
@@ -80,13 +95,13 @@ func (s *Settings) Tokens() int {
 	return 10
 }
 
-// Workers is how many nodes run at once: more than the tokens, because a node holds a token only
-// around a call.
+// Workers returns the maximum number of concurrent nodes. It exceeds the number of tokens, because a node holds a token
+// only during a call.
 func (s *Settings) Workers() int { return s.Tokens() + runtime.GOMAXPROCS(0) }
 
-// Tell passes an event on.
-func (s *Settings) Tell(ev event.Event) {
+// Send sends an event to the sink.
+func (s *Settings) Send(ev event.Event) {
 	if s.Sink != nil {
-		s.Sink.Tell(ev)
+		s.Sink.Send(ev)
 	}
 }

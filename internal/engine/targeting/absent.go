@@ -10,15 +10,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// What is named and is not there is likely misspelt, and what it was to be about is not done: of a resource that can be
-// said before anything is decided, of an instance only afterwards.
+// An address that matches nothing is probably misspelt. For resources this can be reported before planning, for
+// instances only afterwards.
 
 const unmatched = "Address matches nothing"
 
-// quiet reports whether nothing is said of what is named.
-func (r *Request) quiet() bool { return r.Quiet || r.Changed }
-
-// known are the resources that are declared or in the state.
+// known returns the resources that are declared or stored.
 func (r *Request) known() []addr.Resource {
 	var out []addr.Resource
 	for _, d := range r.Program.Decls() {
@@ -29,17 +26,17 @@ func (r *Request) known() []addr.Resource {
 	return slices.AppendSeq(out, maps.Keys(r.Stored))
 }
 
-// named is something that an option names.
+// named is an address in a command-line option.
 type named struct {
 	flag   string
 	target addr.Target
-	is     func(addr.Instance) bool // it is one of them
-	keyed  bool                     // there may be none of them although there is the resource or module
+	is     func(addr.Instance) bool // whether an instance has the address
+	keyed  bool                     // the address has a key, so the resource or module may exist without such an instance
 }
 
-// named lists what is named, where something is to be said of it.
+// named returns the addresses in the user's options. Only these may cause warnings.
 func (r *Request) named() (out []named) {
-	if r.quiet() {
+	if r.Origin != Options {
 		return nil
 	}
 	for _, t := range r.Targets {
@@ -56,7 +53,7 @@ func (r *Request) named() (out []named) {
 	return out
 }
 
-// warnUnmatched warns of addresses that no resource has.
+// warnUnmatched warns of addresses that match no resource.
 func (r *Request) warnUnmatched(bag *diag.Bag) {
 	all := r.named()
 	if len(all) == 0 {
@@ -71,12 +68,12 @@ func (r *Request) warnUnmatched(bag *diag.Bag) {
 		for _, k := range known {
 			names = append(names, k.String(), k.Module.String())
 		}
-		bag.Add(diag.Warningf(unmatched, "The -%s option says %s, and there is no such resource, neither in the configuration nor in the state.%s", n.flag, n.target, diag.DidYouMean(n.target.String(), names)))
+		bag.Add(diag.Warningf(unmatched, "The -%s option names %s, which is neither in the configuration nor in the state.%s", n.flag, n.target, diag.DidYouMean(n.target.String(), names)))
 	}
 }
 
-// WarnAbsent warns of instances that are not there although what they would be instances of is, once everything is
-// decided. root is nil where only what is stored counts.
+// WarnAbsent warns, after planning, of addresses with keys that match no instance, although the resource or module
+// exists. If root is nil, only stored instances count.
 func (r *Request) WarnAbsent(root *frame.Frame, bag *diag.Bag) {
 	all := slices.DeleteFunc(r.named(), func(n named) bool { return !n.keyed })
 	if len(all) == 0 {
@@ -87,24 +84,24 @@ func (r *Request) WarnAbsent(root *frame.Frame, bag *diag.Bag) {
 		if !slices.ContainsFunc(known, n.target.Covers) {
 			continue
 		}
-		there, sure := r.instances(n.target, root)
-		if !sure || slices.ContainsFunc(there, n.is) {
+		existing, sure := r.instances(n.target, root)
+		if !sure || slices.ContainsFunc(existing, n.is) {
 			continue
 		}
-		where, has := ", neither in the configuration nor in the state", "There is none at all"
+		where, has := ", neither in the configuration nor in the state", "There are no instances"
 		if root == nil {
 			where = " in the state"
 		}
-		if len(there) > 0 {
-			has = "What there is: " + diag.Some(texts(there))
+		if len(existing) > 0 {
+			has = "The instances are: " + diag.Some(texts(existing))
 		}
-		bag.Add(diag.Warningf(unmatched, "The -%s option says %s, and there is no such instance%s. %s.", n.flag, n.target, where, has))
+		bag.Add(diag.Warningf(unmatched, "The -%s option names %s, but there is no such instance%s. %s.", n.flag, n.target, where, has))
 	}
 }
 
-// instances are those of the resource or module that a target is about, and whether they are all known. Those of a
-// module are written without a type.
-func (r *Request) instances(t addr.Target, root *frame.Frame) (there []addr.Instance, sure bool) {
+// instances returns the instances of the resource or module of a target. It returns false if not all are known.
+// Instances of a module have no resource type.
+func (r *Request) instances(t addr.Target, root *frame.Frame) (existing []addr.Instance, sure bool) {
 	if root != nil {
 		frames, status := root.Instances(t.Module(), frame.After)
 		if status != frame.Known {
@@ -114,14 +111,14 @@ func (r *Request) instances(t addr.Target, root *frame.Frame) (there []addr.Inst
 		for _, f := range frames {
 			switch {
 			case t.Mode == 0:
-				there = append(there, addr.Instance{Module: f.Addr()})
+				existing = append(existing, addr.Instance{Module: f.Addr()})
 			case declared:
 				keys := f.Expanded(d.ID, frame.After)
 				if keys.Status != frame.Known || keys.Hidden {
 					return nil, false
 				}
 				for _, k := range keys.List {
-					there = append(there, d.Resource.In(f.Addr()).Instance(k))
+					existing = append(existing, d.Resource.In(f.Addr()).Instance(k))
 				}
 			}
 		}
@@ -136,18 +133,18 @@ func (r *Request) instances(t addr.Target, root *frame.Frame) (there []addr.Inst
 				for m.Depth() > t.Module().Depth() {
 					m = m.Parent()
 				}
-				there = append(there, addr.Instance{Module: m})
+				existing = append(existing, addr.Instance{Module: m})
 				continue
 			}
 			for o := range s.Objects() {
-				there = append(there, o.Instance)
+				existing = append(existing, o.Instance)
 			}
 		}
 	}
-	return there, true
+	return existing, true
 }
 
-// texts are addresses in order, each once.
+// texts returns the sorted addresses without duplicates.
 func texts(list []addr.Instance) []string {
 	slices.SortFunc(list, addr.Instance.Compare)
 	var out []string

@@ -5,27 +5,26 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// A destroy of targets takes what needs them with it. What does, the state says: the configuration may
-// have changed since, and what it says now need not have been applied. The state does not say which
-// instance of a resource needs which of another one: all in the same instances of the modules around both
-// are taken to.
+// If the user destroys targets, their dependents are destroyed, too. The state determines the dependents, because the
+// configuration may have changed since the last apply. The state does not record which instance of a resource depends
+// on which instance of another. So Lethe takes all instances in the module instance that contains both.
 
-// dependents collects the objects of such a destroy.
+// dependents collects the targets and their dependents.
 type dependents struct {
 	selector *selector
 	s        *Selection
-	users    map[addr.Resource]map[addr.Resource]bool // by what they need, as the state remembers it
+	users    map[addr.Resource]map[addr.Resource]bool // the dependents of each resource, from the state
 	seen     map[affected]bool
 	queue    []affected
 }
 
-// affected is what a destroy reaches: a resource in and below a module instance.
+// affected is a resource in a module instance and all module instances below it.
 type affected struct {
 	res addr.Resource
 	in  addr.ModuleInstance
 }
 
-// chooseDestroyed selects the objects that the targets name, and what needs them.
+// chooseDestroyed selects the objects that the targets name, and their dependents.
 func (p *selector) chooseDestroyed(s *Selection) {
 	s.objects = map[addr.Instance]bool{}
 	x := dependents{selector: p, s: s, users: map[addr.Resource]map[addr.Resource]bool{}, seen: map[affected]bool{}}
@@ -38,10 +37,10 @@ func (p *selector) chooseDestroyed(s *Selection) {
 		}
 		if contains(s.targets, o.Instance) {
 			s.objects[o.Instance] = true
-			x.come(affected{o.Resource(), o.Module})
+			x.enqueue(affected{o.Resource(), o.Module})
 		}
 	}
-	named := x.queue // of these only what the targets name goes, unless they need one another
+	named := x.queue // only the named objects of these are selected, unless they depend on one another
 	x.queue, x.seen = nil, map[affected]bool{}
 	for _, a := range named {
 		x.follow(a)
@@ -49,13 +48,13 @@ func (p *selector) chooseDestroyed(s *Selection) {
 	for len(x.queue) > 0 {
 		a := x.queue[0]
 		x.queue = x.queue[1:]
-		x.take(a)
+		x.selectAll(a)
 		x.follow(a)
 	}
 }
 
-// come comes to a resource in a module instance.
-func (x *dependents) come(a affected) {
+// enqueue adds a resource in a module instance to the queue, unless it was added before, and selects its declaration.
+func (x *dependents) enqueue(a affected) {
 	if !x.seen[a] {
 		x.seen[a] = true
 		x.queue = append(x.queue, a)
@@ -65,10 +64,10 @@ func (x *dependents) come(a affected) {
 	}
 }
 
-// take selects all objects of a resource.
-func (x *dependents) take(a affected) {
+// selectAll selects all objects of a resource.
+func (x *dependents) selectAll(a affected) {
 	stored := x.selector.request.Stored[a.res]
-	if a.in.Module() == a.res.Module { // no need to look through those of all modules
+	if a.in.Module() == a.res.Module { // avoids a search through all modules
 		stored = []*state.Resource{x.selector.request.Prior.Resource(a.res.In(a.in))}
 	}
 	for _, r := range stored {
@@ -80,9 +79,9 @@ func (x *dependents) take(a affected) {
 	}
 }
 
-// follow comes to what needs it.
+// follow adds the dependents of a resource to the queue.
 func (x *dependents) follow(a affected) {
 	for res := range x.users[a.res] {
-		x.come(affected{res, a.in.Around(res.Module)})
+		x.enqueue(affected{res, a.in.Around(res.Module)})
 	}
 }

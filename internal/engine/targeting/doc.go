@@ -1,7 +1,6 @@
-// Package targeting works out what -target and -exclude leave to do.
+// Package targeting computes the selection of -target and -exclude.
 //
-// Select answers a Request with a Selection, from the references of the program and the dependencies that the
-// state records; it evaluates nothing. With -target that is what the targets name and what that needs, or, where
-// everything selected is to be destroyed, what needs that; with -exclude all but what the targets name and what
-// needs that.
+// Select answers a Request with a Selection. It uses the references of the program and the dependencies in the state,
+// and evaluates nothing. With -target the selection is the targets and their dependencies, or in a destroy plan the
+// targets and their dependents. With -exclude it is everything except the excluded addresses and their dependents.
 package targeting

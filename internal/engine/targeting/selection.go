@@ -7,24 +7,25 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Selection is what -target and -exclude leave to do. The zero selection leaves everything.
+// Selection is the set of instances that -target and -exclude select. The zero Selection includes all instances.
 type Selection struct {
 	Active  bool
 	targets []addr.Target
 	exclude []addr.Target
-	whole   map[addr.Resource]bool              // selected because something selected needs it: all instances
-	some    map[addr.Resource]map[addr.Key]bool // and where that is certain, the instances that it needs, in every module instance
-	within  map[addr.Resource][]addr.Target     // and what is needed in the module instance only that a target is about
-	Named   map[addr.Resource]bool              // selected by name: the instances that a target contains
-	left    map[addr.Resource][]addr.Target     // left out because they need what is excluded
-	decls   map[program.Decl]bool               // everything selected
-	objects map[addr.Instance]bool              // in a destroy of targets: the instances that go, and nothing else of the above
+	whole   map[addr.Resource]bool              // all instances, because a selected declaration refers to the resource
+	some    map[addr.Resource]map[addr.Key]bool // the instances, in every module instance, that selected declarations refer to by key
+	within  map[addr.Resource][]addr.Target     // the instances that are needed only inside the module instance of a target
+	Named   map[addr.Resource]bool              // resources that a target covers: their instances in the target are selected
+	left    map[addr.Resource][]addr.Target     // instances that are left out because they depend on excluded instances
+	decls   map[program.Decl]bool               // all selected declarations
+	objects map[addr.Instance]bool              // if the user destroys targets: the selected instances; the fields above then do not apply
 }
 
-// Includes reports whether an instance is to be dealt with.
+// Includes reports whether the selection includes an instance.
 func (s *Selection) Includes(i addr.Instance) bool {
 	if !s.Active {
 		return true
@@ -39,28 +40,37 @@ func (s *Selection) Includes(i addr.Instance) bool {
 	return s.whole[res] || s.some[res][i.Key] || contains(s.within[res], i) || s.Named[res] && contains(s.targets, i)
 }
 
-// Skips reports whether nothing of a declaration is to be dealt with.
+// Skips reports whether the selection includes no part of a declaration.
 func (s *Selection) Skips(d program.Decl) bool { return s.Active && !s.decls[d] }
 
 func contains(targets []addr.Target, i addr.Instance) bool {
 	return slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Contains(i) })
 }
 
-// Request says what to select from.
+// Request has the addresses to select, and the program and state to select from.
 type Request struct {
 	Program   *program.Program
 	Receivers *receivers.Analysis
-	Prior     *state.Snapshot                     // where everything has moved
-	Stored    map[addr.Resource][]*state.Resource // the same, by what declares it
+	Prior     *state.Snapshot                     // after moves
+	Stored    map[addr.Resource][]*state.Resource // the resources of Prior, by declaration
 	Targets   []addr.Target
 	Excludes  []addr.Target
-	Replace   []addr.Instance // what is to be replaced, in no way a selection
-	Destroy   bool            // everything that is selected is to be destroyed
-	Changed   bool            // the targets are what changed, and may be none; as with Quiet, nothing is said of them
-	Quiet     bool            // the targets are those of the import command: nothing is said of them, and their arguments need nothing
+	Replace   []addr.Instance // instances to replace; they do not affect the selection
+	Mode      plan.Mode
+	Origin    Origin // of the targets
 }
 
-// selector works out a selection.
+// Origin is the source of the targets of a plan.
+type Origin uint8
+
+// The origins.
+const (
+	Options Origin = iota // -target: the user chose them, and gets warnings about them
+	Imports               // the import command: the arguments of a target are not evaluated, so only the dependencies of the import are selected
+	Changes               // changes since the last apply: there may be none, and then only values are selected
+)
+
+// selector computes a selection.
 type selector struct {
 	request Request
 	bag     *diag.Bag

@@ -8,10 +8,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Select works out the selection and warns that it is partial. It reports false if the request
-// contradicts itself.
+// Select computes the selection and warns that it is partial. It returns false if the request has both targets and
+// excludes.
 func Select(r Request, bag *diag.Bag) (*Selection, bool) {
 	p := &selector{r, bag}
 	s := &Selection{
@@ -21,9 +22,9 @@ func Select(r Request, bag *diag.Bag) (*Selection, bool) {
 	}
 	switch {
 	case len(s.targets) > 0 && len(s.exclude) > 0:
-		p.bag.Add(diag.Errorf("Invalid combination of arguments", "-target and -exclude cannot be used together: say either what to work on, or what to leave out."))
+		p.bag.Add(diag.Errorf("Invalid combination of arguments", "-target and -exclude cannot be used together. Remove one of them."))
 		return s, false
-	case len(s.targets) > 0 || p.request.Changed:
+	case len(s.targets) > 0 || p.request.Origin == Changes:
 		s.Active = true
 		p.chooseTargets(s)
 		p.warnPartial("target")
@@ -38,27 +39,26 @@ func Select(r Request, bag *diag.Bag) (*Selection, bool) {
 }
 
 func (p *selector) warnPartial(flag string) {
-	if p.request.quiet() {
+	if p.request.Origin != Options {
 		return
 	}
 	p.bag.Add(diag.Warningf("Resource targeting is in effect",
 		"You are creating a plan with the -%s option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -%s option is not for routine use, and is provided only for exceptional situations such as recovering from errors or mistakes, or when Lethe specifically suggests to use it as part of an error message.", flag, flag))
 }
 
-// warnUnreceived says which ephemeral resources are selected by name although nothing that receives
-// them is: they are not opened.
+// warnUnreceived warns of ephemeral resources that a target names without selecting a receiver: they are not opened.
 func (p *selector) warnUnreceived(s *Selection) {
 	received := p.request.Receivers.Needed(func(d program.Decl) bool { return s.decls[d] })
 	for _, d := range p.request.Program.Decls() {
 		if d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral && s.Named[d.Resource] && !received[d.ID] {
-			p.bag.Add(diag.Warningf("Targeted ephemeral resource is not opened", "%s is selected with the -target option, and nothing that receives its value is: it is not opened. Select what needs it instead.", d.Resource).At(d.Range).About(d))
+			p.bag.Add(diag.Warningf("Targeted ephemeral resource is not opened", "%s is not opened, because the -target option selects no user of its value. Select a block that uses it instead.", d.Resource).At(d.Range).About(d))
 		}
 	}
 }
 
-// chooseTargets selects what is named, and what that needs: in a destroy, what needs that.
+// chooseTargets selects the targets and their dependencies, or their dependents in a destroy plan.
 func (p *selector) chooseTargets(s *Selection) {
-	var anywhere []program.Decl // what is named in no particular instance of a module
+	var anywhere []program.Decl // named outside of particular module instances
 	start := make([][]program.Decl, len(s.targets))
 	for _, d := range p.request.Program.Decls() {
 		for i, t := range s.targets {
@@ -73,12 +73,12 @@ func (p *selector) chooseTargets(s *Selection) {
 			s.Named[res] = true
 		}
 	}
-	if p.request.Destroy {
+	if p.request.Mode == plan.Destroy {
 		p.chooseDestroyed(s)
 		return
 	}
 	next := p.request.Program.Refs
-	if p.request.Quiet {
+	if p.request.Origin == Imports {
 		next = p.through
 	}
 	for i, t := range s.targets {
@@ -92,7 +92,7 @@ func (p *selector) chooseTargets(s *Selection) {
 	p.selectDependencies(s, p.fed(s), addr.Target{}, p.values)
 }
 
-// through are the references of d without which nothing can be imported to it: its arguments are not looked at.
+// through returns the references of d that an import to it needs. An import does not evaluate the arguments.
 func (p *selector) through(d program.Decl) []program.Ref {
 	refs, info := p.request.Program.Refs(d), p.request.Program.Decls()[d]
 	if info.Kind != program.Resource || info.Resource.Mode != addr.Managed {
@@ -103,29 +103,29 @@ func (p *selector) through(d program.Decl) []program.Ref {
 	})
 }
 
-// values are the references of d but for those to resources.
+// values returns the references of d, except for references to resources.
 func (p *selector) values(d program.Decl) []program.Ref {
 	return slices.DeleteFunc(slices.Clone(p.request.Program.Refs(d)), func(r program.Ref) bool { return p.request.Program.Decls()[r.To].Kind == program.Resource })
 }
 
-// fed are the root outputs made from what is all selected; of a plan of what changed also those made from nothing, and what
-// else has conditions. Other outputs, and results of conditions, keep what they have.
+// fed returns the root outputs whose sources are all selected. If the targets are changes, it adds root outputs without
+// sources, and other declarations with conditions. Other outputs and results of conditions keep their stored values.
 func (p *selector) fed(s *Selection) []program.Decl {
 	var out []program.Decl
 	for _, d := range p.request.Program.Decls() {
-		if !(d.Kind == program.Output && d.Module.IsRoot()) && !(p.request.Changed && d.Kind != program.Resource && declared.HasConditions(d)) {
+		if !(d.Kind == program.Output && d.Module.IsRoot()) && !(p.request.Origin == Changes && d.Kind != program.Resource && declared.HasConditions(d)) {
 			continue
 		}
 		from, all := 0, true
 		p.request.Receivers.Resources(d.ID, func(r program.Ref) { from, all = from+1, all && s.selects(r, p.request.Program.Decls()[r.To].Resource) })
-		if all && (from > 0 || p.request.Changed) {
+		if all && (from > 0 || p.request.Origin == Changes) {
 			out = append(out, d.ID)
 		}
 	}
 	return out
 }
 
-// selects reports whether all instances of a resource that a reference means are selected by targets.
+// selects reports whether targets select all instances that a reference to a resource means.
 func (s *Selection) selects(ref program.Ref, res addr.Resource) bool {
 	switch {
 	case s.whole[res] || wholly(s.targets, res):
@@ -136,13 +136,13 @@ func (s *Selection) selects(ref program.Ref, res addr.Resource) bool {
 	return false
 }
 
-// chooseExcludes leaves out what is named, and what needs that.
+// chooseExcludes leaves out the excluded resources and their dependents.
 func (p *selector) chooseExcludes(s *Selection) {
 	x := excluder{selector: p, s: s, out: map[program.Decl]bool{}, seen: map[string]bool{}, back: p.referrers()}
 	for _, d := range p.request.Program.Decls() {
 		switch {
 		case d.Kind != program.Resource || !covers(s.exclude, d.Resource):
-		// Of a lease nothing is kept that its receivers could go on with.
+		// A lease has no stored value that its receivers could use instead.
 		case wholly(s.exclude, d.Resource) || d.Resource.Mode == addr.Ephemeral:
 			x.leave(d.ID)
 		default:
@@ -168,22 +168,22 @@ func (p *selector) chooseExcludes(s *Selection) {
 	}
 }
 
-// excluder works out what -exclude leaves out.
+// excluder computes the declarations and instances that -exclude leaves out.
 type excluder struct {
 	selector *selector
 	s        *Selection
-	out      map[program.Decl]bool // left out with all instances
+	out      map[program.Decl]bool // declarations that are left out with all instances
 	seen     map[string]bool
 	back     map[program.Decl][]user
 }
 
-// user is a declaration with a reference to another one.
+// user is a declaration with a reference to another declaration.
 type user struct {
 	*program.Declaration
 	ref program.Ref
 }
 
-// leave leaves out a declaration, and what needs it.
+// leave leaves out a declaration and its dependents.
 func (x *excluder) leave(d program.Decl) {
 	if x.out[d] {
 		return
@@ -194,9 +194,9 @@ func (x *excluder) leave(d program.Decl) {
 	}
 }
 
-// leaveSome leaves out what needs the instances of d that a target with a key points at: of resources whose
-// instances each need one of them, those. direct says that d is the resource that the target is about, and no
-// value made from it in its module.
+// leaveSome leaves out the dependents of those instances of d that a target with a key covers. If each instance of a
+// dependent refers to the instance with its own key, only the corresponding instances are left out. direct is true if d
+// is the resource of the target, and false if d is a value from it in its module.
 func (x *excluder) leaveSome(d *program.Declaration, t addr.Target, direct bool) {
 	at := fmt.Sprint(d.ID, " ", t)
 	if x.seen[at] {
@@ -213,7 +213,7 @@ func (x *excluder) leaveSome(d *program.Declaration, t addr.Target, direct bool)
 			x.leaveSome(u.Declaration, t, false)
 		case u.Kind != program.Resource:
 			x.leave(u.ID)
-		case t.Mode == 0: // the target is the module, and so about this one, too
+		case t.Mode == 0: // the target is the module, which includes this resource
 		default:
 			t := t.Of(u.Resource, key && u.ref.Key == program.Same)
 			if !t.Keyed() {
@@ -226,7 +226,7 @@ func (x *excluder) leaveSome(d *program.Declaration, t addr.Target, direct bool)
 	}
 }
 
-// referrers gives for each declaration those that refer to it.
+// referrers returns for each declaration the declarations that refer to it.
 func (p *selector) referrers() map[program.Decl][]user {
 	out := map[program.Decl][]user{}
 	for _, d := range p.request.Program.Decls() {
@@ -237,23 +237,23 @@ func (p *selector) referrers() map[program.Decl][]user {
 	return out
 }
 
-// covers reports whether some target may point at instances of the resource.
+// covers reports whether a target may contain instances of the resource.
 func covers(targets []addr.Target, res addr.Resource) bool {
 	return slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Covers(res) })
 }
 
-// wholly reports whether a target points at all instances of the resource.
+// wholly reports whether a target contains all instances of the resource.
 func wholly(targets []addr.Target, res addr.Resource) bool {
 	return slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Covers(res) && !t.Keyed() })
 }
 
-// selectDependencies selects everything that next leads to from the start: of resources all instances, or the one that is
-// meant. Inside the module instance that the target t is about, or lies in, that is what this one has of it: references
-// lead out of a module and never back into it.
+// selectDependencies selects all declarations that next leads to from start. For a reference to a resource it selects
+// all instances, or the instance with the named key. If t is or lies in a module instance, references inside it select
+// only instances inside it: a reference may lead out of a module, but never back into it.
 func (p *selector) selectDependencies(s *Selection, start []program.Decl, t addr.Target, next func(program.Decl) []program.Ref) {
 	type step struct {
 		of     program.Decl
-		inside bool // of that module instance
+		inside bool // in the module instance of t
 	}
 	var queue []step
 	seen := map[step]bool{}
@@ -281,7 +281,7 @@ func (p *selector) selectDependencies(s *Selection, start []program.Decl, t addr
 	}
 }
 
-// needs selects what a reference means of a resource.
+// needs selects the instances that a reference to a resource means.
 func (s *Selection) needs(res addr.Resource, r program.Ref, t addr.Target, inside bool) {
 	fixed := r.Key == program.Fixed
 	switch {

@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/enginetest"
 	"github.com/lethe-iac/lethe/internal/engine/moving"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/plan"
 )
 
 const chain = `
@@ -29,33 +30,34 @@ locals {
 }
 `
 
-// What is named is selected with what it needs; to destroy it, with what needs it; to leave it out, what needs
-// it is left out, too.
+var all = []string{"t_item.a[0]", "t_item.a[1]", "t_item.b[0]", "t_item.b[1]", "t_item.c", "t_item.other"}
+
+// A target is selected with its dependencies, or with its dependents in a destroy plan. An excluded resource is left
+// out with its dependents.
 func TestSelect(t *testing.T) {
-	all := []string{"t_item.a[0]", "t_item.a[1]", "t_item.b[0]", "t_item.b[1]", "t_item.c", "t_item.other"}
 	for what, c := range map[string]struct {
 		targets, excludes string
-		destroy           bool
+		mode              plan.Mode
 		want              string
 	}{
-		"nothing is named":         {"", "", false, "t_item.a[0] t_item.a[1] t_item.b[0] t_item.b[1] t_item.c t_item.other"},
-		"with what it needs":       {"t_item.c", "", false, "t_item.a[0] t_item.a[1] t_item.b[0] t_item.c"},
-		"one instance":             {"t_item.a[1]", "", false, "t_item.a[1]"},
-		"destroyed with its users": {"t_item.b[0]", "", true, "t_item.b[0] t_item.c"},
-		"excluded with its users":  {"", "t_item.a[1]", false, "t_item.a[0] t_item.b[0] t_item.c t_item.other"},
-		"the last of a chain":      {"", "t_item.c", false, "t_item.a[0] t_item.a[1] t_item.b[0] t_item.b[1] t_item.other"},
+		"nothing is named":         {"", "", plan.Normal, "t_item.a[0] t_item.a[1] t_item.b[0] t_item.b[1] t_item.c t_item.other"},
+		"with what it needs":       {"t_item.c", "", plan.Normal, "t_item.a[0] t_item.a[1] t_item.b[0] t_item.c"},
+		"one instance":             {"t_item.a[1]", "", plan.Normal, "t_item.a[1]"},
+		"destroyed with its users": {"t_item.b[0]", "", plan.Destroy, "t_item.b[0] t_item.c"},
+		"excluded with its users":  {"", "t_item.a[1]", plan.Normal, "t_item.a[0] t_item.b[0] t_item.c t_item.other"},
+		"the last of a chain":      {"", "t_item.c", plan.Normal, "t_item.a[0] t_item.a[1] t_item.b[0] t_item.b[1] t_item.other"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			prog := enginetest.Program(t, map[string]string{"main.tf": chain})
 			edit := enginetest.State(t, all...).Edit()
 			user := *edit.Get(enginetest.Instance(t, "t_item.c").Current())
-			user.Recorded = []addr.Resource{enginetest.Instance(t, "t_item.b[0]").Resource()} // a destroy goes by that
+			user.Recorded = []addr.Resource{enginetest.Instance(t, "t_item.b[0]").Resource()} // a destroy plan uses the stored dependencies
 			edit.Put(enginetest.Instance(t, "t_item.c").Current(), &user)
 			prior := edit.Done()
 			var bag diag.Bag
 			s, ok := Select(Request{
 				Program: prog, Receivers: receivers.Analyse(prog, nil), Prior: prior, Stored: moving.Make(prog, prior).ByDeclaration(),
-				Targets: targets(t, c.targets), Excludes: targets(t, c.excludes), Destroy: c.destroy,
+				Targets: targets(t, c.targets), Excludes: targets(t, c.excludes), Mode: c.mode,
 			}, &bag)
 			if !ok || len(bag.List()) > 0 != (c.targets+c.excludes != "") {
 				t.Errorf("ok %v: %v", ok, bag.List())
@@ -73,7 +75,46 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// targets reads addresses.
+// The origin of the targets affects the warnings and the selection. The target of a user brings the resources in its
+// arguments; an import does not. A plan of changes may have no targets.
+func TestOriginOfTargets(t *testing.T) {
+	for what, c := range map[string]struct {
+		origin  Origin
+		targets string
+		want    string
+		warns   bool
+	}{
+		"a user's target brings what it needs":   {Options, "t_item.c", "t_item.a[0] t_item.a[1] t_item.b[0] t_item.c", true},
+		"an import brings no arguments":          {Imports, "t_item.c", "t_item.c", false},
+		"what changed brings what it needs":      {Changes, "t_item.c", "t_item.a[0] t_item.a[1] t_item.b[0] t_item.c", false},
+		"if nothing changed nothing is selected": {Changes, "", "", false},
+		"a user's address that matches nothing":  {Options, "t_item.absent", "", true},
+		"an import's address is never misspelt":  {Imports, "t_item.absent", "", false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			prog := enginetest.Program(t, map[string]string{"main.tf": chain})
+			prior := enginetest.State(t, all...)
+			var bag diag.Bag
+			r := Request{
+				Program: prog, Receivers: receivers.Analyse(prog, nil), Prior: prior, Stored: moving.Make(prog, prior).ByDeclaration(),
+				Targets: targets(t, c.targets), Origin: c.origin,
+			}
+			s, ok := Select(r, &bag)
+			r.WarnAbsent(nil, &bag)
+			var got []string
+			for _, o := range all {
+				if s.Includes(enginetest.Instance(t, o)) {
+					got = append(got, o)
+				}
+			}
+			if !ok || strings.Join(got, " ") != c.want || bag.Len() > 0 != c.warns {
+				t.Errorf("ok %v, selected %v, want %s; %v", ok, got, c.want, bag.List())
+			}
+		})
+	}
+}
+
+// targets parses addresses.
 func targets(t *testing.T, text string) []addr.Target {
 	t.Helper()
 	var out []addr.Target
@@ -87,7 +128,7 @@ func targets(t *testing.T, text string) []addr.Target {
 	return out
 }
 
-// Both options at once contradict each other.
+// Targets and excludes cannot be combined.
 func TestTargetsAndExcludes(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": chain})
 	var bag diag.Bag

@@ -1,6 +1,5 @@
-// Package validating holds a program against its providers' own rules, with everything unknown that is not
-// written out. Nothing is configured, and no state is needed.
+// Package validating checks a program against the rules of its providers. All values that the configuration does not
+// contain are unknown. It configures no provider and needs no state.
 //
-// Program does that for all declarations; Resources and Provisioners do it for some, before a plan that would not
-// evaluate them; Imports refuses import blocks into resources that nothing declares.
+// Program checks all declarations. Resources and Provisioners check some declarations that a plan does not evaluate.
 package validating

@@ -12,15 +12,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/object/guard"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provision"
 	"github.com/lethe-iac/lethe/internal/walk"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Program holds a compiled program against its providers' own rules, with everything unknown that
-// is not written out. Nothing is configured, no state is needed. It may be called after Compile
-// failed: what mistakes were found in is left out.
+// Program checks a compiled program against the rules of its providers. All values that the configuration does not
+// contain are unknown. It configures no provider and needs no state. It may be called after Compile failed: it skips
+// declarations with errors.
 func Program(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, bag *diag.Bag) bool {
 	var todo []*program.Declaration
 	for _, d := range prog.Decls() {
@@ -34,10 +35,10 @@ func Program(ctx context.Context, env run.Env, prog *program.Program, o frame.Op
 	return !bag.HasErrors()
 }
 
-// validator holds declarations against their providers' rules.
+// validator checks declarations against the rules of their providers.
 type validator struct{ run *run.Run }
 
-// Resources holds resources and providers against the rules; false if that could not be begun.
+// Resources checks resources and providers. It returns false if the check could not start.
 func Resources(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, todo []*program.Declaration, bag *diag.Bag) bool {
 	o.Validate = true
 	run, ok := run.New(ctx, env, run.Request{Program: prog, Options: o}, bag)
@@ -51,7 +52,7 @@ func Resources(ctx context.Context, env run.Env, prog *program.Program, o frame.
 	}
 	g.Run(ctx, walk.RunOptions{
 		Workers: env.Settings.Workers(), Panicked: r.run.Panicked,
-		Visit: func(ctx context.Context, n walk.Node, _ *walk.Fan) bool { return r.validate(ctx, todo[n]) },
+		Run: func(ctx context.Context, n walk.Node, _ *walk.Fan) bool { return r.validate(ctx, todo[n]) },
 	})
 	return true
 }
@@ -66,7 +67,7 @@ func (r *validator) validate(ctx context.Context, d *program.Declaration) bool {
 	})
 }
 
-// eachInstance visits the instances of a declaration, as far as they are known.
+// eachInstance visits the instances of a declaration. It returns false if not all instances are known.
 func (r *validator) eachInstance(d *program.Declaration, visit func(*frame.Frame, addr.Key)) bool {
 	frames, status := r.run.Frame.Expand(d.Module, frame.After, r.run.Bag)
 	if status != frame.Known {
@@ -91,7 +92,7 @@ func (r *validator) instance(ctx context.Context, d *program.Declaration, f *fra
 	}
 	inst := d.Resource.In(f.Addr()).Instance(k)
 	p := declared.UseOf(r.run.Program, d, addr.NoKey).Instance.Provider
-	typ := r.run.TypeOf(ctx, p, d.Resource, inst)
+	typ := r.run.Types.Of(ctx, r.run.Bag, p, d.Resource, inst)
 	if typ == nil {
 		return
 	}
@@ -101,7 +102,7 @@ func (r *validator) instance(ctx context.Context, d *program.Declaration, f *fra
 		return
 	}
 	about := d.Resource.In(f.Addr()).Instance(addr.NoKey)
-	t := &object.Tools{Object: about.Current(), Provider: idle, Type: typ, Walk: r.run.Objects, Bag: r.run.Bag,
+	t := &object.Tools{Object: about.Current(), Provider: guard.Of(idle), Type: typ, Walk: r.run.Objects, Bag: r.run.Bag,
 		Where: func(path cty.Path) diag.Range { return f.Where(d.ID, path) }}
 	t.Validate(ctx, config)
 	r.provisioners(d, f, k)
@@ -119,7 +120,7 @@ func (r *validator) settings(ctx context.Context, d *program.Declaration, f *fra
 	}
 	wire, err := r.run.Program.Schema(d.ID).Encode(settings.Raw)
 	if err != nil {
-		r.run.Bag.Add(diag.Errorf("Invalid provider configuration", "The settings cannot be sent to the provider: %s.", err).At(d.Range))
+		r.run.Bag.Add(diag.Errorf("Invalid provider configuration", "The configuration cannot be sent to the provider: %s.", err).At(d.Range))
 		return
 	}
 	_, ds := idle.ValidateConfig(ctx, provider.Dynamic{Msgpack: wire})
@@ -132,7 +133,7 @@ func (r *validator) settings(ctx context.Context, d *program.Declaration, f *fra
 	}
 }
 
-// provisioners evaluates provisioners and connections with nothing known but what is written out.
+// provisioners evaluates provisioners and connections, with all other values unknown.
 func (r *validator) provisioners(d *program.Declaration, f *frame.Frame, k addr.Key) {
 	self := mark.Plain(r.run.Program.Schema(d.ID).Unknown())
 	in := frame.Scope{Decl: d.ID, Key: k, Self: &self}
@@ -144,23 +145,23 @@ func (r *validator) provisioners(d *program.Declaration, f *frame.Frame, k addr.
 				return f.WhereIn(p.Body, provision.Schema(p.Type), p.Range, path)
 			})
 		}
-		c, ok := r.run.Connection(h.Connections(p), f, in, frame.After)
+		c, ok := run.Connection(h.Connections(p), f, in, frame.After, r.run.Bag)
 		if ok && c.Raw != cty.NilVal {
 			r.faults(provision.ValidateConnection(c.Raw), d, p.Range, func(path cty.Path) diag.Range {
 				at := p.Range
-				for _, block := range h.Connections(p) { // what a later one sets counts
+				for _, block := range h.Connections(p) { // a later block overrides an earlier one
 					at = f.WhereIn(block.Body, provision.ConnectionSchema(), at, path)
 				}
 				return at
 			})
 		}
 		if p.Type != provision.LocalExec && ok && c.Raw == cty.NilVal {
-			r.run.Bag.Add(diag.Errorf("Missing connection configuration", "A %s provisioner runs on another machine. Add a connection block, to the provisioner or to the resource, that says how to reach it.", p.Type).At(p.Range).About(d))
+			r.run.Bag.Add(diag.Errorf("Missing connection configuration", "A %s provisioner runs on another machine. Add a connection block to the provisioner or to the resource.", p.Type).At(p.Range).About(d))
 		}
 	}
 }
 
-// faults reports what is wrong with a provisioner, each mistake where it is made, as where knows, else at the block.
+// faults reports mistakes in a provisioner at the position that where returns for each.
 func (r *validator) faults(ds []diag.Diagnostic, d *program.Declaration, block diag.Range, where func(cty.Path) diag.Range) {
 	for _, x := range ds {
 		at := where(x.Path)
@@ -171,7 +172,7 @@ func (r *validator) faults(ds []diag.Diagnostic, d *program.Declaration, block d
 	}
 }
 
-// Provisioners holds the provisioners and connections of resources against their rules.
+// Provisioners checks the provisioners and connections of resources.
 func Provisioners(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, of []*program.Declaration, bag *diag.Bag) {
 	o.Validate = true
 	run, ok := run.New(ctx, env, run.Request{Program: prog, Options: o}, bag)

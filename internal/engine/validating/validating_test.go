@@ -20,7 +20,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// world is a provider that writes down what it is asked to validate.
+// world is a provider that records the values that it validates.
 type world struct {
 	mu    sync.Mutex
 	asked []string
@@ -28,7 +28,7 @@ type world struct {
 
 var item = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{{Name: "a", Type: cty.String, Optional: true}, {Name: "id", Type: cty.String, Computed: true}}}}
 
-// Of is a provider.Lookup.
+// Of implements provider.Lookup.
 func (w *world) Of(addr.Provider) *provider.Schemas {
 	s := provider.NewSchemas(item)
 	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
@@ -37,7 +37,7 @@ func (w *world) Of(addr.Provider) *provider.Schemas {
 	return s
 }
 
-// heard notes a call about a value of a, and refuses "bad".
+// heard records a call with a value of a, and refuses "bad".
 func (w *world) heard(what string, wire provider.Dynamic) provider.Diags {
 	v, err := item.Decode(wire.Msgpack)
 	if err != nil {
@@ -59,7 +59,7 @@ func (w *world) heard(what string, wire provider.Dynamic) provider.Diags {
 	return nil
 }
 
-// validate holds a configuration against the provider.
+// validate checks a configuration against the provider.
 func (w *world) validate(t *testing.T, files map[string]string) (*diag.Bag, bool) {
 	t.Helper()
 	bag := &diag.Bag{}
@@ -87,8 +87,8 @@ func (w *world) validate(t *testing.T, files map[string]string) (*diag.Bag, bool
 	return bag, ok
 }
 
-// Every declaration is validated once for what is the same in all its instances, with nothing known that is not
-// written out; what is broken is left out, and nothing is configured.
+// Every declaration is validated once for all equal instances, with unknown values for everything that the
+// configuration does not contain. Declarations with errors are skipped, and no provider is configured.
 func TestWhatIsAsked(t *testing.T) {
 	for name, c := range map[string]struct{ config, want string }{
 		"written out":      {"resource \"t_item\" \"x\" {\n a = \"x\"\n}\n", "managed x"},
@@ -107,7 +107,7 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// What a provider refuses is an error at the line of the argument, with the address of what it is about.
+// A value that a provider refuses is an error at the line of the argument, with the address of its declaration.
 func TestRefused(t *testing.T) {
 	for address, config := range map[string]string{
 		"t_item.x": "resource \"t_item\" \"x\" {\n a = \"bad\"\n}\n",
@@ -121,7 +121,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Provisioners and connections are held against their own rules, and need a machine where they run on another one.
+// Provisioners and connections are checked against their own rules. A provisioner on another machine needs a
+// connection.
 func TestProvisioners(t *testing.T) {
 	for name, c := range map[string]struct{ body, want string }{
 		"right":          {"provisioner \"local-exec\" {\n command = \"true\"\n}", ""},

@@ -12,8 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Binary is a binary operation. Two known numbers, strings or booleans are compared and counted
-// with without the ceremony of a function call; everything else is the library's.
+// Binary is a binary operation. It handles two known numbers, strings or booleans directly, without the cost of a
+// function call, and leaves everything else to the HCL library.
 type Binary struct{ *hclsyntax.BinaryOpExpr }
 
 func (e *Binary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -48,46 +48,46 @@ func (e *Binary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// howToJoin tells those who added what are no numbers how such values are joined. That is one mistake, not one for
-// each operand.
+// howToJoin adds a suggestion to the errors of an addition whose operands are strings, collections or objects: how to
+// join them. It keeps only the first error, because the two operands are one mistake.
 func howToJoin(l, r cty.Value, ds hcl.Diagnostics) hcl.Diagnostics {
 	if len(ds) == 0 || ds[0].Summary != "Invalid operand" {
 		return ds
 	}
 	a, b := l.Type(), r.Type()
-	way := ""
+	trail := ""
 	switch {
 	case a == cty.String && b == cty.String:
-		way = `Strings are joined by naming both in one: "${a}${b}".`
+		trail = `To join strings, write "${a}${b}".`
 	case (a.IsTupleType() || a.IsListType() || a.IsSetType()) && (b.IsTupleType() || b.IsListType() || b.IsSetType()):
-		way = "Lists are joined by concat(a, b), sets by setunion(a, b)."
+		trail = "To join lists, use concat(a, b). To join sets, use setunion(a, b)."
 	case (a.IsObjectType() || a.IsMapType()) && (b.IsObjectType() || b.IsMapType()):
-		way = "Maps and objects are joined by merge(a, b)."
+		trail = "To join maps or objects, use merge(a, b)."
 	default:
 		return ds
 	}
-	ds[0].Detail += " " + way
+	ds[0].Detail += " " + trail
 	return ds[:1]
 }
 
-// tooLong refuses a number so large or so small that a look at all its digits may never end. As no
-// operation makes one, and no conversion, there are none.
+// tooLong returns an error for a number with so many digits that writing them may never end. Every operation and
+// conversion checks its result, so no value holds such a number.
 func tooLong(v cty.Value) error {
 	if v.Type() != cty.Number {
 		return nil
 	}
-	bare, _ := mark.Bare(v)
-	if !bare.IsKnown() || bare.IsNull() {
+	unmarked, _ := mark.Unmark(v)
+	if !unmarked.IsKnown() || unmarked.IsNull() {
 		return nil
 	}
-	return convert.Writable(bare)
+	return convert.Writable(unmarked)
 }
 
-// surelyDiffer reports whether two values of one type are different with any values of their unknown parts. The
-// library stops at the first such part that it comes across, in no order.
+// surelyDiffer reports whether two values of one type differ for all possible values of their unknown parts. The
+// library stops at the first unknown part, in no defined order.
 func surelyDiffer(l, r cty.Value) bool {
-	l, _ = mark.Bare(l)
-	r, _ = mark.Bare(r)
+	l, _ = mark.Unmark(l)
+	r, _ = mark.Unmark(r)
 	ty := l.Type()
 	if !ty.Equals(r.Type()) || !l.IsKnown() || !r.IsKnown() || ty.IsSetType() || ty.IsCapsuleType() {
 		return false
@@ -117,7 +117,8 @@ func surelyDiffer(l, r cty.Value) bool {
 	return false
 }
 
-// quick does what can be done at once.
+// quick evaluates an operation on two plain primitive values of the same type. It returns false if it leaves the
+// operation to the library.
 func (e *Binary) quick(l, r cty.Value) (cty.Value, bool) {
 	ty := l.Type()
 	if !ty.IsPrimitiveType() || ty != r.Type() || !isPlain(l) || !isPlain(r) {
@@ -139,8 +140,8 @@ func (e *Binary) quick(l, r cty.Value) (cty.Value, bool) {
 	return e.count(l, r)
 }
 
-// count calculates with two numbers, or compares them. Zero and what is large, small or negative is left to the
-// library if that could matter.
+// count calculates with two numbers, or compares them. It returns false for operations and numbers (zero, large, small,
+// negative) where the library's result could differ.
 func (e *Binary) count(l, r cty.Value) (cty.Value, bool) {
 	switch e.Op {
 	case hclsyntax.OpLessThan:
@@ -170,7 +171,7 @@ func (e *Binary) count(l, r cty.Value) (cty.Value, bool) {
 	return cty.NilVal, false
 }
 
-// modulo is l.Modulo(r), which divides, rounds, multiplies and subtracts. The result is as precise as l.
+// modulo returns l.Modulo(r), which divides, rounds, multiplies and subtracts. The result has the precision of l.
 func modulo(l, r cty.Value) cty.Value {
 	a, b := ctyvalue.Number(l), ctyvalue.Number(r)
 	m, lok := a.Int64()
@@ -181,7 +182,7 @@ func modulo(l, r cty.Value) cty.Value {
 	return cty.NumberVal(new(big.Float).SetMode(a.Mode()).SetPrec(a.Prec()).SetInt64(m % n))
 }
 
-// isPlain reports whether a primitive value has nothing special about it.
+// isPlain reports whether a primitive value is known, not null and not marked.
 func isPlain(v cty.Value) bool { return !v.IsMarked() && v.IsKnown() && !v.IsNull() }
 
 // Unary is !x or -x.
@@ -189,14 +190,14 @@ type Unary struct{ *hclsyntax.UnaryOpExpr }
 
 func (e *Unary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := e.Val.Value(ctx)
-	bare, remark := mark.Bare(v)
+	unmarked, remark := mark.Unmark(v)
 	stub := *e.UnaryOpExpr
-	stub.Val = &evaluated{e.Val, bare, diags}
+	stub.Val = &evaluated{e.Val, unmarked, diags}
 	out, diags := stub.Value(ctx)
 	return remark(out), diags
 }
 
-// NullTest is x == null or x != null: it depends on nothing inside of x, so marks there do not count.
+// NullTest is x == null or x != null. The result does not depend on the parts of x, so it has none of their marks.
 type NullTest struct{ *hclsyntax.BinaryOpExpr }
 
 func (e *NullTest) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -208,7 +209,7 @@ func (e *NullTest) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if diags.HasErrors() {
 		return cty.UnknownVal(cty.Bool), diags
 	}
-	v, remark := mark.Bare(v)
+	v, remark := mark.Unmark(v)
 	out := cty.UnknownVal(cty.Bool).RefineNotNull()
 	switch {
 	case v.IsNull():
@@ -222,7 +223,7 @@ func (e *NullTest) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(out), diags
 }
 
-// TestsNull reports whether an operation compares something with null.
+// TestsNull reports whether an operation compares an operand with null.
 func TestsNull(e *hclsyntax.BinaryOpExpr) bool {
 	if e.Op != hclsyntax.OpEqual && e.Op != hclsyntax.OpNotEqual {
 		return false

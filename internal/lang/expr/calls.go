@@ -10,18 +10,17 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Calls of functions keep marks that functions lose: when a call fails, the result has the marks of
-// everything that went in; when it is not known yet, what went in and is ephemeral makes it so, since nothing
-// ephemeral may get anywhere unseen. Otherwise, and whether what is not known yet will be sensitive, is the
-// function's own business (package funcs).
+// A call keeps marks that its function loses. If the call fails, the result has the marks of all arguments. If the
+// result is unknown, it has the ephemeral marks of all arguments, because no ephemeral value may lose its mark. In all
+// other cases, and for sensitive marks of unknown results, the function decides (package funcs).
 
 // Call is a call of a function.
 type Call struct {
 	*hclsyntax.FunctionCallExpr
-	Marks bool // the result may have marks that no argument had
+	Marks bool // the result may have marks that no argument has
 }
 
-// marking are the functions that can make such results; templates may call sensitive.
+// marking lists the functions that can add marks. Templates may call sensitive.
 var marking = map[string]bool{"sensitive": true, "templatefile": true, "templatestring": true}
 
 // NewCall compiles a call whose arguments are compiled.
@@ -29,7 +28,7 @@ func NewCall(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	switch name := strings.TrimPrefix(e.Name, "core::"); name {
 	case "try", "can":
 		return &Attempt{e}
-	case "ephemeralasnull", "nonsensitive", "issensitive": // they take marks off on purpose, and lose no other
+	case "ephemeralasnull", "nonsensitive", "issensitive": // they remove marks intentionally, and lose no other marks
 		return e
 	default:
 		for i, a := range e.Args {
@@ -49,7 +48,7 @@ func (e *Call) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := e.run(ctx)
 	if len(s.seen) > first {
 		v = keepMarks(v, diags, s.seen[first:]...)
-		if e.Name != "keys" && e.Name != "core::keys" { // they are names
+		if e.Name != "keys" && e.Name != "core::keys" { // the elements of the result are names
 			v = mark.MadeOf(mark.Compact(v), s.seen[first:])
 		}
 		s.noteNames(v, s.seen[first:])
@@ -59,7 +58,7 @@ func (e *Call) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// noteNames remembers the names that a function gave what it made of something ephemeral.
+// noteNames records the new attribute names in the type of an ephemeral result.
 func (s *Env) noteNames(v cty.Value, args []cty.Value) {
 	if !structural(v.Type()) || !mark.Is(v, mark.Ephemeral) {
 		return
@@ -71,7 +70,8 @@ func (s *Env) noteNames(v cty.Value, args []cty.Value) {
 	s.Names.Learn(v.Type(), of...)
 }
 
-// run calls the function. Arguments to be expanded that are not known make no call.
+// run calls the function. If the expanded argument (...) is unknown, it returns an unknown value without calling the
+// function.
 func (e *Call) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if !e.ExpandFinal {
 		return e.FunctionCallExpr.Value(ctx)
@@ -94,7 +94,8 @@ func (e *Call) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return call.Value(ctx)
 }
 
-// Argument remembers what it was, as long as its call runs, and counts what the call does with it.
+// Argument is an argument of a call. It records its value for the call while the call runs, and counts the function's
+// work on the value.
 type Argument struct {
 	hclsyntax.Expression
 	cost int
@@ -116,11 +117,11 @@ func (e *Argument) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// UnwrapExpression lets functions that want a reference see one.
+// UnwrapExpression returns the wrapped expression, for functions that require a reference.
 func (e *Argument) UnwrapExpression() hcl.Expression { return e.Expression }
 
-// Attempt is a call of try or can. Each of its expressions is evaluated at most once, however often
-// the function looks at it: otherwise n attempts inside one another would take two to the n.
+// Attempt is a call of try or can. It evaluates each of its expressions at most once, however often the function uses
+// it: otherwise n nested attempts would cost two to the power of n.
 type Attempt struct{ *hclsyntax.FunctionCallExpr }
 
 func (e *Attempt) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -154,36 +155,36 @@ func (e *remembered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return e.val, e.diags
 }
 
-// UnwrapExpression shows the expression as it stands.
+// UnwrapExpression returns the wrapped expression.
 func (e *remembered) UnwrapExpression() hcl.Expression { return e.Expression }
 
-// Value calls a provider's function.
+// Value calls a provider function.
 func (e *ProviderCall) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if e.Wrong {
-		return cty.DynamicVal, nil // as Bind has reported
+		return cty.DynamicVal, nil // Bind has reported the error
 	}
 	return envOf(ctx).Scope.Call(e, ctx)
 }
 
-// CallWith calls a function that only this expression knows.
+// CallWith evaluates call e with function f instead of a function of the table.
 func CallWith(e *hclsyntax.FunctionCallExpr, f function.Function, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	child := ctx.NewChild()
 	child.Functions = map[string]function.Function{e.Name: f}
 	return (&Call{e, true}).Value(child)
 }
 
-// FreeArgument is an argument of a function that costs nothing to speak of.
+// FreeArgument returns an argument of a function whose work is not counted.
 func FreeArgument(e hclsyntax.Expression) hclsyntax.Expression { return &Argument{e, costNone} }
 
-// What a function does with each element, or every 16 bytes of text, that it is given.
+// The costs of a function for each element, or every 16 bytes of text, of an argument.
 const (
-	costNone  = 0  // it goes straight to what it wants
-	costLook  = 1  // it looks at it
-	costMake  = 8  // it makes something of it, or compares it with others
-	costBuild = 32 // it sorts it into others, writes it down, or runs a regular expression over it
+	costNone  = 0  // it reads only the selected part
+	costLook  = 1  // it reads each element
+	costMake  = 8  // it converts or compares each element
+	costBuild = 32 // it sorts or encodes each element, or matches it with a regular expression
 )
 
-// costs are those of functions that do not make something of all that they are given.
+// costs lists the functions whose cost is not the default, costMake.
 var costs = map[string]int{
 	"lookup": costNone, "element": costNone, "one": costNone, "coalesce": costNone, "slice": costNone, "length": costNone,
 	"tostring": costNone, "tonumber": costNone, "tobool": costNone, "sensitive": costNone,
@@ -192,7 +193,7 @@ var costs = map[string]int{
 	"strcontains": costLook, "startswith": costLook, "endswith": costLook,
 }
 
-// costPerElement is that of a function.
+// costPerElement returns the cost of a function.
 func costPerElement(name string) int {
 	if t, ok := costs[strings.TrimPrefix(name, "core::")]; ok {
 		return t

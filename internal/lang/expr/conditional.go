@@ -28,7 +28,7 @@ func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if cond.IsNull() {
 		return sameMarks(cty.UnknownVal(ty), cond, yes, no), append(diags, errorIn(e.Condition, ctx, e.Condition.Range(), e.SrcRange, "Null condition", "The condition value is null. Conditions must either be true or false."))
 	}
-	cond, remark := mark.Bare(cond)
+	cond, remark := mark.Unmark(cond)
 	if !cond.IsKnown() {
 		return remark(Raise(e.either(yes, no, ty), yes, no)), diags
 	}
@@ -36,12 +36,12 @@ func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if err != nil {
 		return remark(sameMarks(cty.UnknownVal(ty), yes, no)), append(diags, errorIn(e.Condition, ctx, e.Condition.Range(), e.SrcRange, "Incorrect condition type", "The condition expression must be of type bool."))
 	}
-	taken, other, arm, which, more := no, yes, e.FalseResult, "false", noDiags
+	value, other, arm, which, more := no, yes, e.FalseResult, "false", noDiags
 	if b.True() {
-		taken, other, arm, which, more = yes, no, e.TrueResult, "true", yesDiags
+		value, other, arm, which, more = yes, no, e.TrueResult, "true", yesDiags
 	}
 	diags = append(diags, more...)
-	out, err := convert.To(taken, ty)
+	out, err := convert.To(value, ty)
 	if err != nil {
 		diags = append(diags, errorIn(arm, ctx, arm.Range(), e.SrcRange, "Inconsistent conditional result types", fmt.Sprintf("The %s result value has the wrong type: %s.", which, err)))
 		out = cty.UnknownVal(ty)
@@ -49,7 +49,7 @@ func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(mark.Same(out, other)), diags
 }
 
-// unifyArms finds the type of a conditional's result.
+// unifyArms returns the type of a conditional's result, or false if the arms have no common type.
 func unifyArms(yes, no cty.Value) (cty.Type, bool) {
 	yt, nt := yes.Type(), no.Type()
 	switch {
@@ -66,8 +66,9 @@ func unifyArms(yes, no cty.Value) (cty.Type, bool) {
 	return ty, ty != cty.NilType
 }
 
-// selectsAbsent is whether, while validating, an arm selects an instance that may not be there. Such an arm has no type:
-// a condition often says which of two repeated resources has an instance, and the arm of the other is not taken.
+// selectsAbsent reports whether, during validation, an arm selects an instance that may not exist. The type of such an
+// arm is ignored: a condition often decides which of two repeated resources has an instance, and the other arm is not
+// evaluated.
 func selectsAbsent(arm hclsyntax.Expression, ctx *hcl.EvalContext) bool {
 	s := envOf(ctx)
 	if s == nil || !s.Validate {
@@ -90,7 +91,7 @@ func selectsAbsent(arm hclsyntax.Expression, ctx *hcl.EvalContext) bool {
 
 func isNullLiteral(v cty.Value) bool { return v.Type() == cty.DynamicPseudoType && v.IsNull() }
 
-// mismatch lets the library describe how two types differ.
+// mismatch returns the library's error about two different types. It hides the details if they contain ephemeral names.
 func (e *Conditional) mismatch(yes, no cty.Type, ctx *hcl.EvalContext) hcl.Diagnostics {
 	stub := *e.ConditionalExpr
 	stub.Condition = &hclsyntax.LiteralValueExpr{Val: cty.True, SrcRange: e.Condition.Range()}
@@ -101,17 +102,16 @@ func (e *Conditional) mismatch(yes, no cty.Type, ctx *hcl.EvalContext) hcl.Diagn
 	telling := s != nil && (s.Names.in(yes) || s.Names.in(no))
 	for _, d := range diags {
 		if d.Expression, d.EvalContext = e.ConditionalExpr, ctx; telling {
-			d.Detail = "The true and false result expressions must have consistent types. How they differ is not shown, because it could reveal a value that is ephemeral."
+			d.Detail = "The true and false result expressions must have consistent types. The difference is not shown, because it could reveal an ephemeral value."
 		}
 	}
 	return diags
 }
 
-// either is what is known of a result that can be one of two values: the library knows how to
-// combine their ranges.
+// either returns an unknown value with the combined range of two possible results. The library combines the ranges.
 func (e *Conditional) either(yes, no cty.Value, ty cty.Type) cty.Value {
-	yes, _ = mark.BareDeep(yes)
-	no, _ = mark.BareDeep(no)
+	yes, _ = mark.UnmarkDeep(yes)
+	no, _ = mark.UnmarkDeep(no)
 	if yes.IsNull() && no.IsNull() {
 		return cty.NullVal(ty)
 	}

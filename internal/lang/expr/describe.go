@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// describe shows a known value shortly.
+// describe returns a short text for a known value.
 func describe(v cty.Value) string {
 	ty := v.Type()
 	switch {
@@ -49,7 +49,7 @@ func describeObject(ty cty.Type) string {
 	return fmt.Sprintf("object with %d attributes", len(atys))
 }
 
-// longest is how much of a string is shown.
+// longest is the number of bytes of a string that are shown.
 const longest = 500
 
 func shorten(s string) string {

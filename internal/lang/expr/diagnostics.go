@@ -2,7 +2,7 @@ package expr
 
 import "github.com/hashicorp/hcl/v2"
 
-// errorIn is one error about an expression.
+// errorIn returns an error about an expression.
 func errorIn(e hcl.Expression, ctx *hcl.EvalContext, at, context hcl.Range, title, detail string) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: title, Detail: detail, Subject: &at, Context: &context, Expression: e, EvalContext: ctx}
 }
@@ -15,7 +15,7 @@ func withContext(ds hcl.Diagnostics, e hcl.Expression, ctx *hcl.EvalContext) {
 	}
 }
 
-// ErrorAt is one error about a place.
+// ErrorAt returns an error about a place.
 func ErrorAt(title, detail string, at hcl.Range) hcl.Diagnostics {
 	return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: title, Detail: detail, Subject: &at}}
 }

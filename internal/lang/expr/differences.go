@@ -11,11 +11,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// mostDifferences is how many differences between two values are listed.
+// mostDifferences limits the list of differences between two values.
 const mostDifferences = 10
 
-// differences lists where a collection or an object is not as another one; name is what the first is called. What is
-// marked or unknown in either is passed over.
+// differences lists the differences of a collection or object a from b. name is the name of a in the list. Marked and
+// unknown parts of either value are skipped. The result is nil if a or b has no parts.
 func differences(a, b cty.Value, name string) []diag.Value {
 	var c comparison
 	if kindOf(a) == single || kindOf(b) == single {
@@ -37,13 +37,13 @@ func (c *comparison) add(name, statement string) {
 	c.out = append(c.out, diag.Value{Traversal: name, Statement: statement})
 }
 
-// kind is how a value is taken apart.
+// kind is the way in which a value is split into parts.
 type kind uint8
 
 const (
-	single   kind = iota // not at all: also what is null, unknown or marked
-	keyed                // by keys
-	numbered             // by numbers
+	single   kind = iota // no parts: primitive, null, unknown or marked
+	keyed                // parts with keys
+	numbered             // parts with indexes
 	unsorted             // a set
 )
 
@@ -62,7 +62,7 @@ func kindOf(v cty.Value) kind {
 	return single
 }
 
-// concealed reports whether nothing may or can be said of a value.
+// concealed reports whether a value is marked or unknown, so that it cannot be shown.
 func concealed(v cty.Value) bool {
 	return mark.Is(v, mark.Sensitive) || mark.Is(v, mark.Ephemeral) || !v.IsKnown()
 }
@@ -117,7 +117,7 @@ func (c *comparison) numbers(left, right []cty.Value, name string) {
 	}
 }
 
-// maybe compares what one side may not have.
+// maybe compares two parts, of which one may be missing (NilVal).
 func (c *comparison) maybe(a, b cty.Value, name string) {
 	switch {
 	case a == cty.NilVal && !concealed(b):
@@ -142,7 +142,7 @@ func (c *comparison) elements(a, b cty.Value, name string) {
 	}
 }
 
-// brief is a known value in few words.
+// brief returns a short text for a known value, which may be null.
 func brief(v cty.Value) string {
 	if v.IsNull() {
 		return "null"

@@ -1,25 +1,23 @@
-// Package expr holds the nodes of compiled expressions and bodies, and evaluates them.
+// Package expr defines the nodes of compiled expressions and bodies, and evaluates them.
 //
-// A compiled expression is the HCL library's tree with nodes of this package in it. They take the place of the
-// library's where this language wants more than it does:
+// A compiled expression is a tree of the HCL library in which some nodes are replaced by nodes of this package. The
+// replacements differ from the library's nodes as follows:
 //
-//   - references are evaluated where they stand (Ref, Index, OutputOf), so that conditionals, try and for mean what
-//     they mean, and a reference to one instance never builds the others;
-//   - no mark is lost. The library drops marks that lie inside of what makes a result unknown, and
-//     those of keys into objects and maps; it takes the marks of a collection off its elements while
-//     a for expression looks at them, so that messages would show them;
-//   - work stays linear: one context for all turns of a loop, types looked at once;
-//   - what an evaluation may make is bounded (Meter).
+//   - References are evaluated in place (Ref, Index, OutputOf). So conditionals, try and for evaluate only the references
+//     that they need, and a reference to one instance does not evaluate the others.
+//   - No mark is lost. The library drops marks inside of a value that makes a result unknown, and marks of keys of
+//     objects and maps. In a for expression, it removes the marks of a collection from the elements, so that messages
+//     would show them.
+//   - Work stays linear: all iterations of a loop share one context, and types are inspected once.
+//   - The work of an evaluation is limited (Meter).
 //
-// Where nodes report something they say what the library says: users know its texts, and search for them.
+// Nodes use the library's error messages: users know these texts, and search for them.
 //
-// What a node needs from outside it finds in an Env, which is one evaluation: a Scope, which says what names
-// mean, a Meter, which counts, a bag, and the state of the evaluation. Package frame has the Scope and the Meter
-// that count; a test can do with a few lines of its own.
+// A node finds its environment in an Env, which represents one evaluation: a Scope, which resolves names, a meter, which
+// counts the work, a bag for diagnostics, and the state of the evaluation. Package frame implements Scope and meter for
+// production. Tests use small implementations.
 //
-// Files stand in layers, each above those that it uses: body.go and for.go evaluate parts of what they stand for, and
-// report with the values in it (explain.go, suggest.go); below are files for the other kinds of nodes, env.go with the
+// The files form layers, each above the files that it uses: body.go and for.go evaluate composite nodes and report
+// errors with values (explain.go, suggest.go); below are the files for the other kinds of nodes, env.go with the
 // interfaces, ephemeralnames.go and values.go.
-//
-// Body is a body that was compiled against a schema: it evaluates to a value of the schema's type.
 package expr

@@ -10,64 +10,62 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Scope says what references mean where an expression is evaluated. Package frame has the one that counts; tests
-// have simpler ones.
+// Scope resolves the references of an expression. Package frame implements it for production, and tests have simpler
+// implementations.
 type Scope interface {
-	// Value is the value of what a reference names, before e.rest is selected from it.
+	// Value returns the value that a reference names, before e.Rest is selected from it.
 	Value(e *Ref) (cty.Value, hcl.Diagnostics)
-	// Instance is the value of one instance of what a reference names, or of the output of it that the
-	// reference is about. at is where the key stands. The result need not carry the key's marks.
+	// Instance returns the value of one instance of the target of a reference, or of the instance's output e.Output. at
+	// is the range of the key. The result need not have the key's marks.
 	Instance(e *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics)
-	// Sample stands for any instance of something repeated while it is not known which instances there are:
-	// its parts may be ephemeral, for example. It is false where the instances are known.
+	// Sample returns a value that represents any instance of a repeated target whose instances are not known. For
+	// example, its parts may be ephemeral. It returns false if the instances are known.
 	Sample(e *Ref) (cty.Value, bool)
-	// Call calls the function of a provider.
+	// Call calls a provider function.
 	Call(e *ProviderCall, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics)
 }
 
-// meter bounds what an evaluation makes and goes through. Its methods report whether that is within the
-// limits; where it is not, the meter has put an error about the place into the bag, once for each evaluation.
+// meter limits the work of an evaluation. Its methods report whether the work is within the limits. When a limit is
+// exceeded, the meter adds an error about the place to the bag, once for each evaluation.
 type meter interface {
-	// Element counts one more element that a loop makes.
+	// Element counts one more element made by a loop.
 	Element(at hcl.Range) bool
-	// Work counts that a function in a loop goes through a value, at a cost for each element of it.
+	// Work counts the work of a function in a loop on a value, at a cost for each element.
 	Work(cost int, v cty.Value, at hcl.Range) bool
-	// Keep counts what a loop keeps of one turn; made is the sum for this loop so far.
+	// Keep counts the value that a loop keeps from one iteration. made is the sum for this loop so far.
 	Keep(made *int, v cty.Value, at hcl.Range) bool
-	// TextLimit is how many bytes one string may have.
+	// TextLimit returns the greatest length of a string in bytes.
 	TextLimit() int
-	// Exceeded is whether the evaluation has passed a limit.
+	// Exceeded reports whether the evaluation has exceeded a limit.
 	Exceeded() bool
 }
 
-// Env is one evaluation, as the nodes of the expression see it: what names mean, what it may cost, and how
-// it went so far. Nodes find it in the root of the library's evaluation context, under a name that no
-// identifier can have.
+// Env is one evaluation, as nodes see it: the names, the limits, and the state. Nodes find it in the root of the
+// library's evaluation context, under a name that no identifier can have.
 type Env struct {
-	Ctx      *hcl.EvalContext // the root; its only variable leads back here
-	Scope    Scope            // nil: there are no names
-	Meter    meter            // nil: nothing is bounded
+	Ctx      *hcl.EvalContext // the root; its only variable refers to this Env
+	Scope    Scope            // nil: no names are defined
+	Meter    meter            // nil: no limits
 	Bag      *diag.Bag
 	Names    *EphemeralNames
-	Block    diag.Range // the block that is evaluated, for what is missing in it
-	Validate bool       // nothing is known but what is written out: mistakes are looked for everywhere
+	Block    diag.Range // the evaluated block, for errors about missing parts
+	Validate bool       // only literal values are known: all mistakes are reported
 
-	// Marked is set once something with a mark was read or made. As long as it is not, there is no need to
-	// look through a result for marks.
+	// Marked is set when a marked value is read or created. While it is false, results need no search for marks.
 	Marked bool
-	Failed bool // something that was read has failed, and that is reported elsewhere
-	Broken bool // something that was read is broken, and that is in the bag
+	Failed bool // a value that was read has failed, which is reported elsewhere
+	Broken bool // an error is in the bag
 
-	// SetLeaves is where something ephemeral was put into sets, in their order: members have no place in a set,
-	// whose marks say no more than that something in it is ephemeral.
+	// SetLeaves lists the places of ephemeral values in sets, in order. The marks of a set do not identify the element,
+	// because elements of a set have no paths.
 	SetLeaves []SetLeaf
 
-	explaining bool        // values are collected for a diagnostic: none are for one about that
-	seen       []cty.Value // arguments of the calls that are running
+	explaining bool        // values are collected for a diagnostic; errors of this evaluation collect none
+	seen       []cty.Value // arguments of the running calls
 }
 
-// SetLeaf is what is ephemeral in a set: the attribute or block type that the set belongs to, the way there
-// from a member, and where it is written.
+// SetLeaf is the place of an ephemeral value in a set: the attribute or block type of the set, the path within an
+// element, and the range in the source.
 type SetLeaf struct {
 	Set  string
 	Path cty.Path
@@ -78,25 +76,25 @@ const envName = "\x00"
 
 var envType = cty.Capsule("env", reflect.TypeFor[Env]())
 
-// Init makes the context of an evaluation, which can be used for one after the other.
+// Init creates the context of an evaluation. Several evaluations can use it one after the other.
 func (v *Env) Init() {
 	v.Ctx = &hcl.EvalContext{Variables: map[string]cty.Value{envName: cty.CapsuleVal(envType, v)}}
 }
 
-// Fresh is an evaluation in the same place that has not begun.
+// Fresh returns a new evaluation with the same context.
 func (v *Env) Fresh() Env {
 	v.Ctx.Functions = nil
 	return Env{Ctx: v.Ctx, seen: v.seen[:0]}
 }
 
-// NewEnv is the evaluation of something that refers to nothing.
+// NewEnv returns an evaluation without names.
 func NewEnv(bag *diag.Bag) *Env {
 	out := &Env{Bag: bag, Names: &EphemeralNames{}}
 	out.Init()
 	return out
 }
 
-// envOf finds the evaluation that a context belongs to; nil if it belongs to none.
+// envOf returns the evaluation of a context, or nil if it has none.
 func envOf(ctx *hcl.EvalContext) *Env {
 	if ctx == nil {
 		return nil
@@ -111,7 +109,7 @@ func envOf(ctx *hcl.EvalContext) *Env {
 	return v.EncapsulatedValue().(*Env)
 }
 
-// Error reports a mistake found while evaluating, or a warning.
+// Error adds an error or a warning of the evaluation to the bag.
 func (v *Env) Error(d diag.Diagnostic) {
 	v.Bag.Add(d)
 	if d.Severity == diag.Error {
@@ -125,42 +123,42 @@ func (v *Env) errors(ds []diag.Diagnostic) {
 	}
 }
 
-// Suppose evaluates the content of a dynamic block of which nothing says yet that it makes a block: mistakes are warnings.
+// Suppose evaluates the content of a dynamic block that may generate no block: mistakes are reported as warnings.
 func (v *Env) Suppose(evaluate func()) {
 	bag, broken := v.Bag, v.Broken
 	own := &diag.Bag{}
 	v.Bag = own
 	evaluate()
 	v.Bag = bag
-	exceeded := v.Meter != nil && v.Meter.Exceeded() // what follows is not evaluated either
+	exceeded := v.Meter != nil && v.Meter.Exceeded() // a limit stops the evaluation
 	v.Broken = broken || exceeded
 	for _, d := range own.List() {
 		if d.Severity == diag.Error && !exceeded {
 			d.Severity = diag.Warning
-			d.Detail += " This is an error as soon as the dynamic block makes a block."
+			d.Detail += " This becomes an error when the dynamic block generates a block."
 		}
 		bag.Add(d)
 	}
 }
 
-// Ref is a compiled reference: what it names in its unit, and what is selected from that.
+// Ref is a compiled reference: a target in its unit, and the steps that are selected from its value.
 type Ref struct {
 	*hclsyntax.ScopeTraversalExpr
 	Root     Root
 	Local    int32    // index of the declaration in the unit
-	Key      addr.Key // the instance, if hasKey
+	Key      addr.Key // the instance, if HasKey
 	HasKey   bool
-	Output   string        // of a module call; "" for all of it
+	Output   string        // of a module call; "" for all outputs
 	Field    string        // of path, terraform, count, each
-	Rest     hcl.Traversal // what is selected from the value
-	Repeated bool          // it has count or for_each
-	Wrong    bool          // it selects what the schema does not have, as Bind has reported
+	Rest     hcl.Traversal // steps after the name
+	Repeated bool          // the target has count or for_each
+	Wrong    bool          // the schema has no such attribute, as Bind has reported
 }
 
-// Root is what the first names of a reference stand for.
+// Root is the kind of target of a reference.
 type Root uint8
 
-// The roots of references, by how they begin.
+// The kinds of targets, by the beginning of the reference.
 const (
 	RootVariable  Root = iota // var.NAME
 	RootLocal                 // local.NAME
@@ -173,13 +171,13 @@ const (
 	RootSelf                  // self
 )
 
-// ProviderCall is a call of a provider's function: provider::LOCAL::NAME or provider::LOCAL::ALIAS::NAME.
+// ProviderCall is a call of a provider function: provider::LOCAL::NAME or provider::LOCAL::ALIAS::NAME.
 type ProviderCall struct {
 	*hclsyntax.FunctionCallExpr
 	Provider addr.Provider
 	Local    string
 	Alias    string
 	Name     string
-	// configured is set by Bind if only a configured provider has the function, wrong if no provider has it.
+	// Bind sets Configured if only a configured provider can have the function, and Wrong if no provider has it.
 	Configured, Wrong bool
 }

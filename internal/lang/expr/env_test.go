@@ -10,14 +10,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// names is a Scope of which each reference has the value of its number. Instances are elements.
+// names is a Scope in which the value of a reference is the element with its Local index. Instances are elements of it.
 type names []cty.Value
 
 func (n names) Value(e *Ref) (cty.Value, hcl.Diagnostics) { return n[e.Local], nil }
 
 func (n names) Instance(e *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
-	bare, _ := mark.Bare(key)
-	return hcl.Index(n[e.Local], bare, &at)
+	unmarked, _ := mark.Unmark(key)
+	return hcl.Index(n[e.Local], unmarked, &at)
 }
 
 func (names) Sample(*Ref) (cty.Value, bool) { return cty.NilVal, false }
@@ -26,7 +26,7 @@ func (names) Call(e *ProviderCall, _ *hcl.EvalContext) (cty.Value, hcl.Diagnosti
 	return cty.StringVal(e.Name), nil
 }
 
-// few is a Meter that allows so many elements, and texts of so many bytes.
+// few is a Meter with a limit of elements and of bytes of text.
 type few struct{ elements, text int }
 
 func (f *few) Element(hcl.Range) bool              { f.elements--; return f.elements >= 0 }
@@ -37,7 +37,7 @@ func (f *few) Keep(*int, cty.Value, hcl.Range) bool {
 func (f *few) TextLimit() int { return f.text }
 func (f *few) Exceeded() bool { return false }
 
-// in is an evaluation with these names.
+// in returns an evaluation with these names.
 func in(values ...cty.Value) (*Env, *diag.Bag) {
 	bag := &diag.Bag{}
 	v := NewEnv(bag)
@@ -56,7 +56,7 @@ var (
 	secret = mark.With(cty.StringVal("s"), mark.Ephemeral, why)
 )
 
-// A conditional of which neither the condition nor the arms are lost keeps the marks of all of them.
+// TestConditionalKeepsMarks checks that the result has the marks of the condition and of both arms.
 func TestConditionalKeepsMarks(t *testing.T) {
 	for name, cond := range map[string]cty.Value{"known": cty.True, "unknown": cty.UnknownVal(cty.Bool)} {
 		v, bag := in(cond, secret)
@@ -67,7 +67,7 @@ func TestConditionalKeepsMarks(t *testing.T) {
 	}
 }
 
-// An index that is ephemeral makes what it selects so, which the library does not.
+// TestIndexKeepsMarks checks that an ephemeral index makes the result ephemeral, which the library does not do.
 func TestIndexKeepsMarks(t *testing.T) {
 	v, bag := in(cty.ObjectVal(map[string]cty.Value{"s": cty.StringVal("x")}), secret)
 	got := v.Eval(&Index{IndexExpr: &hclsyntax.IndexExpr{Collection: reference(0), Key: reference(1)}})
@@ -76,7 +76,7 @@ func TestIndexKeepsMarks(t *testing.T) {
 	}
 }
 
-// Comparing with null says nothing about what is inside.
+// TestNullTestDropsInnerMarks checks that a comparison with null ignores marks inside the value.
 func TestNullTestDropsInnerMarks(t *testing.T) {
 	v, _ := in(cty.ObjectVal(map[string]cty.Value{"s": secret}))
 	got := v.Eval(&NullTest{BinaryOpExpr: &hclsyntax.BinaryOpExpr{LHS: reference(0), RHS: literal(cty.NullVal(cty.DynamicPseudoType)), Op: hclsyntax.OpNotEqual}})
@@ -85,7 +85,8 @@ func TestNullTestDropsInnerMarks(t *testing.T) {
 	}
 }
 
-// Names that are made of ephemeral text are remembered: types have no marks.
+// TestObjectRemembersNames checks that attribute names made from ephemeral text are recorded, because types have no
+// marks.
 func TestObjectRemembersNames(t *testing.T) {
 	v, _ := in(secret)
 	got := v.Eval(NewObject(&hclsyntax.ObjectConsExpr{Items: []hclsyntax.ObjectConsItem{{KeyExpr: reference(0), ValueExpr: literal(cty.True)}}}))
@@ -94,12 +95,12 @@ func TestObjectRemembersNames(t *testing.T) {
 	}
 }
 
-// A meter ends loops and texts.
+// TestMeter checks that a meter stops loops and templates.
 func TestMeter(t *testing.T) {
 	v, bag := in(cty.TupleVal([]cty.Value{cty.StringVal("aa"), cty.StringVal("bb"), cty.StringVal("cc")}))
 	v.Meter = &few{2, 3}
-	over := &For{ForExpr: &hclsyntax.ForExpr{ValVar: "x", CollExpr: reference(0), ValExpr: literal(cty.True)}}
-	if got := v.Eval(over); got.IsKnown() {
+	loop := &For{ForExpr: &hclsyntax.ForExpr{ValVar: "x", CollExpr: reference(0), ValExpr: literal(cty.True)}}
+	if got := v.Eval(loop); got.IsKnown() {
 		t.Errorf("%#v", got)
 	}
 	if bag.Len() > 0 {
@@ -111,7 +112,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// A name that is not there is compared with those that are, unless they are not to be shown.
+// TestSuggestion checks that a misspelt name gets a suggestion, unless the names are marked.
 func TestSuggestion(t *testing.T) {
 	for hidden, want := range map[bool]string{false: " Did you mean \"length\"?", true: ""} {
 		object := cty.ObjectVal(map[string]cty.Value{"length": cty.True})

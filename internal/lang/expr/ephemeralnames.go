@@ -8,18 +8,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// EphemeralNames are the names of attributes that were made of ephemeral text: keys of objects, and what a
-// document that must not be kept was decoded into. A name is a part of a type, and types have no marks:
-// where a value is gone, its type may have stayed, as that of a null, of nothing that is known yet, or of
-// a list without elements. So these forget their type where they are going to be kept. Where there is an
-// object with such a name, its marks have decided already.
+// EphemeralNames holds the names of attributes that were made from ephemeral text: keys of objects, and names in
+// decoded ephemeral documents. A name is part of a type, and types have no marks. A null, an unknown value or an empty
+// list keeps its type, and so the name, although it contains no marked value. Forget removes the type of such values
+// before they are stored. Objects with such a name need no treatment, because their marks prevent storing.
 type EphemeralNames struct {
 	some  atomic.Bool
 	mu    sync.RWMutex
 	names map[string]struct{}
 }
 
-// Learn takes in the names that a type has and those of which it was made have not.
+// Learn records the names in type made that are not in the types of.
 func (h *EphemeralNames) Learn(made cty.Type, of ...cty.Type) {
 	if !structural(made) {
 		return
@@ -46,7 +45,7 @@ func (h *EphemeralNames) add(name string) {
 	h.some.Store(true)
 }
 
-// Has reports whether a name was made of ephemeral text.
+// Has reports whether a name was made from ephemeral text.
 func (h *EphemeralNames) Has(name string) bool {
 	if !h.some.Load() {
 		return false
@@ -57,12 +56,12 @@ func (h *EphemeralNames) Has(name string) bool {
 	return ok
 }
 
-// in reports whether a type has such a name.
+// in reports whether a type contains such a name.
 func (h *EphemeralNames) in(ty cty.Type) bool {
 	return structural(ty) && !namesOf(ty, func(name string) bool { return !h.Has(name) })
 }
 
-// Forget is v as it may be kept in a place of the given type, which decides wherever it says something.
+// Forget returns v without the types that contain such names. Parts whose type is fixed by place are unchanged.
 func (h *EphemeralNames) Forget(v cty.Value, place cty.Type) cty.Value {
 	if !h.some.Load() || !h.in(v.Type()) {
 		return v
@@ -71,11 +70,11 @@ func (h *EphemeralNames) Forget(v cty.Value, place cty.Type) cty.Value {
 	case place == cty.DynamicPseudoType:
 		return h.untyped(v)
 	case place.IsObjectType() && v.Type().IsObjectType():
-		bare, remark := mark.Bare(v)
-		if bare.IsNull() || !bare.IsKnown() {
+		unmarked, remark := mark.Unmark(v)
+		if unmarked.IsNull() || !unmarked.IsKnown() {
 			return v
 		}
-		attrs := bare.AsValueMap()
+		attrs := unmarked.AsValueMap()
 		for name, a := range attrs {
 			if place.HasAttribute(name) {
 				attrs[name] = h.Forget(a, place.AttributeType(name))
@@ -86,33 +85,33 @@ func (h *EphemeralNames) Forget(v cty.Value, place cty.Type) cty.Value {
 	return v
 }
 
-// untyped is v in which nothing that is not there has a type with such a name.
+// untyped returns v with every null or unknown part whose type contains such a name replaced by an untyped one.
 func (h *EphemeralNames) untyped(v cty.Value) cty.Value {
 	ty := v.Type()
 	if !h.in(ty) {
 		return v
 	}
-	bare, remark := mark.Bare(v)
+	unmarked, remark := mark.Unmark(v)
 	switch {
-	case bare.IsNull():
+	case unmarked.IsNull():
 		return remark(cty.NullVal(cty.DynamicPseudoType))
-	case !bare.IsKnown():
+	case !unmarked.IsKnown():
 		return remark(cty.DynamicVal)
-	case ty.IsObjectType() || ty.IsMapType(): // elements of one map may come to have several types
-		attrs := bare.AsValueMap()
+	case ty.IsObjectType() || ty.IsMapType(): // elements of one map may get different types
+		attrs := unmarked.AsValueMap()
 		for name, a := range attrs {
 			attrs[name] = h.untyped(a)
 		}
 		return remark(cty.ObjectVal(attrs))
 	}
-	elems := make([]cty.Value, 0, bare.LengthInt())
-	for _, e := range Entries(bare) {
+	elems := make([]cty.Value, 0, unmarked.LengthInt())
+	for _, e := range Entries(unmarked) {
 		elems = append(elems, h.untyped(e))
 	}
 	return remark(cty.TupleVal(elems))
 }
 
-// structural reports whether a type can have names.
+// structural reports whether a type can contain names.
 func structural(ty cty.Type) bool {
 	for ty.IsCollectionType() {
 		ty = ty.ElementType()
@@ -120,7 +119,7 @@ func structural(ty cty.Type) bool {
 	return ty.IsObjectType() || ty.IsTupleType()
 }
 
-// namesOf visits the names in a type until visit returns false, and reports whether it never did.
+// namesOf calls visit for each name in a type until visit returns false. It returns false in this case.
 func namesOf(ty cty.Type, visit func(string) bool) bool {
 	switch {
 	case ty.IsCollectionType():

@@ -15,10 +15,10 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Eval evaluates a compiled expression. The value of a failed evaluation is not to be used.
+// Eval evaluates a compiled expression. If the evaluation fails, the value must not be used.
 func (v *Env) Eval(e hclsyntax.Expression) cty.Value { return v.EvalIn(e, v.Ctx) }
 
-// EvalIn is Eval in a child context.
+// EvalIn evaluates a compiled expression in a child context.
 func (v *Env) EvalIn(e hclsyntax.Expression, ctx *hcl.EvalContext) cty.Value {
 	if lit, ok := e.(*hclsyntax.LiteralValueExpr); ok {
 		return lit.Val
@@ -30,9 +30,8 @@ func (v *Env) EvalIn(e hclsyntax.Expression, ctx *hcl.EvalContext) cty.Value {
 	return out
 }
 
-// Way writes the way that a value came, with the places: "local.cfg (main.tf:12) ← var.password
-// (main.tf:1)".
-func Way(o *mark.Origin) string {
+// Trail formats the origin of a value with its places: "local.cfg (main.tf:12) ← var.password (main.tf:1)".
+func Trail(o *mark.Origin) string {
 	var parts []string
 	for ; o != nil; o = o.From {
 		part := o.What
@@ -44,7 +43,7 @@ func Way(o *mark.Origin) string {
 	return strings.Join(parts, " ← ")
 }
 
-// Report puts the library's diagnostics into the bag, with the values in scope.
+// Report adds the library's diagnostics to the bag, with the values in scope.
 func (s *Env) Report(ds hcl.Diagnostics) {
 	for _, d := range ds {
 		out := diag.FromHCL(d)
@@ -57,7 +56,7 @@ func (s *Env) Report(ds hcl.Diagnostics) {
 	}
 }
 
-// calling says which function complained, with what it takes.
+// calling returns the called function of a diagnostic and its signature, or nil if the diagnostic is not about a call.
 func calling(d *hcl.Diagnostic) *diag.Call {
 	call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
 	if !ok || call.CalledFunctionName() == "" || d.EvalContext == nil {
@@ -100,23 +99,23 @@ func parameterOf(p function.Parameter) diag.Param {
 	return diag.Param{Name: p.Name, Type: p.Type, Nullable: p.AllowNull}
 }
 
-// About says what a diagnostic is about, where that decides which values help to understand it.
+// About is the subject of a diagnostic, which decides the values that help to understand it.
 type About uint8
 
-// What a diagnostic may be about.
+// The subjects of a diagnostic.
 const (
-	AboutValue   About = iota // what a value is
-	AboutUnknown              // something is unknown
-	AboutMarks                // something is sensitive or ephemeral
+	AboutValue   About = iota // a wrong value
+	AboutUnknown              // an unknown value
+	AboutMarks                // a sensitive or ephemeral value
 )
 
-// WithValues adds the values in scope to a diagnostic about an expression. Values with a mark are
-// never shown; that they have one is said only where the diagnostic is about marks.
+// WithValues adds the values in scope to a diagnostic about an expression. It never shows marked values, and it
+// mentions their marks only if the diagnostic is about marks.
 func (s *Env) WithValues(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext) diag.Diagnostic {
 	return s.WithValuesAbout(d, e, ctx, AboutValue)
 }
 
-// WithValuesAbout is WithValues for a diagnostic about something else than what a value is.
+// WithValuesAbout works like WithValues, for a diagnostic with the subject what.
 func (s *Env) WithValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, what About) diag.Diagnostic {
 	if s.explaining {
 		return d
@@ -131,8 +130,8 @@ func (s *Env) WithValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hc
 	return d
 }
 
-// WithSides adds to a diagnostic about a comparison where its two sides differ, and what they are, where they are more than
-// a reference or a constant; text gives the source at a place.
+// WithSides adds both sides of a comparison to a diagnostic: their differences, and the values of sides that are
+// neither a reference nor a constant. text returns the source text of a range.
 func (s *Env) WithSides(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, text func(hcl.Range) string) diag.Diagnostic {
 	for {
 		p, inside := e.(*hclsyntax.ParenthesesExpr)
@@ -169,7 +168,7 @@ func (s *Env) WithSides(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.Eval
 	return d
 }
 
-// compares reports whether an operator compares.
+// compares reports whether an operator is a comparison.
 func compares(op *hclsyntax.Operation) bool {
 	switch op {
 	case hclsyntax.OpEqual, hclsyntax.OpNotEqual, hclsyntax.OpGreaterThan, hclsyntax.OpGreaterThanOrEqual, hclsyntax.OpLessThan, hclsyntax.OpLessThanOrEqual:
@@ -178,7 +177,7 @@ func compares(op *hclsyntax.Operation) bool {
 	return false
 }
 
-// collector gathers what the references in an expression are.
+// collector collects the values of the references in an expression.
 type collector struct {
 	s    *Env
 	ctx  *hcl.EvalContext
@@ -187,7 +186,7 @@ type collector struct {
 }
 
 func (c *collector) Enter(n hclsyntax.Node) hcl.Diagnostics {
-	switch n := bareNode(n).(type) {
+	switch n := unwrapNode(n).(type) {
 	case *Ref:
 		c.ref(n)
 	case *hclsyntax.ScopeTraversalExpr:
@@ -198,8 +197,8 @@ func (c *collector) Enter(n hclsyntax.Node) hcl.Diagnostics {
 
 func (c *collector) Exit(hclsyntax.Node) hcl.Diagnostics { return nil }
 
-// ref evaluates a reference once more; what it needs has been evaluated before. All instances
-// of something repeated are not: some may not be there yet.
+// ref evaluates a reference again; its needs have been evaluated before. It skips references to all instances, because
+// some instances may not exist yet.
 func (c *collector) ref(e *Ref) {
 	if e.Repeated && !e.HasKey || e.Root == RootCall && e.Output == "" {
 		return
@@ -211,7 +210,7 @@ func (c *collector) ref(e *Ref) {
 	c.steps(v, e.Traversal[:len(e.Traversal)-len(e.Rest)], e.Rest)
 }
 
-// traversal shows a for variable or an iterator, if something is selected from it.
+// traversal adds the value selected from a for variable or an iterator.
 func (c *collector) traversal(t hcl.Traversal) {
 	if len(t) < 2 {
 		return
@@ -222,7 +221,7 @@ func (c *collector) traversal(t hcl.Traversal) {
 	}
 }
 
-// steps selects as far as that goes, and shows what is there.
+// steps follows the steps as far as possible and adds the value at the end.
 func (c *collector) steps(v cty.Value, name, rest hcl.Traversal) {
 	for i, step := range rest {
 		next, diags := step.TraversalStep(v)
@@ -238,7 +237,8 @@ func (c *collector) steps(v cty.Value, name, rest hcl.Traversal) {
 	}
 }
 
-// statement is what can be said of a value: "is 5", "is list of string with 2 elements".
+// statement describes a value, such as "is 5" or "is list of string with 2 elements". It returns "" if the value cannot
+// be shown.
 func (c *collector) statement(v cty.Value) string {
 	for tag, text := range map[mark.Tag]string{mark.Sensitive: "has a sensitive value", mark.Ephemeral: "has an ephemeral value"} {
 		if mark.Is(v, tag) {
@@ -270,7 +270,7 @@ func (c *collector) unknown(ty cty.Type) string {
 	return "is " + ofType(ty)
 }
 
-// ofType names any value of a type.
+// ofType describes any value of a type.
 func ofType(ty cty.Type) string {
 	switch name := ty.FriendlyName(); {
 	case ty.IsObjectType():

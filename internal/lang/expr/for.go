@@ -25,30 +25,30 @@ func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if diags.HasErrors() {
 		return Raise(cty.DynamicVal, coll), diags
 	}
-	bare, remark := mark.Bare(coll)
-	if d := e.iterable(bare, ctx); d != nil {
+	unmarked, remark := mark.Unmark(coll)
+	if d := e.iterable(unmarked, ctx); d != nil {
 		return Raise(cty.DynamicVal, coll), append(diags, d)
 	}
 	t := &turns{e: e, ctx: ctx, s: envOf(ctx), diags: diags, known: true, result: remark(cty.DynamicVal)}
-	if bare.Type() == cty.DynamicPseudoType || !bare.IsKnown() {
-		if bare.Type() != cty.DynamicPseudoType && !t.tryCondition() {
+	if unmarked.Type() == cty.DynamicPseudoType || !unmarked.IsKnown() {
+		if unmarked.Type() != cty.DynamicPseudoType && !t.tryCondition() {
 			return Raise(cty.DynamicVal, coll), t.diags
 		}
 		v := cty.DynamicVal
-		if bare.Type().IsCollectionType() {
-			v = cty.UnknownVal(bare.Type().ElementType())
+		if unmarked.Type().IsCollectionType() {
+			v = cty.UnknownVal(unmarked.Type().ElementType())
 		}
-		said := len(t.diags)
+		before := len(t.diags)
 		out := Raise(t.probe(remark(cty.DynamicVal), remark(v)), coll)
-		onceThereIs(t.diags[said:], "something to go through")
+		onceKnown(t.diags[before:], "an element")
 		return out, t.diags
 	}
-	if bare.LengthInt() == 0 && !t.tryCondition() {
+	if unmarked.LengthInt() == 0 && !t.tryCondition() {
 		return Raise(cty.DynamicVal, coll), t.diags
 	}
-	t.begin(bare.LengthInt())
+	t.begin(unmarked.LengthInt())
 	veiled := mark.Is(coll, mark.Sensitive)
-	for k, v := range Entries(bare) {
+	for k, v := range Entries(unmarked) {
 		if !t.within() || len(t.diags) > enough {
 			break
 		}
@@ -61,10 +61,11 @@ func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(t.finish()), t.diags
 }
 
-// veiledTurn evaluates one turn over a sensitive collection. As in HCL, the loop variables are not sensitive, and the
-// result of the loop is: nonsensitive() around the loop makes all of it visible. Diagnostics must not show the elements of
-// coll: if the turn reports anything, it is evaluated again with sensitive variables, for the diagnostics alone.
-// Ephemeral marks stay on the variables, because Names learns what functions make of ephemeral text by its mark.
+// veiledTurn evaluates one iteration over a sensitive collection. As in HCL, the loop variables are not sensitive, but
+// the result of the loop is: nonsensitive() around the loop reveals the whole result. Diagnostics must not show the
+// elements of coll. If the iteration reports a diagnostic, veiledTurn evaluates it again with sensitive variables, to
+// replace the diagnostics. Ephemeral marks stay on the variables, because Names recognizes names made from ephemeral
+// text by its mark.
 func (t *turns) veiledTurn(k, v, coll cty.Value) {
 	visible := mark.Without(coll, mark.Sensitive)
 	before, reported := len(t.diags), &diag.Bag{}
@@ -74,24 +75,24 @@ func (t *turns) veiledTurn(k, v, coll cty.Value) {
 	}
 	seen := t.diags[before:]
 	t.diags, t.child = t.diags[:before:before], nil
-	if t.s != nil && t.s.Meter != nil && t.s.Meter.Exceeded() { // which is reported once, and shows no values
+	if t.s != nil && t.s.Meter != nil && t.s.Meter.Exceeded() { // the limit is reported once, and its message shows no values
 		t.s.Bag.Add(reported.List()...)
 		return
 	}
 	again := &turns{e: t.e, ctx: t.ctx, s: t.s, known: true, result: t.result}
 	again.begin(1)
-	told := &diag.Bag{}
-	t.reportingTo(told, func() { again.turn(mark.Same(k, coll), mark.Same(v, coll)) })
-	if len(seen) > 0 && len(again.diags) == 0 && told.Len() == 0 {
+	retried := &diag.Bag{}
+	t.reportingTo(retried, func() { again.turn(mark.Same(k, coll), mark.Same(v, coll)) })
+	if len(seen) > 0 && len(again.diags) == 0 && retried.Len() == 0 {
 		again.diags = withoutValues(seen)
 	}
 	t.diags = append(t.diags, again.diags...)
 	if t.s != nil {
-		t.s.Bag.Add(told.List()...)
+		t.s.Bag.Add(retried.List()...)
 	}
 }
 
-// reportingTo evaluates something whose diagnostics go into another bag.
+// reportingTo calls evaluate with another bag for its diagnostics.
 func (t *turns) reportingTo(bag *diag.Bag, evaluate func()) {
 	if t.s == nil {
 		evaluate()
@@ -127,18 +128,18 @@ func (e *For) iterable(v cty.Value, ctx *hcl.EvalContext) *hcl.Diagnostic {
 	return errorIn(e.CollExpr, ctx, e.CollExpr.Range(), e.SrcRange, "Iteration over non-iterable value", fmt.Sprintf("A value of type %s cannot be used as the collection in a 'for' expression.", v.Type().FriendlyName()))
 }
 
-// turns is one evaluation of a loop.
+// turns is the state of one evaluation of a loop.
 type turns struct {
-	e      *For
-	s      *Env // nil outside of a frame
-	ctx    *hcl.EvalContext
-	child  *hcl.EvalContext // of the current turn; one for all turns that report nothing
-	diags  hcl.Diagnostics
-	known  bool
-	result cty.Value   // carries the marks of what decided which elements there are
-	lost   []cty.Value // values that did not get into the result, because keys are unknown
+	e       *For
+	s       *Env // nil outside of a frame
+	ctx     *hcl.EvalContext
+	child   *hcl.EvalContext // context of the current iteration; iterations without diagnostics share one
+	diags   hcl.Diagnostics
+	known   bool
+	result  cty.Value   // has the marks of the collection, conditions and keys
+	dropped []cty.Value // values that are not in the result, because a key or condition is unknown
 
-	made   int // elements of what was made
+	made   int // number of elements made
 	list   []cty.Value
 	obj    map[string]cty.Value
 	groups map[string][]cty.Value
@@ -155,10 +156,10 @@ func (t *turns) begin(n int) {
 	}
 }
 
-// enough mistakes in the turns of one loop are reported: the others are likely the same.
+// enough is the number of errors of one loop after which the loop stops: further errors are probably the same.
 const enough = 20
 
-// within reports whether the budget allows one more turn.
+// within reports whether the budget allows one more iteration.
 func (t *turns) within() bool {
 	if t.s == nil || t.s.Meter == nil || t.s.Meter.Element(t.e.SrcRange) {
 		return true
@@ -167,7 +168,7 @@ func (t *turns) within() bool {
 	return false
 }
 
-// scope is the context of one turn.
+// scope returns the context of one iteration.
 func (t *turns) scope(k, v cty.Value) *hcl.EvalContext {
 	if t.child == nil {
 		t.child = t.ctx.NewChild()
@@ -180,7 +181,8 @@ func (t *turns) scope(k, v cty.Value) *hcl.EvalContext {
 	return t.child
 }
 
-// report keeps what a turn reported. Its context belongs to the diagnostics from now on.
+// report adds the diagnostics of an iteration. The diagnostics refer to the context, so the next iteration gets a new
+// one.
 func (t *turns) report(ds ...*hcl.Diagnostic) {
 	if len(ds) > 0 {
 		t.diags = append(t.diags, ds...)
@@ -202,7 +204,7 @@ func (t *turns) turn(k, v cty.Value) {
 	name, ok := t.key(ctx)
 	val, diags := t.e.ValExpr.Value(ctx)
 	if !ok {
-		t.lost = append(t.lost, val) // for its marks
+		t.dropped = append(t.dropped, val) // the result gets its marks
 		return
 	}
 	t.report(diags...)
@@ -219,7 +221,7 @@ func (t *turns) turn(k, v cty.Value) {
 	}
 }
 
-// weigh charges the budget for an element that was made.
+// weigh charges the budget for a new element. It returns an unknown value if the budget is exhausted.
 func (t *turns) weigh(v cty.Value) cty.Value {
 	if t.s != nil && t.s.Meter != nil && !t.s.Meter.Keep(&t.made, v, t.e.SrcRange) {
 		t.known = false
@@ -237,7 +239,7 @@ func (t *turns) included(ctx *hcl.EvalContext) bool {
 		t.known = false
 		return false
 	}
-	v, _ = mark.BareDeep(v)
+	v, _ = mark.UnmarkDeep(v)
 	b, err := convert.To(v, cty.Bool)
 	switch {
 	case v.IsNull():
@@ -246,9 +248,9 @@ func (t *turns) included(ctx *hcl.EvalContext) bool {
 		t.wrong(ctx, t.e.CondExpr, "Invalid 'for' condition", fmt.Sprintf("The 'if' clause value is invalid: %s.", err))
 	case !b.IsKnown():
 		t.known = false
-		val, diags := t.e.ValExpr.Value(ctx) // it may be in the result: its marks are
+		val, diags := t.e.ValExpr.Value(ctx) // the element may be in the result, so the result gets its marks
 		if !diags.HasErrors() {
-			t.lost = append(t.lost, val)
+			t.dropped = append(t.dropped, val)
 		}
 	default:
 		return b.True()
@@ -256,7 +258,7 @@ func (t *turns) included(ctx *hcl.EvalContext) bool {
 	return false
 }
 
-// key evaluates the key of an object's element.
+// key evaluates the key of an object's element. It returns false if the key is invalid or unknown.
 func (t *turns) key(ctx *hcl.EvalContext) (string, bool) {
 	v, diags := t.e.KeyExpr.Value(ctx)
 	t.report(diags...)
@@ -265,7 +267,7 @@ func (t *turns) key(ctx *hcl.EvalContext) (string, bool) {
 		t.known = false
 		return "", false
 	}
-	v, remark := mark.BareDeep(v)
+	v, remark := mark.UnmarkDeep(v)
 	if v.IsNull() {
 		t.wrong(ctx, t.e.KeyExpr, "Invalid object key", "Key expression in 'for' expression must not produce a null value.")
 		return "", false
@@ -286,7 +288,7 @@ func (t *turns) key(ctx *hcl.EvalContext) (string, bool) {
 	return str.AsString(), true
 }
 
-// wrong reports what is wrong with a clause, once for all turns.
+// wrong reports an invalid clause, once for all iterations.
 func (t *turns) wrong(ctx *hcl.EvalContext, e hcl.Expression, title, detail string) {
 	if t.known {
 		t.report(errorIn(e, ctx, e.Range(), t.e.SrcRange, title, detail))
@@ -294,21 +296,22 @@ func (t *turns) wrong(ctx *hcl.EvalContext, e hcl.Expression, title, detail stri
 	t.known = false
 }
 
-// duplicate does not show the key if it is not to be shown.
+// duplicate reports a duplicate key. It does not show the key if the result is marked.
 func (t *turns) duplicate(name string, ctx *hcl.EvalContext) {
 	what := fmt.Sprintf("the key %q", name)
 	if t.result.IsMarked() {
 		what = "the same key"
 	}
 	d := errorIn(t.e.KeyExpr, ctx, t.e.KeyExpr.Range(), t.e.SrcRange, "Duplicate object key",
-		fmt.Sprintf("Two different items produced %s in this 'for' expression. If duplicates are expected, use the ellipsis (...) after the value expression to enable grouping by key.", what))
+		fmt.Sprintf("Two different items produced %s in this 'for' expression. If duplicates are expected, add an ellipsis (...) after the value expression to group by key.", what))
 	if t.result.IsMarked() {
 		d.Expression, d.EvalContext = nil, nil
 	}
 	t.report(d)
 }
 
-// tryCondition looks for what is wrong with the if clause where no element would show it.
+// tryCondition checks the if clause with unknown variables if the loop has no known element. It reports an error and
+// returns false if the clause is invalid.
 func (t *turns) tryCondition() bool {
 	if t.e.CondExpr == nil {
 		return true
@@ -318,7 +321,7 @@ func (t *turns) tryCondition() bool {
 	if diags.HasErrors() {
 		return false
 	}
-	v, _ = mark.BareDeep(v)
+	v, _ = mark.UnmarkDeep(v)
 	if v.IsNull() {
 		t.wrong(t.ctx, t.e.CondExpr, "Condition is null", "The value of the 'if' clause must not be null.")
 		return false
@@ -330,8 +333,8 @@ func (t *turns) tryCondition() bool {
 	return true
 }
 
-// probe evaluates the body for an element of which little is known, to find which marks it adds
-// and, while validating, what is wrong with it.
+// probe evaluates the body for an unknown element, to find the marks that the body adds and, during validation, the
+// mistakes in it.
 func (t *turns) probe(k, v cty.Value) cty.Value {
 	ctx := t.scope(k, v)
 	out := t.result
@@ -348,10 +351,10 @@ func (t *turns) probe(k, v cty.Value) cty.Value {
 	return out
 }
 
-// finish makes the result.
+// finish returns the result of the loop.
 func (t *turns) finish() cty.Value {
 	if !t.known {
-		out := Raise(Raise(t.result, t.lost...), t.list...)
+		out := Raise(Raise(t.result, t.dropped...), t.list...)
 		for _, v := range t.obj {
 			out = Raise(out, v)
 		}
@@ -381,11 +384,11 @@ type Splat struct{ *hclsyntax.SplatExpr }
 
 func (e *Splat) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if v, ok := sample(e.Source, ctx); ok {
-		out, diags := e.over(cty.TupleVal([]cty.Value{v}), nil).Value(ctx)
+		out, diags := e.splatOf(cty.TupleVal([]cty.Value{v}), nil).Value(ctx)
 		return Raise(cty.DynamicVal, out), e.Source.(*Ref).ofAny(diags, ctx)
 	}
 	v, diags := e.Source.Value(ctx)
-	out, diags := e.over(v, diags).Value(ctx)
+	out, diags := e.splatOf(v, diags).Value(ctx)
 	if diags.HasErrors() || !out.IsKnown() {
 		out = sameMarks(out, v)
 		out = sameMarks(out, elementsOf(v)...)
@@ -393,23 +396,22 @@ func (e *Splat) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return out, diags
 }
 
-// over is the same splat over a value that is there already.
-func (e *Splat) over(v cty.Value, diags hcl.Diagnostics) *hclsyntax.SplatExpr {
+// splatOf returns the splat with v as the value of its source.
+func (e *Splat) splatOf(v cty.Value, diags hcl.Diagnostics) *hclsyntax.SplatExpr {
 	return &hclsyntax.SplatExpr{Source: &evaluated{e.Source, v, diags}, Each: e.Each, Item: e.Item, SrcRange: e.SrcRange, MarkerRange: e.MarkerRange}
 }
 
-// elementsOf lists the elements of a known list, set or tuple.
+// elementsOf lists the elements of a known list, set or tuple. It returns nil for other values.
 func elementsOf(v cty.Value) []cty.Value {
-	v, _ = mark.Bare(v)
+	v, _ = mark.Unmark(v)
 	if ty := v.Type(); v.IsNull() || !v.IsKnown() || !ty.IsListType() && !ty.IsSetType() && !ty.IsTupleType() {
 		return nil
 	}
 	return v.AsValueSlice()
 }
 
-// sample stands for any instance of something repeated of which the instances are not known: its
-// elements are ephemeral, for example, while nothing is said about how many there are. ok is false
-// if source is something else.
+// sample returns a value that represents any instance of a repeated source whose instances are not known. For example,
+// its parts may be ephemeral. ok is false for other sources.
 func sample(source hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
 	e, ok := source.(*Ref)
 	if !ok || !e.Repeated || e.HasKey || e.Wrong || len(e.Rest) > 0 {

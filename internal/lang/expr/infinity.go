@@ -8,10 +8,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Infinity can be counted with, but has no form that can be kept: where values leave the language it
-// is a mistake, found before anything is done.
+// Expressions can calculate with infinity, but infinity cannot be stored or sent to a provider. An infinite value that
+// leaves the language is reported before any change is made.
 
-// infinite finds a number in v that is one.
+// infinite returns the path of an infinite number in v, or false.
 func infinite(v cty.Value) (cty.Path, bool) {
 	if v.Type() == cty.String || v.Type() == cty.Bool {
 		return nil, false
@@ -19,8 +19,8 @@ func infinite(v cty.Value) (cty.Path, bool) {
 	var at cty.Path
 	found := false
 	_ = cty.Walk(v, func(p cty.Path, v cty.Value) (bool, error) {
-		bare, _ := mark.Bare(v)
-		if !found && bare.Type() == cty.Number && bare.IsKnown() && !bare.IsNull() && bare.AsBigFloat().IsInf() {
+		unmarked, _ := mark.Unmark(v)
+		if !found && unmarked.Type() == cty.Number && unmarked.IsKnown() && !unmarked.IsNull() && unmarked.AsBigFloat().IsInf() {
 			at, found = p.Copy(), true
 		}
 		return !found, nil
@@ -28,7 +28,7 @@ func infinite(v cty.Value) (cty.Path, bool) {
 	return at, found
 }
 
-// Finite refuses infinity in what is about to leave the language.
+// Finite reports whether v contains no infinite number. It adds an error if v does.
 func (s *Env) Finite(v cty.Value, what string, e hclsyntax.Expression, ctx *hcl.EvalContext) bool {
 	path, found := infinite(v)
 	if !found {
@@ -37,6 +37,6 @@ func (s *Env) Finite(v cty.Value, what string, e hclsyntax.Expression, ctx *hcl.
 	if len(path) > 0 {
 		what += mark.PathBelow(path)
 	}
-	s.Error(s.WithValues(diag.Errorf("Number is infinite", "The value of %s is infinity. A division by zero, the logarithm of zero or a power that is too large gives infinity, which can be neither stored nor sent to a provider. Change the expression so that it gives a finite number.", what).At(e.Range()), e, ctx))
+	s.Error(s.WithValues(diag.Errorf("Number is infinite", "The value of %s is infinity, which can be neither stored nor sent to a provider. Check for a division by zero, the logarithm of zero, or a very large power.", what).At(e.Range()), e, ctx))
 	return false
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Fold evaluates e now if all its parts are literals and nothing goes wrong.
+// Fold evaluates e at once if all its parts are literals, and returns a literal. It returns e if the evaluation reports
+// a diagnostic.
 func Fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expression {
 	for _, p := range parts {
 		if _, ok := Constant(p); !ok {
@@ -21,7 +22,8 @@ func Fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expre
 	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: e.Range()}
 }
 
-// InsideExpr follows a path into object and tuple constructors.
+// InsideExpr returns the range of the expression that a path leads to inside object and tuple constructors. It follows
+// the path as far as possible. at is the range of e.
 func InsideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
 	if len(path) == 0 {
 		return at
@@ -50,7 +52,7 @@ func InsideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
 	return at
 }
 
-// StepName is the name that a step of a path selects, empty where it selects by number.
+// StepName returns the name that a step of a path selects, or "" if the step selects by number.
 func StepName(s cty.PathStep) string {
 	switch s := s.(type) {
 	case cty.GetAttrStep:
@@ -73,7 +75,7 @@ func itemName(e hclsyntax.Expression) (string, bool) {
 	return LiteralKey(e)
 }
 
-// LiteralKey is the text of a constant object key.
+// LiteralKey returns the text of a constant object key.
 func LiteralKey(e hclsyntax.Expression) (string, bool) {
 	v, diags := e.Value(nil)
 	if diags.HasErrors() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
@@ -82,8 +84,7 @@ func LiteralKey(e hclsyntax.Expression) (string, bool) {
 	return v.AsString(), true
 }
 
-// Path is a relative traversal as a path, as far as its steps are constant: what follows a
-// resource in a reference, an entry of ignore_changes.
+// Path converts a relative traversal to a path. The path ends at the first step that is not constant.
 func Path(t hcl.Traversal) cty.Path {
 	var out cty.Path
 	for _, step := range t {

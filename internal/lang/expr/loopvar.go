@@ -8,14 +8,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 )
 
-// LoopVar is the name of a loop variable or of an iterator, with what is selected from it. The turns of a
-// loop evaluate little else, so it goes to the attribute without the library's ceremony where nothing stands
-// in the way; everything else is the library's, messages included.
+// LoopVar is the name of a loop variable or of an iterator, with the steps after it. Loops evaluate many of them, so
+// LoopVar selects attributes directly if possible. It leaves everything else to the library, including errors.
 type LoopVar struct {
 	*hclsyntax.ScopeTraversalExpr
 	name  string
-	attrs []string // the attributes selected
-	plain bool     // attributes are all that is selected
+	attrs []string // the selected attributes
+	plain bool     // all steps are attributes
 }
 
 // NewLoopVar compiles a reference to a loop variable or an iterator.
@@ -47,8 +46,7 @@ func (e *LoopVar) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return e.ScopeTraversalExpr.Value(ctx)
 }
 
-// attributesOf selects one attribute after the other; false if anything but objects that are there is in
-// the way.
+// attributesOf selects one attribute after the other. It returns false if ctyvalue.Attribute cannot select one of them.
 func attributesOf(v cty.Value, names []string) (cty.Value, bool) {
 	for _, name := range names {
 		var ok bool

@@ -14,7 +14,7 @@ import (
 // Object is { key = value, … }.
 type Object struct {
 	*hclsyntax.ObjectConsExpr
-	names   []string // of all attributes, if all were written down
+	names   []string // of all attributes, if all keys are constant
 	builder *ctyvalue.ObjectBuilder
 }
 
@@ -37,8 +37,8 @@ func (e *Object) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	}
 	vals := make(map[string]cty.Value, len(e.Items))
 	var diags hcl.Diagnostics
-	var keys []cty.Value // marked ones
-	lost := []cty.Value{}
+	var keys []cty.Value // marked keys
+	dropped := []cty.Value{}
 	known := true
 	for _, item := range e.Items {
 		key, keyDiags := item.KeyExpr.Value(ctx)
@@ -54,21 +54,21 @@ func (e *Object) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		}
 		if !ok || keyDiags.HasErrors() {
 			known = false
-			lost = append(lost, val)
+			dropped = append(dropped, val)
 			continue
 		}
 		vals[name] = val
 	}
 	if !known {
 		for _, v := range vals {
-			lost = append(lost, v)
+			dropped = append(dropped, v)
 		}
-		return Raise(Raise(cty.DynamicVal, keys...), lost...), diags
+		return Raise(Raise(cty.DynamicVal, keys...), dropped...), diags
 	}
 	return Raise(cty.ObjectVal(vals), keys...), diags
 }
 
-// named is the value where all names were written down.
+// named evaluates an object whose keys are all constant.
 func (e *Object) named(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	var diags hcl.Diagnostics
 	var few [8]cty.Value
@@ -80,16 +80,16 @@ func (e *Object) named(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return e.builder.Object(e.names, vals), diags
 }
 
-// noteKey remembers a name that was made of ephemeral text.
+// noteKey records the name of an attribute if the key is ephemeral.
 func noteKey(ctx *hcl.EvalContext, key cty.Value, name string) {
 	if s := envOf(ctx); s != nil && mark.Is(key, mark.Ephemeral) {
 		s.Names.add(name)
 	}
 }
 
-// objectKey turns a key into an attribute name; ok is false if there is none (yet).
+// objectKey converts a key to an attribute name. ok is false if the key is invalid or unknown.
 func objectKey(key cty.Value, item hclsyntax.ObjectConsItem, ctx *hcl.EvalContext) (string, bool, *hcl.Diagnostic) {
-	key, _ = mark.Bare(key)
+	key, _ = mark.Unmark(key)
 	if key.IsNull() {
 		at := item.ValueExpr.Range()
 		return "", false, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Null value as key", Detail: "Can't use a null value as a key.", Subject: &at, Expression: item.KeyExpr, EvalContext: ctx}

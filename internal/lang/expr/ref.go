@@ -8,8 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// traverse selects from a value. Where that fails, the result has the marks of what could not be
-// selected from: that it fails says something about that.
+// traverse selects from a value. If a step fails, the result has the marks of the value at that step, because the
+// failure reveals information about that value.
 func traverse(v cty.Value, steps hcl.Traversal) (cty.Value, hcl.Diagnostics) {
 	for _, step := range steps {
 		next, diags := step.TraversalStep(v)
@@ -39,7 +39,7 @@ func (e *Relative) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, append(diags, more...)
 }
 
-// Value of a reference evaluates what it names, then selects from it.
+// Value evaluates the target of the reference, then selects from it.
 func (e *Ref) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	s := envOf(ctx)
 	if s == nil {
@@ -55,8 +55,8 @@ func (e *Ref) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// ofAny is what is wrong with any instance of a resource, where nothing says that there is one: a warning. A module
-// that was written for another version of a provider can be used without what is not as it expects.
+// ofAny turns errors about any instance of a resource into warnings, if validation does not know whether an instance
+// exists. So a module written for another version of a provider can be used if the resource has no instance.
 func (e *Ref) ofAny(diags hcl.Diagnostics, ctx *hcl.EvalContext) hcl.Diagnostics {
 	if len(diags) == 0 || e.Root != RootResource {
 		return diags
@@ -68,23 +68,24 @@ func (e *Ref) ofAny(diags hcl.Diagnostics, ctx *hcl.EvalContext) hcl.Diagnostics
 	if _, unknown := s.Scope.Sample(e); !unknown {
 		return diags
 	}
-	return onceThereIs(diags, "an instance of "+config.ReferenceText(e.Traversal))
+	return onceKnown(diags, "an instance of "+config.ReferenceText(e.Traversal))
 }
 
-// onceThereIs makes errors warnings, of what matters only where something is there.
-func onceThereIs(diags hcl.Diagnostics, what string) hcl.Diagnostics {
+// onceKnown turns errors into warnings. It adds a sentence to each warning: the problem becomes an error when the thing
+// that the parameter what describes exists.
+func onceKnown(diags hcl.Diagnostics, what string) hcl.Diagnostics {
 	for i, d := range diags {
 		if d.Severity == hcl.DiagError {
-			twin := *d
-			twin.Severity = hcl.DiagWarning
-			twin.Detail += " This is an error as soon as there is " + what + "."
-			diags[i] = &twin
+			duplicate := *d
+			duplicate.Severity = hcl.DiagWarning
+			duplicate.Detail += " This becomes an error when there is " + what + "."
+			diags[i] = &duplicate
 		}
 	}
 	return diags
 }
 
-// After is how many steps of the reference select from what it names.
+// After returns the number of steps after the name of the target.
 func (e *Ref) After() int {
 	if e.Root == RootCall && e.Output != "" {
 		return len(e.Rest) + 1
@@ -92,7 +93,7 @@ func (e *Ref) After() int {
 	return len(e.Rest)
 }
 
-// KeyRange is where the key of an instance is written.
+// KeyRange returns the range of the instance key.
 func (e *Ref) KeyRange() hcl.Range {
 	for _, step := range e.Traversal {
 		if _, key := step.(hcl.TraverseIndex); key {
@@ -102,7 +103,7 @@ func (e *Ref) KeyRange() hcl.Range {
 	return e.SrcRange
 }
 
-// base is the value that the reference selects from.
+// base returns the value that the reference selects from.
 func (e *Ref) base(s *Env) (cty.Value, hcl.Diagnostics) {
 	if e.Wrong {
 		return cty.DynamicVal, nil
@@ -110,8 +111,8 @@ func (e *Ref) base(s *Env) (cty.Value, hcl.Diagnostics) {
 	return s.Scope.Value(e)
 }
 
-// Index is collection[key]: of a declaration that repeats it evaluates one instance, of anything
-// else it keeps the marks of the key, which the library drops for objects and maps.
+// Index is collection[key]. For a repeated declaration it evaluates only one instance. For other collections it keeps
+// the marks of the key, which the library drops for objects and maps.
 type Index struct {
 	*hclsyntax.IndexExpr
 	Target *Ref
@@ -127,7 +128,7 @@ func (e *Index) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		switch {
 		case more.HasErrors():
 			v = mark.Same(v, coll)
-		case !key.IsKnown(): // it may be any of the elements
+		case !key.IsKnown(): // the key may select any element
 			v = keepMarks(v, nil, coll)
 		}
 		return mark.Same(v, key), append(diags, more...)
@@ -167,7 +168,7 @@ func (e *OutputOf) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, append(diags, more...)
 }
 
-// at evaluates the instance that a key selects; the result carries the key's marks.
+// at evaluates the instance that a key selects. The result has the key's marks.
 func (s *Env) at(target *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	if target.Wrong {
 		return cty.DynamicVal, nil
@@ -176,12 +177,12 @@ func (s *Env) at(target *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagn
 	return mark.Same(v, key), diags
 }
 
-// UnknownAt stands for an expression that is wrong in a way already reported.
+// UnknownAt returns an unknown value that replaces an expression whose error was reported.
 func UnknownAt(r hcl.Range) hclsyntax.Expression {
 	return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: r}
 }
 
-// Attribute splits t after a first name, written .name or ["name"].
+// Attribute splits t after a first name, written .name or ["name"]. It returns false if t begins with anything else.
 func Attribute(t hcl.Traversal) (string, hcl.Traversal, bool) {
 	if len(t) == 0 {
 		return "", nil, false

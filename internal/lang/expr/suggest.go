@@ -10,11 +10,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// mostNames is how many names are compared with one that is not there.
+// MostNames is the greatest number of names that are compared with a misspelt name.
 const MostNames = 1000
 
-// suggest is " Did you mean …?" where an attribute or a key is not there and the value that it is
-// looked for in has one like it; "" elsewhere. The names in a marked value are not listed.
+// suggest returns " Did you mean …?" for a missing attribute or key if its object or map has a similar name, or "". It
+// does not list names in a marked value.
 func (s *Env) suggest(d *hcl.Diagnostic) string {
 	switch d.Summary {
 	case "Unsupported attribute", "Invalid index", "Missing map element":
@@ -38,9 +38,9 @@ func (s *Env) suggest(d *hcl.Diagnostic) string {
 	return diag.DidYouMean(given, NamesIn(v))
 }
 
-// missing is the value in which a name was looked for, and the name.
+// missing returns the value that lacks a name, and the name. The name is "" if neither is known.
 func (s *Env) missing(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, string) {
-	switch e := bareNode(e).(type) {
+	switch e := unwrapNode(e).(type) {
 	case *Ref:
 		if v, diags := e.base(s); !diags.HasErrors() {
 			return follow(v, e.Rest)
@@ -63,7 +63,7 @@ func (s *Env) missing(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, 
 	return cty.DynamicVal, ""
 }
 
-// follow goes along a traversal up to the step that leads nowhere.
+// follow follows a traversal up to the step that fails. It returns the value before that step, and the step's name.
 func follow(v cty.Value, steps hcl.Traversal) (cty.Value, string) {
 	for _, step := range steps {
 		next, diags := step.TraversalStep(v)
@@ -82,7 +82,7 @@ func follow(v cty.Value, steps hcl.Traversal) (cty.Value, string) {
 	return cty.DynamicVal, ""
 }
 
-// keyText is a key of a map, "" for anything else.
+// keyText returns a string key, or "" for any other key.
 func keyText(key cty.Value) string {
 	if key.Type() != cty.String || !key.IsKnown() || key.IsNull() {
 		return ""
@@ -90,7 +90,8 @@ func keyText(key cty.Value) string {
 	return key.AsString()
 }
 
-// NamesIn are the attributes of an object, or the keys of a map.
+// NamesIn returns the attributes of an object or the keys of a map. It returns nil for a marked value, or if there are
+// more than MostNames.
 func NamesIn(v cty.Value) []string {
 	ty := v.Type()
 	switch {
@@ -108,8 +109,8 @@ func NamesIn(v cty.Value) []string {
 	return nil
 }
 
-// bareNode is what our wrappers wrap. Their children are those of what they wrap.
-func bareNode(n hclsyntax.Node) hclsyntax.Node {
+// unwrapNode returns the node inside the wrappers of this package.
+func unwrapNode(n hclsyntax.Node) hclsyntax.Node {
 	for {
 		switch w := n.(type) {
 		case *Argument:

@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// TemplateJoin is the text of a template's loop.
+// TemplateJoin is a loop in a template.
 type TemplateJoin struct{ *hclsyntax.TemplateJoinExpr }
 
 func (e *TemplateJoin) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -30,9 +30,8 @@ func (e *TemplateJoin) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 	return v, append(diags, more...)
 }
 
-// Template is a template with more than one part. It does what the library's does, and stops before
-// its result gets longer than the budget allows: templates that repeat one another double with
-// every step.
+// Template is a template with more than one part. It differs from the library's template by a limit on the length of
+// the result: templates that repeat one another double the length with every step.
 type Template struct{ *hclsyntax.TemplateExpr }
 
 func (e *Template) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -46,7 +45,7 @@ func (e *Template) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return w.value()
 }
 
-// writer puts a template together.
+// writer builds the result of a template.
 type writer struct {
 	e     *Template
 	ctx   *hcl.EvalContext
@@ -54,7 +53,7 @@ type writer struct {
 	known bool
 	long  bool
 	limit int
-	marks []cty.Value // marked parts
+	marks []cty.Value // the marked parts
 	diags hcl.Diagnostics
 }
 
@@ -62,20 +61,20 @@ func (w *writer) part(part hclsyntax.Expression) {
 	v, diags := part.Value(w.ctx)
 	w.diags = append(w.diags, diags...)
 	if v.IsNull() {
-		w.error(part, "The expression result is null. Cannot include a null value in a string template.")
+		w.error(part, "The expression result is null, and a string template cannot include null. Use coalesce() to set a default.")
 		return
 	}
 	if v.IsMarked() {
 		v = mark.Piece(v)
 		w.marks = append(w.marks, v)
-		v, _ = mark.Bare(v)
+		v, _ = mark.Unmark(v)
 	}
 	if !v.IsKnown() {
 		w.known = false
 		return
 	}
 	switch {
-	case !w.known && v.Type().IsPrimitiveType(): // what follows the first unknown part does not matter
+	case !w.known && v.Type().IsPrimitiveType(): // text after the first unknown part is not kept
 	case v.Type() == cty.String:
 		w.write(part, v.AsString())
 	case v.Type() == cty.Number:
@@ -95,7 +94,7 @@ func (w *writer) write(part hclsyntax.Expression, s string) {
 	case !w.known || w.long:
 	case len(w.buf)+len(s) > w.limit:
 		w.long = true
-		w.diags = append(w.diags, errorIn(part, w.ctx, part.Range(), w.e.SrcRange, "Template result too long", fmt.Sprintf("This template makes more than %d bytes of text, which is more than the limit for one string.", w.limit)))
+		w.diags = append(w.diags, errorIn(part, w.ctx, part.Range(), w.e.SrcRange, "Template result too long", fmt.Sprintf("This template produces more than %d bytes, the limit for one string. Shorten it, or raise the limit with LETHE_LIMITS=bytes=NUMBER.", w.limit)))
 	default:
 		w.buf = append(w.buf, s...)
 	}
@@ -105,7 +104,7 @@ func (w *writer) error(part hclsyntax.Expression, detail string) {
 	w.diags = append(w.diags, errorIn(part, w.ctx, part.Range(), w.e.SrcRange, "Invalid template interpolation value", detail))
 }
 
-// prefixLength is how much of an unknown text's beginning is kept, as the library does.
+// prefixLength is the number of bytes of known prefix that an unknown result keeps, as in the library.
 const prefixLength = 128
 
 func (w *writer) value() (cty.Value, hcl.Diagnostics) {
@@ -124,7 +123,7 @@ func (w *writer) value() (cty.Value, hcl.Diagnostics) {
 	return v, w.diags
 }
 
-// numberText writes a number as the library does, shortly for the integers that most of them are.
+// numberText formats a number like the library. Integers take a short path.
 func numberText(v cty.Value) string {
 	f := ctyvalue.Number(v)
 	if n, acc := f.Int64(); acc == 0 && n > -1e15 && n < 1e15 {

@@ -10,15 +10,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// common reports whether a known number lies between 1/2 and 2⁶⁴, as most do: neither it nor what one operation makes
-// of two such numbers has many digits.
+// common reports whether a known number is between 1/2 and 2⁶⁴, like most numbers. Such a number, and the result of one
+// operation on two of them, has few digits.
 func common(v cty.Value) bool {
 	f := ctyvalue.Number(v)
 	e := f.MantExp(nil)
 	return f.Sign() > 0 && e >= 0 && e <= 64
 }
 
-// Constant is the value of a compiled expression that needs no scope.
+// Constant returns the value of a literal, also inside parentheses and similar wrappers. It returns false for all other
+// expressions.
 func Constant(e hclsyntax.Expression) (cty.Value, bool) {
 	switch e := e.(type) {
 	case *hclsyntax.LiteralValueExpr:
@@ -33,8 +34,8 @@ func Constant(e hclsyntax.Expression) (cty.Value, bool) {
 	return cty.NilVal, false
 }
 
-// Entries are the keys and values of a known collection, without marks, in the library's order. Its own
-// iterators sort the elements of a set with work that grows faster than the set.
+// Entries iterates over the keys and values of a known collection, without marks, in the library's order. For a set it
+// avoids the library's iterator, whose sorting grows faster than the set.
 func Entries(v cty.Value) iter.Seq2[cty.Value, cty.Value] {
 	return func(yield func(k, v cty.Value) bool) {
 		if v.Type().IsSetType() {
@@ -57,7 +58,7 @@ func iterable(t cty.Type) bool {
 	return t.IsCollectionType() || t.IsTupleType() || t.IsObjectType()
 }
 
-// evaluated is an expression whose value is there already.
+// evaluated is an expression with a known result.
 type evaluated struct {
 	hclsyntax.Expression
 	val   cty.Value
@@ -66,7 +67,7 @@ type evaluated struct {
 
 func (e *evaluated) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) { return e.val, e.diags }
 
-// keepMarks gives the result of a call the marks of arguments that the function lost.
+// keepMarks adds the marks of the arguments that a function lost to the result of its call.
 func keepMarks(v cty.Value, diags hcl.Diagnostics, args ...cty.Value) cty.Value {
 	switch {
 	case diags.HasErrors():
@@ -81,19 +82,19 @@ func keepMarks(v cty.Value, diags hcl.Diagnostics, args ...cty.Value) cty.Value 
 	return out
 }
 
-// Raise puts every mark in vs, at any depth, onto v itself.
+// Raise adds every mark in vs, at any depth, to v itself.
 func Raise(v cty.Value, vs ...cty.Value) cty.Value {
 	for _, from := range vs {
 		if from == cty.NilVal || !from.ContainsMarked() {
 			continue
 		}
-		_, remark := mark.BareDeep(from)
+		_, remark := mark.UnmarkDeep(from)
 		v = remark(v)
 	}
 	return v
 }
 
-// sameMarks gives v the marks that other values themselves have.
+// sameMarks adds the top-level marks of other values to v.
 func sameMarks(v cty.Value, from ...cty.Value) cty.Value {
 	for _, w := range from {
 		v = mark.Same(v, w)

@@ -7,37 +7,38 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// budget bounds what one walk evaluates. A loop pays for the elements that it makes and the functions in it for those
-// that they go through, in one currency: making an element costs as much as going through 55, so that 10,000 look-ups in
-// 10,000 elements are within the limit of 2,000,000. What costs more than it counts is left to the watch over memory and
-// time (limits.Exceeded), which looks every few thousand elements, and at every large value.
+// budget limits the work of one walk. A loop pays for each element that it makes, and functions inside it pay for the
+// elements that they read. Making an element costs makeCost (55), reading an element costs 1. So 10,000 look-ups in
+// 10,000 elements are within the limit of 2,000,000 elements. The checks of memory and time (limits.Exceeded) cover work
+// that costs more than it counts. They run every few thousand elements and at every large value.
 type budget struct {
 	l     limits.Limits
-	lived int64        // bytes on the heap when the walk began: what was read and compiled
-	made  atomic.Int64 // instances, by their weight
+	lived int64        // bytes on the heap when the walk began: the configuration and the program
+	made  atomic.Int64 // weighted number of instances so far
 }
 
 const (
 	makeCost  = 55
-	markCost  = 7 * makeCost // of a mark: with it an element takes eight times the memory
+	markCost  = 7 * makeCost // cost of a mark: a marked element takes eight times the memory
 	textPart  = 16           // bytes of text that count as an element
-	watchCost = 1 << 16      // what may be spent between two looks at memory and time
-	bigValue  = 1024         // elements of a value behind which the watch looks
+	watchCost = 1 << 16      // cost between two checks of memory and time
+	bigValue  = 1024         // number of elements of a value that triggers a check
 
-	mostDepth    = 10_000 // declarations that need one another in a row
-	moduleWeight = 10     // instances of a resource that an instance of a module takes as much memory as
+	mostDepth    = 10_000 // longest chain of declarations that need one another
+	moduleWeight = 10     // an instance of a module takes as much memory as this number of resource instances
 
-	// A walk makes objects and steps of what was read, and of instances. That is not what expressions make.
-	perLived    = 3        // bytes that a walk may have for each one that lived before
-	perInstance = 16 << 10 // bytes that it may have for each instance
+	// The memory limit of a walk includes an allowance for objects and steps, which the walk makes from the
+	// configuration and from instances and not in expressions.
+	perLived    = 3        // bytes allowed for each byte in budget.lived
+	perInstance = 16 << 10 // bytes allowed for each instance
 )
 
 func newBudget(l limits.Limits) *budget { return &budget{l: l.Filled(), lived: limits.Live()} }
 
 func (b *budget) instances() int64 { return int64(b.l.Instances) }
 
-// all reports whether the instances that a declaration has are not too many together with those that
-// others have in this walk. There may be two of each: of what is, and of what will be.
+// all adds n instances of declaration d and reports whether the total of the walk is within the limit. The limit counts
+// twice, because each declaration can have instances in both faces.
 func (b *budget) all(d *program.Def, n int) bool {
 	if d.Kind == program.Call {
 		n *= moduleWeight

@@ -9,49 +9,50 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A cell is a value that is computed when first asked for and remembered. Cells change nothing and
-// wait for nothing but other cells (invariant I5); since the program has no cycles, the locks of
-// cells being computed are always taken in the order of the references, and none waits for itself.
+// A cell holds a value that is computed on first use and remembered. Computing a cell changes nothing and waits for
+// nothing but other cells (invariant I5). The program has no cycles, so the locks of cells are always acquired in the
+// order of the references, and no cell waits for itself.
 //
-// A cell keeps what it had to report: every evaluation that asks gets the same diagnostics into its own bag,
-// where repeats fall out. So a broken value is an error for everyone who needs it, even if the
-// first to ask was a check, whose errors are collected apart.
+// A cell keeps its diagnostics. Every evaluation that reads the cell adds them to its bag, which drops repeats. So a
+// broken value is an error for every reader, even if the first reader was a check, whose errors are collected
+// separately.
 
 type cell struct {
 	mu  sync.Mutex
 	got atomic.Pointer[result]
 }
 
-// result is a computed cell.
+// result is the result of computing a cell.
 type result struct {
-	val     cty.Value // with cty marks, as references see it
+	val     cty.Value // with cty marks, for references
 	rest    mark.Value
 	outcome Outcome
 	diags   []diag.Diagnostic
 	early   fillCount
 }
 
-// fillCount is when something was worked out without a value that was not there yet: a lease that is not
-// open, or a slot that is empty. It is zero if nothing was missing, and what was found stands. It stands
-// as well as long as no lease is opened and nothing that was missed is filled.
+// fillCount identifies the time of an evaluation that missed a value: a lease that was not open, or an empty slot. It
+// is zero if no value was missing, and the result is final then. Otherwise the result is valid until a lease is opened
+// or a missed slot is filled.
 type fillCount uint64
 
-// fills is how often in a walk something came that may have been missed before.
+// fills counts the events in a walk that may provide a value that an evaluation missed.
 type fills struct{ atomic.Uint64 }
 
-// now is when something is worked out that begins now.
+// now returns the fillCount of an evaluation that starts now. It is never zero.
 func (n *fills) now() fillCount { return fillCount(n.Load() + 1) }
 
-func (m fillCount) stands(n *fills) bool { return m == 0 || m == n.now() }
+func (m fillCount) valid(n *fills) bool { return m == 0 || m == n.now() }
 
-// get computes the cell once, or again if it was asked for too early.
+// get returns the cell's result. It computes the result on first use, and again if a value was missing and may exist
+// now.
 func (c *cell) get(n *fills, compute func() *result) *result {
-	if r := c.got.Load(); r != nil && r.early.stands(n) {
+	if r := c.got.Load(); r != nil && r.early.valid(n) {
 		return r
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.got.Load(); r != nil && r.early.stands(n) {
+	if r := c.got.Load(); r != nil && r.early.valid(n) {
 		return r
 	}
 	r := compute()
@@ -59,7 +60,7 @@ func (c *cell) get(n *fills, compute func() *result) *result {
 	return r
 }
 
-// replay adds what a cell had to report to the bag of who asks.
+// replay adds the cell's diagnostics to the reader's bag.
 func (r *result) replay(bag *diag.Bag) {
 	if len(r.diags) > 0 {
 		bag.Add(r.diags...)

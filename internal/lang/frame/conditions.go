@@ -14,10 +14,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Result is the outcome of one condition.
+// Result is the result of one condition.
 type Result struct {
 	Status  state.Status
-	Message string // of a failed one, if it can be shown
+	Message string // the message of a failed condition, if it can be shown
 	Range   diag.Range
 }
 
@@ -27,14 +27,14 @@ var failedTitles = map[program.When]string{
 	program.Tested: "Test assertion failed",
 }
 
-// Assertion is a condition that is no part of the program.
+// Assertion is a condition that is not part of the program, such as an assertion of a test.
 type Assertion struct {
 	*config.Condition
-	Names  map[string]cty.Value    // for names that the program does not have
-	Source func(diag.Range) string // the text at a place
+	Names  map[string]cty.Value    // values of additional names
+	Source func(diag.Range) string // returns the source text of a range
 }
 
-// Holds evaluates an assertion. That it does not hold, or is not known, is a diagnostic in the bag.
+// Holds evaluates an assertion. If the assertion is false or unknown, Holds adds an error to the bag.
 func (f *Frame) Holds(c Assertion, face Face, bag *diag.Bag) Result {
 	names, may := c.Names, program.AllowedRefs{Names: Scope{Names: c.Names}.names()}
 	compiled := &program.Condition{Condition: c.Condition}
@@ -44,18 +44,19 @@ func (f *Frame) Holds(c Assertion, face Face, bag *diag.Bag) Result {
 	if !ok || !good {
 		return Result{Status: state.Errored, Range: c.Condition.Condition.Range()}
 	}
-	s := f.scope(face, bag)
+	s := newScope(f, face, bag)
 	defer s.release()
 	defer s.know(names)()
 	out := (&conditionCheck{s, compiled, program.Tested, c.Source}).run()
 	if out.Status == state.Unknown {
-		d := diag.Errorf("Unknown condition value", "Condition expression could not be evaluated at this time. This means you have executed a `run` block with `command = plan` and one of the values your condition depended on is not known until after the plan has been applied. Either remove this value from your condition, or execute an `apply` command from this `run` block. Alternatively, if there is an override for this value, you can make it available during the plan phase by setting `override_during = plan` in the `override_` block.")
+		d := diag.Errorf("Unknown condition value", "The condition depends on a value that is known only after apply, and this `run` block has `command = plan`. Remove the value from the condition, or use `command = apply`. If the value is overridden, you can set `override_during = plan` in the `override_` block instead.")
 		s.Error(s.WithValues(d.At(out.Range), compiled.Test, s.Ctx))
 	}
 	return out
 }
 
-// Conditions evaluates the conditions of a declaration. Failures are diagnostics in the bag.
+// Conditions evaluates the conditions of a declaration and adds failures to the bag. It returns nil if there are no
+// conditions, or if given outputs replace the module instance (except for the validation of variables).
 func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *mark.Value, bag *diag.Bag) []Result {
 	ld := f.local(d)
 	conds := ld.Conditions[when]
@@ -64,7 +65,7 @@ func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *
 	}
 	out := make([]Result, len(conds))
 	for i, c := range conds {
-		s := f.scope(After, bag).of(ld, k)
+		s := newScope(f, After, bag).of(ld, k)
 		s.setSelf(self)
 		out[i] = (&conditionCheck{s, c, when, nil}).run()
 		s.release()
@@ -72,8 +73,8 @@ func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *
 	return out
 }
 
-// Refuse takes a variable's value away, because it was reported to break a rule: what needs it
-// fails in silence from then on. Nothing but the rules themselves may have asked for it before.
+// Refuse discards a variable's value after a validation error was reported. Evaluations that read the variable later
+// fail without a further error. Only the validation rules may have read the variable before.
 func (f *Frame) Refuse(d program.Decl) {
 	ld := f.local(d)
 	c := &f.vals[2*ld.Index+int32(f.faceOf(ld, After))]
@@ -82,42 +83,43 @@ func (f *Frame) Refuse(d program.Decl) {
 
 // conditionCheck evaluates one condition.
 type conditionCheck struct {
-	*scope
+	s      *scope
 	c      *program.Condition
 	when   program.When
-	source func(diag.Range) string // of an assertion of a test
+	source func(diag.Range) string // for assertions of a test; nil otherwise
 }
 
-// noBool reports a condition that gives neither true nor false; validation is why, as rules of variables say it.
-func (s *conditionCheck) noBool(but, validation string) {
+// noBool reports a condition whose result is neither true nor false. validation is the reason in the wording for
+// validation rules of variables.
+func (k *conditionCheck) noBool(but, validation string) {
 	d := diag.Errorf("Invalid condition result", "Condition expression must return either true or false, %s.", but)
-	if s.when == program.Validation {
+	if k.when == program.Validation {
 		d = diag.Errorf("Invalid variable validation result", "Invalid validation condition result value: %s.", validation)
 	}
-	s.Error(s.WithValues(d.At(s.c.Test.Range()), s.c.Test, s.Ctx))
+	k.s.Error(k.s.WithValues(d.At(k.c.Test.Range()), k.c.Test, k.s.Ctx))
 }
 
-func (s *conditionCheck) run() Result {
-	c := s.c
+func (k *conditionCheck) run() Result {
+	c := k.c
 	out := Result{Status: state.Errored, Range: c.Test.Range()}
-	v := s.Eval(c.Test)
-	if s.outcome() != OK {
-		if s.Failed && !s.Broken {
+	v := k.s.Eval(c.Test)
+	if k.s.outcome() != OK {
+		if k.s.Failed && !k.s.Broken {
 			out.Status = state.Unknown
 		}
 		return out
 	}
-	if s.f.w.o.Validate && s.tried == nil {
-		s.tryMessage()
+	if k.s.f.w.o.Validate && k.s.tried == nil {
+		k.tryMessage()
 	}
-	v, _ = mark.Bare(v)
+	v, _ = mark.Unmark(v)
 	b, err := convert.To(v, cty.Bool)
 	switch {
 	case err != nil:
-		s.noBool("not "+v.Type().FriendlyName(), expr.ConversionText(err))
+		k.noBool("not "+v.Type().FriendlyName(), expr.ConversionText(err))
 		return out
 	case b.IsNull():
-		s.noBool("not null", "the condition must be either true or false, not null")
+		k.noBool("not null", "the condition must be either true or false, not null")
 		return out
 	case !b.IsKnown():
 		out.Status = state.Unknown
@@ -127,121 +129,123 @@ func (s *conditionCheck) run() Result {
 		return out
 	}
 	out.Status = state.Fail
-	if s.decided() {
-		out.Message = s.message()
+	if k.decided() {
+		out.Message = k.message()
 	}
 	return out
 }
 
-// decided reports whether a condition that does not hold is a mistake. While validating, an object or a check may turn out
-// not to be there; an output is there, and so is a variable that a call sets.
-func (s *conditionCheck) decided() bool {
-	return !s.f.w.o.Validate || s.when == program.OutputPre || s.tried != nil
+// decided reports whether a false condition is an error. During validation, an object or a check may turn out not to
+// exist, so its conditions are not decided. An output exists, and so does a variable that a call sets.
+func (k *conditionCheck) decided() bool {
+	return !k.s.f.w.o.Validate || k.when == program.OutputPre || k.s.tried != nil
 }
 
-// tryMessage evaluates a message although nothing failed, to find what is wrong with it.
-func (s *conditionCheck) tryMessage() {
-	if s.c.Message == nil {
+// tryMessage evaluates a message although the condition did not fail, to find errors in the message.
+func (k *conditionCheck) tryMessage() {
+	if k.c.Message == nil {
 		return
 	}
-	v := s.Eval(s.c.Message)
-	if s.outcome() == OK {
-		s.messageType(v)
+	v := k.s.Eval(k.c.Message)
+	if k.s.outcome() == OK {
+		k.messageType(v)
 	}
 }
 
-// messageType is the message as a string, which may be unknown; it reports what cannot be one.
-func (s *conditionCheck) messageType(v cty.Value) (cty.Value, bool) {
+// messageType converts the message to a string, which may be unknown. It reports an error and returns false if the
+// conversion fails or the message is null.
+func (k *conditionCheck) messageType(v cty.Value) (cty.Value, bool) {
 	str, err := convert.To(v, cty.String)
 	switch {
 	case err != nil:
-		s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: %s.", err).At(s.c.Message.Range()))
+		k.s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: %s.", err).At(k.c.Message.Range()))
 	case str.IsNull():
-		s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: must not be null.").At(s.c.Message.Range()))
+		k.s.Error(diag.Errorf("Invalid error message", "Unsuitable value for error message: must not be null.").At(k.c.Message.Range()))
 	default:
 		return str, true
 	}
 	return str, false
 }
 
-// message reports a failed condition and gives its text.
-func (s *conditionCheck) message() string {
-	c, when := s.c, s.when
-	const hidden = "This check failed, but has an invalid error message as described in the other accompanying messages."
-	text, ok := s.messageText()
+// message reports a failed condition and returns its text.
+func (k *conditionCheck) message() string {
+	c, when := k.c, k.when
+	const hidden = "This check failed, and its error message is invalid. Other messages describe the problem."
+	text, ok := k.messageText()
 	if !ok {
 		text = hidden
 	}
 	d := diag.Errorf(failedTitles[when], "%s", text).At(c.Test.Range())
 	if when == program.Pre || when == program.Post {
-		d.Address = s.d.Res.In(s.f.n.Config.Path).In(s.f.addr).Instance(s.key).String()
+		d.Address = k.s.d.Src.Res.In(k.s.f.n.Config.Path).In(k.s.f.addr).Instance(k.s.key).String()
 		d.Unmet = d.Address
 	} else if when != program.Tested {
-		d.Unmet = s.f.w.p.Describe(s.f.n.Decl(s.d.Index))
+		d.Unmet = k.s.f.w.p.Describe(k.s.f.n.Decl(k.s.d.Index))
 	}
 	if when == program.Validation {
 		d.Detail += "\n\nThis was checked by the validation rule at " + place2(c.Range) + "."
-		d = d.At(s.givenAt())
+		d = d.At(k.givenAt())
 	}
-	d = s.WithValues(d, c.Test, s.Ctx)
-	if s.source != nil {
-		d = s.WithSides(d, c.Test, s.Ctx, s.source)
+	d = k.s.WithValues(d, c.Test, k.s.Ctx)
+	if k.source != nil {
+		d = k.s.WithSides(d, c.Test, k.s.Ctx, k.source)
 	}
-	s.Error(d)
+	k.s.Error(d)
 	return text
 }
 
-// givenAt is where the variable of the scope got its value: the argument of the call, or its own
-// declaration.
-func (s *conditionCheck) givenAt() diag.Range {
-	if s.f.parent != nil {
-		if a := s.f.parent.u.Defs[s.f.n.Call].Args[s.d.Name]; a != nil {
+// givenAt returns the range of the scope's variable value: the argument of the call, or the declaration of the
+// variable.
+func (k *conditionCheck) givenAt() diag.Range {
+	if k.s.f.parent != nil {
+		if a := k.s.f.parent.u.Defs[k.s.f.n.Call].Inputs.Args[k.s.d.Name]; a != nil {
 			return a.Expr.Range()
 		}
 	}
-	return s.d.At
+	return k.s.d.At
 }
 
-// markedMessages are the marks that keep a message from being shown.
+// markedMessages lists the marks that prevent a message from being shown.
 var markedMessages = []struct {
-	tag       mark.Tag
-	what, way string
+	tag         mark.Tag
+	what, trail string
 }{
-	{mark.Sensitive, "sensitive", "carefully using the nonsensitive() function if the expression will not reveal the sensitive data"},
-	{mark.Ephemeral, "ephemeral", "using the ephemeralasnull() function on the references to not reveal ephemeral data"},
+	{mark.Sensitive, "sensitive", "using the nonsensitive() function if the message does not reveal sensitive data"},
+	{mark.Ephemeral, "ephemeral", "using the ephemeralasnull() function on the references"},
 }
 
-func (s *conditionCheck) messageText() (string, bool) {
-	if s.c.Message == nil {
+func (k *conditionCheck) messageText() (string, bool) {
+	if k.c.Message == nil {
 		return "The condition is not met.", true
 	}
-	v := s.Eval(s.c.Message)
-	if s.outcome() != OK {
+	v := k.s.Eval(k.c.Message)
+	if k.s.outcome() != OK {
 		return "", false
 	}
-	return s.plainMessage(v)
+	return k.plainMessage(v)
 }
 
-// plainMessage refuses messages that cannot be shown.
-func (s *conditionCheck) plainMessage(v cty.Value) (string, bool) {
-	at := s.c.Message.Range()
+// plainMessage returns the text of a message. It reports an error and returns false if the message is sensitive,
+// ephemeral, unknown or not a string.
+func (k *conditionCheck) plainMessage(v cty.Value) (string, bool) {
+	at := k.c.Message.Range()
 	for _, m := range markedMessages {
 		if !mark.Anywhere(v, m.tag) {
 			continue
 		}
-		d := diag.Warningf("Error message refers to "+m.what+" values", "The error expression used to explain this condition refers to %s values, so the resulting message is not displayed.\n\nYou can correct this by removing references to %s values, or by %s.", m.what, m.what, m.way).At(at)
-		if s.when == program.Validation {
+		d := diag.Warningf("Error message refers to "+m.what+" values", "The error message of this condition refers to %s values, so it is not displayed. Remove references to %s values, or correct this by %s.", m.what, m.what, m.trail).At(at)
+		if k.when == program.Validation {
 			d.Severity = diag.Error
 		}
-		s.Error(d)
+		k.s.Error(d)
 		return "", false
 	}
-	str, ok := s.messageType(v)
+	str, ok := k.messageType(v)
 	switch {
 	case !ok:
 		return "", false
 	case !str.IsKnown():
-		s.Error(diag.Errorf("Unknown error message", "The expression used to explain this condition depends on what is known only after apply, so it cannot be displayed.").At(at))
+		k.s.Error(diag.Errorf("Unknown error message", "The error message of this condition depends on values that are known only after apply, so it cannot be displayed.").At(at))
 		return "", false
 	}
 	return strings.TrimSpace(str.AsString()), true

@@ -15,46 +15,63 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Config evaluates a resource's body into a value of its schema's type. Of a managed resource or
-// a data source it refuses ephemeral values everywhere but in write-only arguments.
+// Config evaluates a resource's body into a value of its schema's type. For a managed resource or a data source, it
+// reports ephemeral values in all arguments that are not write-only.
 func (f *Frame) Config(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	ld := f.local(d)
-	v, leaves, outcome := f.body(ld, k, face, bag)
-	if outcome == OK && ld.Res.Mode != addr.Ephemeral && !acceptEphemeral(f, ld, v, leaves, bag) {
+	v, leaves, outcome := evalBody(f, ld, k, face, bag)
+	if outcome == OK && ld.Src.Res.Mode != addr.Ephemeral && !acceptEphemeral(f, ld, v, leaves, bag) {
 		outcome = Broken
 	}
 	return v, outcome
 }
 
-// Settings evaluates the body of a provider configuration.
+// WriteOnly evaluates the write-only arguments of an instance. All other arguments in the value are empty. It returns
+// false if the schema has no write-only arguments, or if an argument cannot be evaluated.
+func (f *Frame) WriteOnly(d program.Decl, k addr.Key, face Face) (mark.Value, bool) {
+	ld := f.local(d)
+	b := f.w.p.Body(ld)
+	if b != nil {
+		b = b.WriteOnly()
+	}
+	if b == nil {
+		return mark.Value{}, false
+	}
+	s := newScope(f, face, &diag.Bag{}).of(ld, k)
+	defer s.release()
+	v := b.Eval(&s.Env, s.Ctx)
+	return s.split(v), s.outcome() == OK
+}
+
+// Settings evaluates the body of a provider configuration. An implied configuration is empty.
 func (f *Frame) Settings(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	if f.w.p.NodeOf(d) == nil { // implied
+	if f.w.p.NodeOf(d) == nil {
 		return mark.Plain(f.w.p.Schema(d).Empty()), OK
 	}
-	v, _, outcome := f.body(f.local(d), k, face, bag)
+	v, _, outcome := evalBody(f, f.local(d), k, face, bag)
 	return v, outcome
 }
 
-// body evaluates a body; beside it is said where something ephemeral is in the sets in it.
-func (f *Frame) body(d *program.Def, k addr.Key, face Face, bag *diag.Bag) (mark.Value, []expr.SetLeaf, Outcome) {
+// evalBody evaluates a body. It also returns the places of ephemeral values inside sets.
+func evalBody(f *Frame, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (mark.Value, []expr.SetLeaf, Outcome) {
 	b := f.w.p.Body(d)
 	if b == nil {
-		return mark.Plain(cty.DynamicVal), nil, Broken // its schema is missing, which Bind reported
+		return mark.Plain(cty.DynamicVal), nil, Broken // Bind reported that the schema is missing
 	}
-	s := f.scope(face, bag).of(d, k)
+	s := newScope(f, face, bag).of(d, k)
 	defer s.release()
 	v := b.Eval(&s.Env, s.Ctx)
 	if o := s.outcome(); o != OK {
 		return mark.Plain(cty.DynamicVal), nil, o
 	}
-	if d.Kind == program.Resource && d.Res.Mode != addr.Ephemeral {
+	if d.Kind == program.Resource && d.Src.Res.Mode != addr.Ephemeral {
 		v = f.w.names.Forget(v, b.Schema.Type())
 	}
 	return s.split(v), s.SetLeaves, OK
 }
 
-// acceptEphemeral reports ephemeral values in arguments of a managed resource or a data source
-// that would be kept.
+// acceptEphemeral reports an error for each ephemeral value in an argument of a managed resource or a data source that
+// would be stored. It returns true if there are no such values.
 func acceptEphemeral(f *Frame, d *program.Def, v mark.Value, leaves []expr.SetLeaf, bag *diag.Bag) bool {
 	ok := true
 	for _, m := range v.Marks {
@@ -76,19 +93,19 @@ func acceptEphemeral(f *Frame, d *program.Def, v mark.Value, leaves []expr.SetLe
 
 func refuseEphemeral(f *Frame, d *program.Def, b *schema.Block, m mark.At, path cty.Path, at diag.Range, bag *diag.Bag) {
 	name := mark.PathString(path)
-	detail := `"` + name + `" cannot accept an ephemeral value because it is not a write-only attribute, meaning it will be written to the state.`
+	detail := `"` + name + `" cannot accept an ephemeral value, because it is not write-only: its value is stored in the state.`
 	if m.Why != nil {
-		detail += "\n\nThe value comes from " + expr.Way(m.Why) + "."
+		detail += "\n\nThe value comes from " + expr.Trail(m.Why) + "."
 	}
-	detail += wayOut(d, b, path)
+	detail += sinkPath(d, b, path)
 	out := diag.Errorf("Invalid use of an ephemeral value", "%s", detail).At(at).In(m.Path)
-	out.Address = d.Res.In(f.n.Config.Path).String() // once for all instances
+	out.Address = d.Src.Res.In(f.n.Config.Path).String() // without the key, so that the error appears once for all instances
 	bag.Add(out)
 }
 
-// wayOut names what takes ephemeral values instead: the write-only sibling of an attribute, or else
-// what there is.
-func wayOut(d *program.Def, b *schema.Block, path cty.Path) string {
+// sinkPath returns a suggestion of arguments that accept ephemeral values: the write-only sibling of an attribute if
+// one exists, otherwise the write-only arguments of the type.
+func sinkPath(d *program.Def, b *schema.Block, path cty.Path) string {
 	for i := len(path) - 1; i >= 0; i-- {
 		step, ok := path[i].(cty.GetAttrStep)
 		if !ok {
@@ -97,15 +114,15 @@ func wayOut(d *program.Def, b *schema.Block, path cty.Path) string {
 		for _, name := range []string{step.Name + "_wo", step.Name + "_write_only"} {
 			sibling := append(path[:i].Copy(), cty.GetAttrStep{Name: name})
 			if a := b.Attribute(sibling); a != nil && a.Name == name && a.WriteOnly {
-				return "\n\nUse the write-only argument \"" + mark.PathString(sibling) + "\" instead: it takes ephemeral values and is not kept."
+				return "\n\nUse the write-only argument \"" + mark.PathString(sibling) + "\" instead. It accepts ephemeral values and is not stored."
 			}
 		}
 	}
-	if d.Res.Mode == addr.Data {
-		return "\n\nData sources keep all their arguments. An \"ephemeral\" block of the same provider may offer what is needed here without keeping anything."
+	if d.Src.Res.Mode == addr.Data {
+		return "\n\nThe state stores all arguments of data sources. Check whether the provider has an \"ephemeral\" resource with the same data."
 	}
 	if !b.HasWriteOnly() {
-		return fmt.Sprintf("\n\nResources of type %q have no write-only arguments, and so take no ephemeral values. Use a value here that may be kept, or see whether another version of the provider has such an argument.", d.Res.Type)
+		return fmt.Sprintf("\n\nResources of type %q have no write-only arguments. Use a value that is not ephemeral, or check whether another version of the provider has a write-only argument.", d.Src.Res.Type)
 	}
 	var names []string
 	for _, a := range b.Attrs {
@@ -113,14 +130,14 @@ func wayOut(d *program.Def, b *schema.Block, path cty.Path) string {
 			names = append(names, fmt.Sprintf("%q", a.Name))
 		}
 	}
-	if len(names) == 0 { // they are deeper inside
+	if len(names) == 0 { // write-only arguments exist only in nested blocks or attributes
 		return ""
 	}
-	return fmt.Sprintf("\n\nWhat takes ephemeral values here: %s.", strings.Join(names, ", "))
+	return fmt.Sprintf("\n\nThese arguments accept ephemeral values: %s.", strings.Join(names, ", "))
 }
 
-// Where is the place in the configuration where an attribute of a body is set: of the path's
-// steps the last that is written out, the block itself if none is.
+// Where returns the range in the configuration that sets an attribute of a body: the last step of the path that is
+// written out, or the block itself. It returns an empty range for an implied provider configuration.
 func (f *Frame) Where(d program.Decl, path cty.Path) diag.Range {
 	if f.w.p.NodeOf(d) == nil {
 		return diag.Range{}
@@ -128,7 +145,7 @@ func (f *Frame) Where(d program.Decl, path cty.Path) diag.Range {
 	return sourceRange(f.local(d), path)
 }
 
-// WhereIn is Where for a body that stands on its own, such as that of a provisioner.
+// WhereIn works like Where, for a body without a declaration, such as the body of a provisioner.
 func (f *Frame) WhereIn(b hcl.Body, sch *schema.Block, otherwise diag.Range, path cty.Path) diag.Range {
 	return f.n.Where(b, sch, otherwise, path)
 }

@@ -16,28 +16,37 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// LongestInput is how many bytes may be typed in for one expression. It keeps the depth of the parser's
-// recursion within what a stack can hold.
+// LongestInput is the greatest length in bytes of one typed expression. It keeps the depth of the parser's recursion
+// within the stack.
 const LongestInput = 64 << 10
 
-// ParseAndEval reads an expression and evaluates it, as the console does.
-func (f *Frame) ParseAndEval(src []byte, filename string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
-	if len(src) > LongestInput {
-		bag.Add(diag.Errorf("Expression too long", "An expression typed in may have up to %d bytes.", LongestInput))
-		return mark.Plain(cty.DynamicVal), Broken
-	}
-	e, ok := config.ParseExpression(filename, src, f.w.budget.l, bag)
-	if !ok || !callable(f, e, bag) {
-		return mark.Plain(cty.DynamicVal), Broken
-	}
-	return f.Eval(e, Scope{}, face, bag)
+// Console evaluates expressions that a user types, in one module instance and one face.
+type Console struct {
+	f    *Frame
+	face Face
 }
 
-// callable refuses calls that only Check would find out to be wrong, which looks at what is declared, and the
-// function type where it is a part of something else: its result can be shown, but is no value.
+// NewConsole returns a console for expressions of the module instance.
+func NewConsole(f *Frame, face Face) Console { return Console{f, face} }
+
+// Eval parses an expression and evaluates it. filename names the input in diagnostics.
+func (c Console) Eval(src []byte, filename string, bag *diag.Bag) (mark.Value, Outcome) {
+	if len(src) > LongestInput {
+		bag.Add(diag.Errorf("Expression too long", "An expression may have up to %d bytes. Shorten it, or put a part into a local value.", LongestInput))
+		return mark.Plain(cty.DynamicVal), Broken
+	}
+	e, ok := config.ParseExpression(filename, src, c.f.w.budget.l, bag)
+	if !ok || !callable(c.f, e, bag) {
+		return mark.Plain(cty.DynamicVal), Broken
+	}
+	return c.f.Eval(e, Scope{}, c.face, bag)
+}
+
+// callable reports whether e may be evaluated. It reports an error for calls of provider functions that Bind would
+// reject, and for the function type as part of another expression: its result can be shown, but is not a value.
 func callable(f *Frame, e hclsyntax.Expression, bag *diag.Bag) bool {
 	ok := true
-	whole := map[hclsyntax.Node]bool{} // calls of type whose result is all there is, or is asked about by another one
+	whole := map[hclsyntax.Node]bool{} // calls of type that are the whole expression, or the argument of such a call
 	for inner := e; inner != nil; {
 		switch x := inner.(type) {
 		case *hclsyntax.ParenthesesExpr:
@@ -57,7 +66,7 @@ func callable(f *Frame, e hclsyntax.Expression, bag *diag.Bag) bool {
 			return nil
 		}
 		if typeCall(call) && !whole[n] {
-			bag.Add(diag.Errorf("Invalid use of type function", "The result of the function type can be shown, but it cannot be a part of another value. Call the function by itself.").At(call.Range()))
+			bag.Add(diag.Errorf("Invalid use of type function", "The result of the function type cannot be a part of another value. Call the function alone.").At(call.Range()))
 			ok = false
 		}
 		if parts := strings.Split(call.Name, "::"); parts[0] == "provider" && len(parts) >= 3 {
@@ -68,7 +77,8 @@ func callable(f *Frame, e hclsyntax.Expression, bag *diag.Bag) bool {
 	return ok
 }
 
-// offered reports whether a provider that is declared may have a function, or one with a configuration.
+// offered reports whether a called provider function may exist: the provider is declared, and it has the function or a
+// configuration that may have it. Otherwise offered adds an error.
 func offered(f *Frame, call *hclsyntax.FunctionCallExpr, parts []string, bag *diag.Bag) bool {
 	e := &expr.ProviderCall{Local: parts[1], Name: parts[len(parts)-1], Provider: f.n.Config.Provider(parts[1])}
 	required := f.u.Module.Required
@@ -83,20 +93,20 @@ func offered(f *Frame, call *hclsyntax.FunctionCallExpr, parts []string, bag *di
 	return true
 }
 
-// Input is what has been typed so far, as a console sees it.
+// Input is the state of the typed text.
 type Input uint8
 
 // The states of an input.
 const (
-	Blank  Input = iota // nothing but white space and comments
-	Open                // a bracket or a heredoc is not closed yet, or a backslash says that more follows
-	Closed              // it can be evaluated
+	Blank  Input = iota // only white space and comments
+	Open                // a bracket or heredoc is not closed, or the text ends with a backslash
+	Closed              // complete, ready for evaluation
 )
 
-// Typed tells what has been typed so far.
+// Typed returns the state of the typed text.
 func Typed(src []byte) Input {
 	if len(src) > LongestInput {
-		return Closed // and refused
+		return Closed // Eval rejects it
 	}
 	if bytes.HasSuffix(bytes.TrimRight(src, " \t\r\n"), []byte(`\`)) {
 		return Open
@@ -123,17 +133,17 @@ func Typed(src []byte) Input {
 	return Closed
 }
 
-// MayClose reports whether a line can end what was begun before it: it has a closing bracket, or is the
-// marker of a heredoc. Only then is it worth looking at everything again.
+// MayClose reports whether a line may complete the input before it: it has a closing bracket, or may be the end marker
+// of a heredoc. Only then must the caller call Typed for the whole input.
 func MayClose(line string) bool {
 	return strings.ContainsAny(line, `)]}\`) || hclsyntax.ValidIdentifier(strings.TrimSpace(line))
 }
 
-// Members are the names that can be selected from the value of an expression: attributes, and keys
-// that are names. The names in a marked value are not listed.
-func (f *Frame) Members(src string, face Face) []string {
+// Members returns the names that can be selected from the value of an expression: attributes, and keys that are valid
+// names. It returns nil if the evaluation fails or the value is marked.
+func (c Console) Members(src string) []string {
 	var bag diag.Bag
-	v, o := f.ParseAndEval([]byte(src), "", face, &bag)
+	v, o := c.Eval([]byte(src), "", &bag)
 	whole := func(a mark.At) bool { return len(a.Path) == 0 }
 	if o != OK || v.Raw == cty.NilVal || slices.ContainsFunc(v.Marks, whole) {
 		return nil
@@ -145,7 +155,7 @@ func (f *Frame) Members(src string, face Face) []string {
 	return slices.DeleteFunc(expr.NamesIn(v.Raw), func(name string) bool { return !hclsyntax.ValidIdentifier(name) })
 }
 
-// typeCall reports whether a call is one of the function type.
+// typeCall reports whether a call is a call of the function type.
 func typeCall(call *hclsyntax.FunctionCallExpr) bool {
 	return (call.Name == "type" || call.Name == "core::type") && len(call.Args) == 1
 }

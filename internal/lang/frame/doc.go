@@ -3,20 +3,33 @@
 // A Frame is one module instance in one walk. It keeps
 //
 //   - a cell for each variable, local and output, in two faces: computed on first use and remembered (cell.go);
-//   - for each resource and provider configuration, in two faces, which instances there are (keys.go, instances.go, repeat.go), and
-//     for each instance a slot, which the engine fills (object.go, slots.go);
-//   - the frames of the modules it calls, made when they are first asked for.
+//   - for each resource and provider configuration, in two faces, its instance keys (keys.go, instances.go, repeat.go),
+//     and for each instance a slot, which the engine fills (object.go, slots.go);
+//   - the frames of the modules it calls, created on first use.
 //
-// A scope is one evaluation in a frame: it is what expr.Scope and expr.Meter mean to nodes (scope.go, eval.go,
-// meter.go). Frames of one walk share a walk: options, root variables, limits (budget.go).
+// A scope is one evaluation in a frame: the instance, the face, and the outcome so far (scope.go). It works through
+// types with one task each:
 //
-// StaticFrame evaluates what must be known before there is a program (static.go). Run is all that a frame asks of
-// the run that it is a part of (options.go).
+//   - references is the expr.Scope of the evaluation: it returns the value of each name in the expression (eval.go);
+//   - symbols evaluates count, each and self (symbols.go), resources reads objects from slots, moduleCalls reads outputs
+//     of called modules;
+//   - providerCall calls a function of a provider (providercall.go);
+//   - inputVariable and moduleOutput compute the value of a variable or an output (variables.go, values.go);
+//   - repeater evaluates count, for_each and enabled (repeat.go), conditionCheck a condition (conditions.go), importer an
+//     import block (imports.go);
+//   - meter limits the work (meter.go).
 //
-// Files stand in layers, each above those that it uses: what callers ask for (imports.go, config.go, static.go and the
-// others), eval.go, values.go, slots.go, instances.go, repeat.go, scope.go, frame.go, and below it what a frame is made
-// of (object.go, keys.go, cell.go, budget.go, options.go). That values need values goes through expr.Scope.
+// All frames of one walk share a walk: options, root variables, limits (budget.go).
 //
-// Invariants: a cell changes nothing and waits for nothing but a function call (I5); a down
-// is never served by a value that is not there yet (I18): reading an empty slot of a walk is a panic.
+// Three entry points are not for walks: StaticFrame evaluates expressions that must be known before a program exists
+// (static.go), Console evaluates expressions that a user types (console.go), Checker evaluates parts of a module only to
+// find mistakes (try.go). The interface Run lists everything that a frame needs from its run (options.go).
+//
+// The files form layers, each above the files that it uses: the entry points for callers (imports.go, config.go,
+// static.go and others), eval.go, symbols.go, values.go, slots.go, instances.go, repeat.go, scope.go, frame.go, and at
+// the bottom the parts of a frame (object.go, keys.go, cell.go, budget.go, options.go). Values read other values through
+// expr.Scope.
+//
+// Invariants: a cell changes nothing and waits for nothing but a function call (I5). A destroy operation never reads a
+// value that does not exist yet (I18): reading an empty slot during a walk is a panic.
 package frame

@@ -14,7 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Named gives the value of a variable, local or output of the module.
+// Named returns the value of a variable, local or output of the module. It panics if the name is not declared.
 func (f *Frame) Named(k program.Kind, name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	i, ok := f.u.Index(k, name)
 	if !ok {
@@ -25,18 +25,18 @@ func (f *Frame) Named(k program.Kind, name string, face Face, bag *diag.Bag) (ma
 	return r.rest, r.outcome
 }
 
-// Scope says what else than declarations an expression may use.
+// Scope specifies what an expression may use besides the declarations of the module.
 type Scope struct {
-	Decl program.Decl // the declaration it belongs to; ignored if there is neither Key nor Self
-	Key  addr.Key     // the instance
-	Self *mark.Value  // self, nil where there is none
-	// Names are values from outside, such as run and output in the assertions of a test.
+	Decl program.Decl // the declaration of the expression; ignored if neither Key nor Self is set
+	Key  addr.Key     // the instance of Decl
+	Self *mark.Value  // self; nil if self is not available
+	// Names are additional values, such as run and output in the assertions of a test.
 	Names map[string]cty.Value
 }
 
 func (in Scope) names() []string { return slices.Sorted(maps.Keys(in.Names)) }
 
-// Nowhere is the declaration of a Scope that belongs to none.
+// Nowhere is the declaration of a Scope that belongs to no declaration.
 const Nowhere = program.NoDecl
 
 // Eval evaluates an expression of the frame's module.
@@ -46,7 +46,7 @@ func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark
 	if !ok {
 		return mark.Plain(cty.DynamicVal), Broken
 	}
-	s := f.scope(face, bag)
+	s := newScope(f, face, bag)
 	defer s.release()
 	s.enter(in)
 	defer s.know(in.Names)()
@@ -54,7 +54,7 @@ func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark
 	return s.split(v), s.outcome()
 }
 
-// know gives the evaluation names from outside. What it returns takes them away.
+// know adds names with values to the evaluation. The returned function removes them.
 func (s *scope) know(names map[string]cty.Value) func() {
 	root := s.Ctx
 	if len(names) > 0 {
@@ -67,15 +67,15 @@ func (s *scope) know(names map[string]cty.Value) func() {
 	return func() { s.Ctx = root }
 }
 
-// Body evaluates a body that belongs to no provider's schema, such as that of a provisioner or a connection. It is
-// compiled against the schema that comes with the question, each time. What may stand in it was checked with the
-// declaration that it belongs to; here all symbols are allowed.
+// Body evaluates a body that belongs to no provider's schema, such as the body of a provisioner or a connection. It
+// compiles the body against schema s at each call. All symbols are allowed: the compiler checked them with the
+// declaration of the body.
 func (f *Frame) Body(b hcl.Body, s *schema.Block, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	body, ok := f.n.Block(b, s, program.AllowedRefs{Count: true, Each: true, Self: true}, "", bag)
 	if !ok {
 		return mark.Plain(cty.DynamicVal), Broken
 	}
-	e := f.scope(face, bag)
+	e := newScope(f, face, bag)
 	defer e.release()
 	e.enter(in)
 	v := body.Eval(&e.Env, e.Ctx)
@@ -85,7 +85,7 @@ func (f *Frame) Body(b hcl.Body, s *schema.Block, in Scope, face Face, bag *diag
 	return e.split(v), OK
 }
 
-// enter sets the instance and self.
+// enter sets the instance and self of the scope.
 func (s *scope) enter(in Scope) {
 	switch i := int(in.Decl) - int(s.f.n.Base); {
 	case in.Decl == Nowhere:
@@ -98,7 +98,7 @@ func (s *scope) enter(in Scope) {
 	s.setSelf(in.Self)
 }
 
-// setSelf says what self is. That of an ephemeral block is ephemeral, wherever it comes from.
+// setSelf sets the value of self. In an ephemeral block, self is always marked as ephemeral.
 func (s *scope) setSelf(self *mark.Value) {
 	if self == nil {
 		return
@@ -106,7 +106,7 @@ func (s *scope) setSelf(self *mark.Value) {
 	v := self.Join()
 	s.Marked = s.Marked || len(self.Marks) > 0
 	if s.d != nil && s.d.Kind == program.Resource {
-		v = s.owned(s.f, s.d, v)
+		v = resources{s}.owned(s.f, s.d, v)
 	}
 	s.self = &v
 }

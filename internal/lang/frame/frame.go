@@ -15,46 +15,46 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// walk is what all frames of one walk share.
+// walk holds the data that all frames of one walk share.
 type walk struct {
 	p      *program.Program
 	o      Options
 	table  map[string]function.Function
 	budget *budget
-	roots  map[string]cty.Value // root variables, joined
-	static bool                 // there is no program yet: see StaticFrame
+	roots  map[string]cty.Value // root variables with cty marks
+	static bool                 // no program exists yet: see StaticFrame
 	fills  fills
-	stage  atomic.Uint32 // what an empty slot means
-	past   []atomic.Bool // by declaration: its slots are as full as they will be
+	stage  atomic.Uint32 // idle, walking or over: how to treat an empty slot
+	past   []atomic.Bool // by declaration: the walk will not fill its slots any more
 	names  expr.EphemeralNames
 }
 
-// Frame is one module instance in one walk: a slot for every declaration, with two faces. It may
-// be used from many goroutines.
+// Frame is one module instance in one walk. It holds a cell or slot for every declaration, in two faces. It is safe for
+// concurrent use.
 type Frame struct {
 	w      *walk
 	n      *program.Node
 	u      *program.Unit
 	parent *Frame
-	key    addr.Key // of the call's instance
+	key    addr.Key // key of the call's instance
 	addr   addr.ModuleInstance
 
-	replaced bool                 // outputs stand in the place of the module instance
-	outputs  map[string]cty.Value // these
+	replaced bool                 // given outputs replace the module instance
+	outputs  map[string]cty.Value // the given outputs
 
 	vals    []cell                   // variables, locals and outputs, two faces each
-	calls   []callCell               // by the order of calls
+	calls   []callCell               // in the order of the calls
 	first   int32                    // index of the first resource
-	imports []imported               // of the import blocks
+	imports []imported               // in the order of the import blocks
 	objs    []atomic.Pointer[object] // resources and providers, two faces each
 }
 
-// Import is one object that an import block wants.
+// Import is one object to be imported by an import block.
 type Import struct {
 	To       addr.Instance
 	ID       string
-	Identity cty.Value // NilVal where there is an ID
-	Unknown  bool      // id or identity depend on what is not known yet
+	Identity cty.Value // NilVal if ID is set
+	Unknown  bool      // id or identity is not known yet
 	Provider *config.ProviderRef
 	Block    *config.Import
 	Range    diag.Range
@@ -68,7 +68,7 @@ type imported struct {
 	outcome Outcome
 }
 
-// Replaced reports whether given outputs stand in the place of the module instance.
+// Replaced reports whether given outputs replace the module instance (Options.Replaced).
 func (f *Frame) Replaced() bool { return f.replaced }
 
 func newFrame(w *walk, n *program.Node, parent *Frame, key addr.Key) *Frame {
@@ -88,13 +88,13 @@ func newFrame(w *walk, n *program.Node, parent *Frame, key addr.Key) *Frame {
 	return f
 }
 
-// Addr is the module instance.
+// Addr returns the address of the module instance.
 func (f *Frame) Addr() addr.ModuleInstance { return f.addr }
 
-// Program is what the frame evaluates.
+// Program returns the program that the frame evaluates.
 func (f *Frame) Program() *program.Program { return f.w.p }
 
-// local is d inside the frame's unit. The engine asks the frame of the declaration's own module.
+// local returns the definition of d in the frame's unit. It panics if d belongs to another module.
 func (f *Frame) local(d program.Decl) *program.Def {
 	i := int(d) - int(f.n.Base)
 	if i < 0 || i >= len(f.u.Defs) {
@@ -103,7 +103,8 @@ func (f *Frame) local(d program.Decl) *program.Def {
 	return f.u.Defs[i]
 }
 
-// faceOf is the face under which a declaration's values are kept.
+// faceOf returns the face under which a declaration's values are stored. Steady declarations store both faces as
+// Before.
 func (f *Frame) faceOf(d *program.Def, face Face) Face {
 	if face == After && f.w.o.Steady != nil && f.w.o.Steady(f.n.Decl(d.Index)) {
 		return Before
@@ -127,14 +128,15 @@ func (f *Frame) repetition(d *program.Def, face Face) *repetition {
 	return &f.object(d, face).rep
 }
 
-// callCell is what there is of a module call in a frame.
+// callCell holds the repetition and the child frames of a module call in a frame.
 type callCell struct {
 	reps   [2]repetition
 	mu     sync.Mutex
 	frames map[addr.Key]*Frame
 }
 
-// child is the frame of one instance of a call, made when first asked for.
+// child returns the frame of one instance of a call, and creates it on first use. It returns nil if the module could
+// not be loaded.
 func (f *Frame) child(call *program.Def, key addr.Key) *Frame {
 	c := &f.calls[call.Nth]
 	c.mu.Lock()
@@ -161,8 +163,8 @@ func (f *Frame) root() *Frame {
 	return f
 }
 
-// At is the frame of a module instance; nil if there is no such instance among the keys known so
-// far. It expands nothing that was not expanded before.
+// At returns the frame of a module instance, or nil if the instance is not among the keys known so far. It evaluates
+// nothing.
 func (f *Frame) At(mi addr.ModuleInstance, face Face) *Frame {
 	if mi.IsRoot() {
 		return f.root()
@@ -177,16 +179,16 @@ func (f *Frame) At(mi addr.ModuleInstance, face Face) *Frame {
 		return nil
 	}
 	call := p.u.Defs[i]
-	if !p.repetition(call, face).there(call, face, key) {
+	if !p.repetition(call, face).exists(call, face, key) {
 		return nil
 	}
 	return p.child(call, key)
 }
 
-// EphemeralName reports whether a name of an attribute was made of ephemeral text, so that it must not be shown.
+// EphemeralName reports whether the name of an attribute was made from ephemeral text, so that it must not be shown.
 func (f *Frame) EphemeralName(name string) bool { return f.w.names.Has(name) }
 
-// nameOf is what an explanation calls a cell.
+// nameOf returns the name of a cell in explanations.
 func nameOf(f *Frame, d *program.Def) string {
 	switch d.Kind {
 	case program.Variable:
@@ -200,29 +202,29 @@ func nameOf(f *Frame, d *program.Def) string {
 	return "output." + d.Name
 }
 
-// The texts about ephemeral values begin as those of the RFC that brought them.
+// The messages about ephemeral values begin like the messages of the RFC that introduced them.
 
-// wayOf is a paragraph that says where in a value the mark is and how it came there.
-func wayOf(m mark.At) string {
+// trailOf returns a paragraph with the place of a mark in a value and its origin, or "" if neither is known.
+func trailOf(m mark.At) string {
 	switch what := mark.PathString(m.Path); {
 	case what == "" && m.Why == nil:
 		return ""
 	case what == "":
-		return "\n\nThe value comes from " + expr.Way(m.Why) + "."
+		return "\n\nThe value comes from " + expr.Trail(m.Why) + "."
 	case m.Why == nil:
-		return "\n\nWhat is ephemeral is " + what + "."
+		return "\n\nThe ephemeral part is " + what + "."
 	default:
-		return "\n\nWhat is ephemeral is " + what + ", which comes from " + expr.Way(m.Why) + "."
+		return "\n\nThe ephemeral part is " + what + ", which comes from " + expr.Trail(m.Why) + "."
 	}
 }
 
-// cameFrom is a sentence with the way that an ephemeral value came, "" if it is not known.
+// cameFrom returns a sentence with the origin of an ephemeral value, or "" if it is not known.
 func cameFrom(v cty.Value) string {
 	at, ok := mark.Split(v).Find(mark.Ephemeral)
 	if !ok || at.Why == nil {
 		return ""
 	}
-	return " It comes from " + expr.Way(at.Why) + "."
+	return " It comes from " + expr.Trail(at.Why) + "."
 }
 
 func place2(r diag.Range) string {

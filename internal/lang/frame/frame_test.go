@@ -13,13 +13,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// none has no schemas: it is for modules without resources.
+// none returns empty schemas, for modules without resources.
 type none struct{}
 
 func (none) Of(addr.Provider) *provider.Schemas { return provider.NewSchemas(nil) }
 
-// compile compiles a module, with another one in the directory m if there is a text for it, and binds it
-// without schemas.
+// compile compiles a module and binds it without schemas. If called is not empty, it is the text of a module in the
+// directory m.
 func compile(t *testing.T, root, called string) *program.Program {
 	t.Helper()
 	p := programtest.Compile(t, root, called)
@@ -37,7 +37,7 @@ func frameOf(t *testing.T, p *program.Program, o Options) *Frame {
 	return f
 }
 
-// Steady declarations have one cell for both faces.
+// TestSteady checks that a steady declaration has one cell for both faces.
 func TestSteady(t *testing.T) {
 	f := frameOf(t, compile(t, `locals { a = path.root }`, ""), Options{Steady: func(program.Decl) bool { return true }})
 	f.Named(program.Local, "a", After, &diag.Bag{})
@@ -46,8 +46,8 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// A constant has one value in all walks, in all instances of a module and in both faces; with the
-// shortcut closed each has its own.
+// TestConstantsAreComputedOnce checks that a constant has one value in all walks, in all instances of a module and in
+// both faces. If the shortcut is disabled, each frame and walk computes a separate value.
 func TestConstantsAreComputedOnce(t *testing.T) {
 	p := compile(t, "module \"m\" {\n source = \"./m\"\n count = 2\n}", "locals {\n constant = [for x in [\"a\", \"b\"] : upper(x)]\n}\noutput \"out\" { value = local.constant }")
 	m := addr.Module{}.Child("m")
@@ -78,7 +78,7 @@ func TestConstantsAreComputedOnce(t *testing.T) {
 	}
 }
 
-// A repetition is evaluated once.
+// TestRepetitionIsRemembered checks that a repetition is evaluated once.
 func TestRepetitionIsRemembered(t *testing.T) {
 	f := frameOf(t, compile(t, "module \"m\" {\n source = \"./m\"\n for_each = { a = 1 }\n}", ""), Options{})
 	i, _ := f.u.Index(program.Call, "m")
@@ -89,7 +89,7 @@ func TestRepetitionIsRemembered(t *testing.T) {
 	}
 }
 
-// Keys that are set stand for what the configuration says; with More they come on top of it.
+// TestSetKeys checks that SetKeys replaces the keys of the configuration, or extends them if More is set.
 func TestSetKeys(t *testing.T) {
 	p := compile(t, "module \"m\" {\n source = \"./m\"\n for_each = { a = 1 }\n}", "")
 	call, _ := p.Lookup(addr.Module{}, program.Call, "m")
@@ -102,7 +102,7 @@ func TestSetKeys(t *testing.T) {
 	}
 }
 
-// A cell keeps what it had to report for everyone who asks, and is broken for those who need it.
+// TestBrokenCell checks that every reader of a broken cell gets its diagnostics and is broken too.
 func TestBrokenCell(t *testing.T) {
 	f := frameOf(t, compile(t, "locals {\n a = tonumber(\"x\")\n b = local.a\n}", ""), Options{})
 	for _, name := range []string{"a", "b", "a"} {
@@ -113,7 +113,7 @@ func TestBrokenCell(t *testing.T) {
 	}
 }
 
-// The guard of a run gets the values of ephemeral variables before anything is made of them.
+// TestGuardIsAsked checks that the run's guard gets the values of ephemeral variables unchanged.
 func TestGuardIsAsked(t *testing.T) {
 	p := compile(t, "variable \"e\" {\n ephemeral = true\n type = string\n}\nlocals { a = upper(var.e) }", "")
 	seen := &guard{}

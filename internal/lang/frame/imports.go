@@ -11,14 +11,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Imports gives the imports into a resource, of all its instances, as the import blocks of the
-// frame's module say. They are evaluated once; anything broken is in the bag.
+// Imports returns the imports into all instances of a resource, from the import blocks of the frame's module. It
+// evaluates the blocks once. Errors are added to the bag.
 func (f *Frame) Imports(d program.Decl, bag *diag.Bag) ([]Import, Outcome) {
 	target := f.w.p.Decls()[d].Resource
 	return importsInto(f, func(b *program.ImportBlock) bool { return b.Target(f.n.Config.Path) == target }, bag)
 }
 
-// AllImports gives all imports, also those into resources that have no configuration.
+// AllImports returns all imports of the frame's module, including imports into resources without configuration.
 func (f *Frame) AllImports(bag *diag.Bag) ([]Import, Outcome) {
 	return importsInto(f, func(*program.ImportBlock) bool { return true }, bag)
 }
@@ -26,7 +26,7 @@ func (f *Frame) AllImports(bag *diag.Bag) ([]Import, Outcome) {
 func importsInto(f *Frame, wanted func(*program.ImportBlock) bool, bag *diag.Bag) (out []Import, outcome Outcome) {
 	for i, b := range f.u.Imports {
 		if wanted(b) {
-			got := f.importsOf(i, b)
+			got := f.imports[i].of(f, b)
 			bag.Add(got.diags...)
 			out = append(out, got.list...)
 			outcome = max(outcome, got.outcome)
@@ -35,8 +35,8 @@ func importsInto(f *Frame, wanted func(*program.ImportBlock) bool, bag *diag.Bag
 	return out, outcome
 }
 
-func (f *Frame) importsOf(i int, b *program.ImportBlock) *imported {
-	got := &f.imports[i]
+// of evaluates import block b of f, unless an earlier call did.
+func (got *imported) of(f *Frame, b *program.ImportBlock) *imported {
 	got.once.Do(func() {
 		var bag diag.Bag
 		got.list, got.outcome = evalImports(f, b, &bag)
@@ -53,7 +53,7 @@ func evalImports(f *Frame, b *program.ImportBlock, bag *diag.Bag) ([]Import, Out
 		}
 		return []Import{im}, OK
 	}
-	s := f.scope(After, bag)
+	s := newScope(f, After, bag)
 	pairs := (&repeater{s: s, d: b.Def, out: &repeated{Keys: Keys{Repeat: program.ForEach}}, e: b.ForEach, title: "Invalid for_each argument"}).pairs()
 	outcome := s.outcome()
 	s.release()
@@ -68,7 +68,7 @@ func evalImports(f *Frame, b *program.ImportBlock, bag *diag.Bag) ([]Import, Out
 	return out, outcome
 }
 
-// of is each.key or each.value.
+// of returns each.key or each.value.
 func (p *eachPair) of(field string) cty.Value {
 	if field == "key" {
 		return p.key
@@ -76,15 +76,15 @@ func (p *eachPair) of(field string) cty.Value {
 	return p.value
 }
 
-// pairs lists the elements of the for_each of an import block. An import makes no instances, so for_each takes every
-// collection, as in Terraform: each.key is the index in a list, and the element itself in a set. The mark of a
-// sensitive collection does not apply to its elements, as in a for expression.
+// pairs lists the elements of the for_each of an import block. An import creates no instances, so for_each accepts
+// every collection, as in Terraform. In a list, each.key is the index; in a set, it is the element itself. The mark of
+// a sensitive collection does not apply to its elements, as in a for expression.
 func (r *repeater) pairs() []eachPair {
 	v := r.s.Eval(r.e)
 	if r.s.outcome() != OK || mark.Is(v, mark.Ephemeral) && !r.mayBeMarked(v, "for_each") {
 		return nil
 	}
-	v, _ = mark.Bare(v)
+	v, _ = mark.Unmark(v)
 	ty := v.Type()
 	switch {
 	case v.IsNull():
@@ -109,7 +109,7 @@ func (r *repeater) pairs() []eachPair {
 }
 
 func importOne(f *Frame, b *program.ImportBlock, each *eachPair, bag *diag.Bag) (Import, Outcome) {
-	s := f.scope(After, bag).of(b.Def, addr.NoKey)
+	s := newScope(f, After, bag).of(b.Def, addr.NoKey)
 	defer s.release()
 	if s.pair = each; each != nil {
 		s.Marked = each.key.ContainsMarked() || each.value.ContainsMarked()
@@ -129,28 +129,28 @@ func importOne(f *Frame, b *program.ImportBlock, each *eachPair, bag *diag.Bag) 
 	return out, s.outcome()
 }
 
-// importer evaluates the arguments of an import block, for one key of its for_each.
+// importer evaluates the arguments of an import block, for one element of its for_each.
 type importer struct {
-	*scope
+	s *scope
 	b *program.ImportBlock
 }
 
-func (s *importer) id(out Import) (Import, bool) {
-	b := s.b
+func (im *importer) id(out Import) (Import, bool) {
+	b := im.b
 	const title = "Invalid import id argument"
-	v := s.Eval(b.ID)
-	if s.outcome() != OK {
+	v := im.s.Eval(b.ID)
+	if im.s.outcome() != OK {
 		return out, false
 	}
 	fail := func(detail string) (Import, bool) {
-		s.Error(s.WithValues(diag.Errorf(title, "%s", detail).At(b.ID.Range()), b.ID, s.Ctx))
+		im.s.Error(im.s.WithValues(diag.Errorf(title, "%s", detail).At(b.ID.Range()), b.ID, im.s.Ctx))
 		return out, false
 	}
 	switch {
 	case mark.Anywhere(v, mark.Ephemeral):
-		return fail("The import id cannot be ephemeral: it is kept in plan and state." + cameFrom(v))
+		return fail("The import id cannot be ephemeral, because it is stored in the plan and the state." + cameFrom(v))
 	case mark.Anywhere(v, mark.Sensitive):
-		return fail("The import id cannot be sensitive: it is shown in plans.")
+		return fail("The import id cannot be sensitive, because plans show it.")
 	}
 	str, err := convert.To(v, cty.String)
 	switch {
@@ -162,75 +162,75 @@ func (s *importer) id(out Import) (Import, bool) {
 	case str.IsNull():
 		return fail("The import id cannot be null.")
 	case str.AsString() == "":
-		return fail("The import id value evaluates to an empty string, please provide a non-empty value.")
+		return fail("The import id is an empty string. Set it to the provider's ID of the object.")
 	}
 	out.ID = str.AsString()
 	return out, true
 }
 
-func (s *importer) identity(out Import) (Import, bool) {
-	b := s.b
-	v := s.Eval(b.Identity)
-	if s.outcome() != OK {
+func (im *importer) identity(out Import) (Import, bool) {
+	b := im.b
+	v := im.s.Eval(b.Identity)
+	if im.s.outcome() != OK {
 		return out, false
 	}
 	if marks := mark.Split(v).Marks; len(marks) > 0 {
-		m, detail := marks[0], "The import identity cannot be sensitive: it is shown in plans."
+		m, detail := marks[0], "The import identity cannot be sensitive, because plans show it."
 		if m.Tag == mark.Ephemeral {
-			detail = "The import identity cannot be ephemeral: it is kept in plan and state." + wayOf(m)
+			detail = "The import identity cannot be ephemeral, because it is stored in the plan and the state." + trailOf(m)
 		}
-		s.Error(diag.Errorf("Invalid import identity argument", "%s", detail).At(expr.InsideExpr(b.Identity, b.Identity.Range(), m.Path)))
+		im.s.Error(diag.Errorf("Invalid import identity argument", "%s", detail).At(expr.InsideExpr(b.Identity, b.Identity.Range(), m.Path)))
 		return out, false
 	}
 	if v.IsNull() {
-		s.Error(diag.Errorf("Invalid import identity argument", "The import identity cannot be null.").At(b.Identity.Range()))
+		im.s.Error(diag.Errorf("Invalid import identity argument", "The import identity cannot be null.").At(b.Identity.Range()))
 		return out, false
 	}
 	out.Identity, out.Unknown = v, !v.IsWhollyKnown()
 	return out, true
 }
 
-// address evaluates the keys of the address that an import block names.
-func (s *importer) address() (addr.Instance, bool) {
-	r := s.b.Config.Resource
-	mi := s.f.addr
+// address evaluates the target address of an import block.
+func (im *importer) address() (addr.Instance, bool) {
+	r := im.b.Config.Resource
+	mi := im.s.f.addr
 	for i, name := range r.Module.Path() {
-		key, ok := s.instanceKey(s.b.ModuleKeys[i])
+		key, ok := im.instanceKey(im.b.ModuleKeys[i])
 		if !ok {
 			return addr.Instance{}, false
 		}
 		mi = mi.Child(name, key)
 	}
-	key, ok := s.instanceKey(s.b.Key)
+	key, ok := im.instanceKey(im.b.Key)
 	return addr.Instance{Module: mi, Mode: r.Mode, Type: r.Type, Name: r.Name, Key: key}, ok
 }
 
-// instanceKey evaluates one key of the address; nil is none.
-func (s *importer) instanceKey(e hclsyntax.Expression) (addr.Key, bool) {
+// instanceKey evaluates one key of the address. It returns NoKey if e is nil.
+func (im *importer) instanceKey(e hclsyntax.Expression) (addr.Key, bool) {
 	if e == nil {
 		return addr.NoKey, true
 	}
-	v := s.Eval(e)
-	if s.outcome() != OK {
+	v := im.s.Eval(e)
+	if im.s.outcome() != OK {
 		return addr.NoKey, false
 	}
 	detail := ""
 	switch {
 	case mark.Anywhere(v, mark.Ephemeral):
-		detail = "An instance key in the address must not be ephemeral: it is kept in plan and state." + cameFrom(v)
+		detail = "An instance key in the address cannot be ephemeral, because it is stored in the plan and the state." + cameFrom(v)
 	case mark.Anywhere(v, mark.Sensitive):
-		detail = "An instance key in the address must not be sensitive: it is shown in plans."
-	case !v.IsKnown() && s.f.w.o.Validate:
+		detail = "An instance key in the address cannot be sensitive, because plans show it."
+	case !v.IsKnown() && im.s.f.w.o.Validate:
 		return addr.NoKey, true
 	case !v.IsKnown():
-		detail = "An instance key in the address must be known while planning."
+		detail = "An instance key in the address must be known during plan."
 	}
 	key, ok := addr.KeyOf(v)
 	if detail == "" && !ok {
 		detail = "An instance key in the address must be a string or a whole number."
 	}
 	if detail != "" {
-		s.Error(s.WithValues(diag.Errorf("Import block 'to' address contains an invalid key", "%s", detail).At(e.Range()), e, s.Ctx))
+		im.s.Error(im.s.WithValues(diag.Errorf("Import block 'to' address contains an invalid key", "%s", detail).At(e.Range()), e, im.s.Ctx))
 		return addr.NoKey, false
 	}
 	return key, true

@@ -6,18 +6,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
-	"github.com/zclconf/go-cty/cty"
 )
 
-// Instances lists the instances of a module below the root frame that are there already: it
-// evaluates nothing. The status is the worst met: of calls that were not expanded yet, or whose keys
-// are unknown or failed, no instances are listed.
+// Instances lists the known instances of a module below the root frame. It evaluates nothing. The status is the worst
+// status of the calls in the path. A call that is not expanded, or whose keys are unknown or failed, contributes no
+// instances.
 func (f *Frame) Instances(m addr.Module, face Face) ([]*Frame, Status) {
 	return instancesOf(f, m, func(p *Frame, call *program.Def) Keys { return p.repetition(call, face).expanded(call, face) })
 }
 
-// Expand lists the instances of a module, and evaluates the repetition of calls on the way. In a walk
-// calls are expanded at their own nodes; this is for frames that are none.
+// Expand lists the instances of a module, and evaluates the repetition of the calls in the path. It is for frames
+// outside of a walk: a walk expands each call at the call's node.
 func (f *Frame) Expand(m addr.Module, face Face, bag *diag.Bag) ([]*Frame, Status) {
 	return instancesOf(f, m, func(p *Frame, call *program.Def) Keys { return p.keys(call, face, bag) })
 }
@@ -45,20 +44,19 @@ func instancesOf(f *Frame, m addr.Module, keysOf func(*Frame, *program.Def) Keys
 	return out, status
 }
 
-// Keys gives the instances of a resource, a module call or a provider in this module instance.
+// Keys returns the instance keys of a resource, a module call or a provider in this module instance.
 func (f *Frame) Keys(d program.Decl, face Face, bag *diag.Bag) Keys {
 	return f.keys(f.local(d), face, bag)
 }
 
-// SetKeys says what the instances are, instead of what the configuration says: keys before are those
-// in the state, and keys of an apply those that were planned.
+// SetKeys sets the instance keys, which replace the keys from the configuration. On the Before face they come from the
+// state, and during apply they come from the plan.
 func (f *Frame) SetKeys(d program.Decl, face Face, k Keys) {
 	slices.SortFunc(k.List, addr.Key.Compare)
 	f.repetition(f.local(d), face).set[face].Store(&k)
 }
 
-// Expanded gives the instances as far as they were set or evaluated: it evaluates nothing. Before
-// that they are unknown.
+// Expanded returns the instance keys that were set or evaluated. It evaluates nothing: the status is Unknown before.
 func (f *Frame) Expanded(d program.Decl, face Face) Keys {
 	ld := f.local(d)
 	return f.repetition(ld, face).expanded(ld, face)
@@ -84,20 +82,20 @@ func (f *Frame) keys(d *program.Def, face Face, bag *diag.Bag) Keys {
 	return got.Keys
 }
 
-// repeat evaluates a repetition once.
+// repeat evaluates a repetition once, and again if a value was missing.
 func (f *Frame) repeat(d *program.Def, face Face, from *scope) *repeated {
 	rep := f.repetition(d, face)
-	if r := rep.got.Load(); r != nil && r.early.stands(&f.w.fills) {
+	if r := rep.got.Load(); r != nil && r.early.valid(&f.w.fills) {
 		return r
 	}
 	rep.mu.Lock()
 	defer rep.mu.Unlock()
-	if r := rep.got.Load(); r != nil && r.early.stands(&f.w.fills) {
+	if r := rep.got.Load(); r != nil && r.early.valid(&f.w.fills) {
 		return r
 	}
 	var bag diag.Bag
 	now := f.w.fills.now()
-	s := f.scope(face, &bag)
+	s := newScope(f, face, &bag)
 	defer s.release()
 	s.below(from)
 	r := s.repeat(d)
@@ -109,7 +107,7 @@ func (f *Frame) repeat(d *program.Def, face Face, from *scope) *repeated {
 	return r
 }
 
-// keysOf reads the keys of a declaration into an evaluation.
+// keysOf reads the keys of a declaration into an evaluation, with their diagnostics.
 func (s *scope) keysOf(f *Frame, d *program.Def) Keys {
 	if d.Repetition == nil && f.repetition(d, s.face).set[s.face].Load() == nil {
 		return Keys{List: onlyOne}
@@ -129,31 +127,8 @@ func (s *scope) keysOf(f *Frame, d *program.Def) Keys {
 	return k
 }
 
-// own is the repetition of the declaration that the scope belongs to.
-func (s *scope) own() *repeated {
-	return s.f.repeat(s.d, s.face, s)
-}
-
-// eachValue is each.value of an instance; false if the repetition has no such key. The keys may have
-// been set, and what the repetition says is evaluated only here.
-func (s *scope) eachValue() (cty.Value, bool) {
-	r := s.own()
-	s.Marked, s.early = s.Marked || r.marked, s.early || r.early != 0
-	name, _ := s.key.Str()
-	if v, ok := r.each[name]; ok {
-		return v, true
-	}
-	if r.Status == Failed {
-		for _, d := range r.diags {
-			s.Error(d)
-		}
-		s.Failed = s.Failed || !s.Broken
-	}
-	return cty.DynamicVal, r.Status != Known || s.face == Before // or it is not there yet
-}
-
-// placeholders are the keys of something repeated, while validating, where they are written out;
-// nil if they are not.
+// placeholders returns the literal keys of a repeated declaration during validation. It returns nil if the keys are not
+// known or too many.
 func (s *scope) placeholders(d *program.Def) []addr.Key {
 	if d.Repetition == nil {
 		return nil

@@ -11,13 +11,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Keys are the instances of a repeated declaration in one module instance.
+// Keys holds the instance keys of a repeated declaration in one module instance.
 type Keys struct {
 	Status Status
 	Repeat program.RepeatKind
 	List   []addr.Key // sorted
-	Hidden bool       // the keys come from ephemeral values and are not to be shown
-	More   bool       // of keys that are set: those that the repetition says come on top
+	Hidden bool       // the keys come from ephemeral values and must not be shown
+	More   bool       // of set keys: the keys of the repetition are added to them
 	early  fillCount
 }
 
@@ -26,30 +26,30 @@ func (k Keys) has(key addr.Key) bool {
 	return ok
 }
 
-// Lacks reports whether it is known that a key is not among the instances.
+// Lacks reports whether a key is known not to be among the instances.
 func (k Keys) Lacks(key addr.Key) bool { return k.Status == Known && !k.More && !k.has(key) }
 
 var onlyOne = []addr.Key{addr.NoKey}
 
-// with adds the keys that a repetition says to those that are set. Where it cannot say, those that
-// are set are all there is to know.
-func (k Keys) with(said Keys) Keys {
-	out := Keys{Repeat: k.Repeat, List: k.List, More: said.Status != Known, early: said.early}
+// with adds the keys of an evaluated repetition to keys that were set. If the repetition is not known, the result has
+// only the keys that were set.
+func (k Keys) with(declared Keys) Keys {
+	out := Keys{Repeat: k.Repeat, List: k.List, More: declared.Status != Known, early: declared.early}
 	switch {
-	case said.Status == Known && len(k.List) == 0:
-		out.List = said.List
-	case said.Status == Known:
-		out.List = slices.Concat(k.List, said.List)
+	case declared.Status == Known && len(k.List) == 0:
+		out.List = declared.List
+	case declared.Status == Known:
+		out.List = slices.Concat(k.List, declared.List)
 		slices.SortFunc(out.List, addr.Key.Compare)
 		out.List = slices.Compact(out.List)
 	case len(k.List) == 0:
-		out.Status = said.Status
+		out.Status = declared.Status
 	}
 	return out
 }
 
-// repetition is the repetition of a declaration in one face: evaluated once. The engine may set keys
-// instead, also where both faces have one repetition.
+// repetition is the repetition of a declaration in one face, evaluated once. The engine may set keys instead. The field
+// set has both faces, because a steady declaration has one repetition for both.
 type repetition struct {
 	mu  sync.Mutex
 	got atomic.Pointer[repeated]
@@ -60,8 +60,8 @@ type repetition struct {
 type repeated struct {
 	Keys
 	each   map[string]cty.Value // for_each values, with their marks
-	marked bool                 // there may be marks in each
-	plain  []addr.Key           // while validating: the keys that are written out, if they are few
+	marked bool                 // each may contain marks
+	plain  []addr.Key           // during validation: the known keys, unless there are more than fewKeys
 	diags  []diag.Diagnostic
 }
 
@@ -80,8 +80,8 @@ func (rep *repetition) expanded(d *program.Def, face Face) Keys {
 	return got.Keys
 }
 
-// there reports whether a call has an instance among those expanded.
-func (rep *repetition) there(call *program.Def, face Face, key addr.Key) bool {
+// exists reports whether a call has a known instance with the key.
+func (rep *repetition) exists(call *program.Def, face Face, key addr.Key) bool {
 	set, got := rep.set[face].Load(), rep.got.Load()
 	switch {
 	case set != nil && set.has(key):

@@ -18,7 +18,7 @@ type slot struct {
 	failed bool
 }
 
-// force makes the value there is.
+// force loads the value, if it is not loaded yet.
 func (s *slot) force() {
 	s.once.Do(func() {
 		if s.load != nil {
@@ -29,16 +29,16 @@ func (s *slot) force() {
 	})
 }
 
-// whole is the value of all instances, once a reference has read it. A slot may be filled while the value is put
-// together: it stands only if no slot was filled since that began.
+// whole holds the value of all instances together, cached when a reference first reads it. A slot may be filled while
+// the value is computed: the cached value is valid only if object.puts did not change since the computation began.
 type whole struct {
 	val    cty.Value
 	marked bool
-	puts   uint64 // how often a slot had been filled when it began
+	puts   uint64 // value of object.puts when the computation began
 	early  fillCount
 }
 
-// object is what there is of a resource or a provider in a frame, in one face: keys and instances.
+// object holds the keys and instances of a resource or a provider in a frame, in one face.
 type object struct {
 	rep   repetition
 	mu    sync.RWMutex
@@ -47,8 +47,15 @@ type object struct {
 	strs  map[string]*slot
 	whole atomic.Pointer[whole]
 
-	puts   atomic.Uint64 // how often a slot was filled
-	missed atomic.Bool   // an instance was looked for that was not there
+	puts   atomic.Uint64 // number of calls of put
+	missed atomic.Bool   // an evaluation read a slot that was empty
+}
+
+// put fills the slot of an instance, or empties it if s is nil. It discards the cached value of all instances.
+func (o *object) put(k addr.Key, s *slot) {
+	o.fill(k, s)
+	o.puts.Add(1)
+	o.whole.Store(nil)
 }
 
 func (o *object) fill(k addr.Key, s *slot) {
@@ -72,7 +79,7 @@ func (o *object) fill(k addr.Key, s *slot) {
 	o.strs[name] = s
 }
 
-// slot finds an instance's slot, nil if it is empty.
+// slot returns an instance's slot, or nil if it is empty.
 func (o *object) slot(k addr.Key) *slot {
 	if k.IsNone() {
 		return o.one.Load()

@@ -14,16 +14,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Face is one of the two times that every value has.
+// Face is one of the two versions of every value: before and after the run's changes.
 type Face uint8
 
 // The faces.
 const (
-	Before Face = iota // what is there
-	After              // what will be
+	Before Face = iota // the prior state
+	After              // the planned state
 )
 
-// Other is the other face.
+// Other returns the other face.
 func (f Face) Other() Face {
 	if f == Before {
 		return After
@@ -31,7 +31,7 @@ func (f Face) Other() Face {
 	return Before
 }
 
-// Status says what is known of a value or of keys; Outcome how an evaluation went.
+// Status states how far keys are known. Outcome is the result of an evaluation.
 type Status uint8
 
 // Outcome is a Status: Failed means the same in both.
@@ -39,45 +39,45 @@ type Outcome = Status
 
 // The outcomes.
 const (
-	Known   Status = iota // of keys: decided
-	Unknown               // of keys: depends on what is not known yet
-	Failed                // something it needs failed; nothing was reported here
-	Broken                // a diagnostic is in the bag
+	Known   Status = iota // keys are decided
+	Unknown               // keys depend on unknown values
+	Failed                // a needed value failed; no error was reported here
+	Broken                // an error is in the bag
 	OK      = Known
 )
 
-// Options say what a walk is for.
+// Options configure a walk.
 type Options struct {
-	Variables map[string]Given // root variables as set
+	Variables map[string]Given // values of root variables from the user
 	Workspace string
 	Applying  bool                    // terraform.applying
 	PlanTime  time.Time               // plantimestamp(); zero: unknown
-	Pure      bool                    // planning: uuid() and the like are unknown
-	RootDir   string                  // the root module: path.root and path.module are relative to it; "": as that module says
+	Pure      bool                    // during plan: the results of uuid() and similar functions are unknown
+	RootDir   string                  // directory of the root module: path.root and path.module are relative to it; "": Module.Dir of the root
 	Cwd       string                  // path.cwd
-	BaseDir   string                  // where relative paths of file functions begin; "": RootDir
-	Named     string                  // BaseDir as abspath calls it; "": by the same name
-	Validate  bool                    // everything that is not literal is unknown
+	BaseDir   string                  // base of relative paths in file functions; "": RootDir
+	Named     string                  // name of BaseDir for abspath; "": BaseDir
+	Validate  bool                    // every value that is not literal is unknown
 	Run       Run                     // nil: NoRun
-	Steady    func(program.Decl) bool // declarations whose two faces are one; nil: none
+	Steady    func(program.Decl) bool // reports declarations whose two faces are equal; nil: none
 	Limits    limits.Limits
-	Console   bool         // there is a function type
-	Closed    shortcut.Set // what is not to be taken
-	// Replaced gives the outputs of a module instance in whose place these stand: nothing else in it is there, and an
-	// output that has no value is null. nil: no module is replaced.
+	Console   bool         // enables the function type
+	Closed    shortcut.Set // disabled shortcuts
+	// Replaced returns the outputs that replace a module instance, and whether it is replaced. A replaced instance has
+	// no resources. An output without a value is null. nil: no module is replaced.
 	Replaced func(addr.ModuleInstance) (outputs map[string]cty.Value, is bool)
 }
 
-// Given is the value of a root variable as the user set it.
+// Given is the value of a root variable from the user.
 type Given struct {
 	Value  cty.Value
 	Text   string
-	IsText bool   // Text is to be read by the variable's type
+	IsText bool   // Text must be parsed by the variable's type
 	From   string // "-var", "TF_VAR_x", a file name
 	Range  diag.Range
 }
 
-// in fills in what follows from the root module's directory, and what was left out.
+// in returns o with defaults for RootDir, Run and BaseDir. dir is the directory of the root module.
 func (o Options) in(dir string) Options {
 	if o.RootDir == "" {
 		o.RootDir = dir
@@ -91,8 +91,8 @@ func (o Options) in(dir string) Options {
 	return o
 }
 
-// shown is a module's directory as path.module has it: relative to the root module's, so that it
-// is the same wherever the configuration lies.
+// shown returns a module's directory for path.module: relative to the root module, so that it does not depend on the
+// location of the configuration.
 func (o *Options) shown(dir string) string {
 	if filepath.IsAbs(dir) {
 		if rel, err := filepath.Rel(o.RootDir, dir); err == nil {
@@ -102,54 +102,55 @@ func (o *Options) shown(dir string) string {
 	return filepath.ToSlash(dir)
 }
 
-// Run is all that frames ask of the run that they are a part of, and report to it. Its methods may be called from
-// many goroutines. NoRun answers for frames without one, and may be embedded where only some of it matters.
+// Run is the interface from frames to their run. Its methods may be called from many goroutines. NoRun is for frames
+// without a run, and may be embedded in partial implementations.
 type Run interface {
 	Functions
-	// Handed is called with the arguments of a provider's function, marks included, before it is called.
+	// Handed is called with the arguments of a provider function, including marks, before the function is called.
 	Handed(name string, args []cty.Value)
-	// Observe is called with what files and functions of providers gave. Its error becomes that of the call.
+	// Observe is called with the results of file functions and provider functions. Its error becomes the error of the
+	// call.
 	Observe(name string, args []cty.Value, result cty.Value) error
-	// Guard is called with the value of an ephemeral variable, with the marks that it came with, before
-	// anything else gets it.
+	// Guard is called with the value of an ephemeral variable, including its previous marks, before any other code gets
+	// the value.
 	Guard(at addr.ModuleInstance, variable string, v cty.Value)
-	// Ask sets a root variable that a static evaluation needs and that has no value, in Options.Variables, and
-	// reports whether it did.
+	// Ask is called for a root variable that a static evaluation needs and that has no value. It may set the value in
+	// Options.Variables, and reports whether it did.
 	Ask(v *config.Variable) bool
 }
 
-// Functions are the functions of providers.
+// Functions calls and describes provider functions.
 type Functions interface {
-	// Call runs a function. config is the provider configuration that is meant, if the name says
-	// one or the module has a default one. The error is a diag.Diagnostic if no answer came, and an
-	// *Unavailable if there is no process to ask.
+	// Call calls a function. config is the provider configuration that the name selects or the module's default, or
+	// NoDecl. The error is a diag.Diagnostic if the provider did not answer, and an *Unavailable if no provider process
+	// is available.
 	Call(config program.Decl, p addr.Provider, fn string, args []cty.Value) (cty.Value, error)
-	// Function gives a function's signature, nil if the provider's schema has no such function.
+	// Function returns a function's signature, or nil if the provider's schema has no such function.
 	Function(p addr.Provider, fn string) *provider.Function
-	// Configured gives the functions of a configured provider, which may be more than its schema
-	// has. They are not known while its settings are not. The error is an *Unavailable.
+	// Configured returns the functions of a configured provider, which may have more functions than its schema. known
+	// is false if the provider's settings are unknown. The error is an *Unavailable.
 	Configured(config program.Decl, p addr.Provider) (fs map[string]*provider.Function, known bool, err error)
 }
 
-// Unavailable is the error of Functions if a provider could not be started, configured or asked.
+// Unavailable is the error of Functions if a provider could not be started, configured or called.
 type Unavailable struct {
-	Said diag.Shared // why, for every evaluation that needs the provider
+	Diagnostics diag.Shared // the reasons, for every evaluation that needs the provider
 }
 
 func (*Unavailable) Error() string { return "the provider cannot be asked" }
 
-// NoRun is a run that knows no functions and takes no notice.
+// NoRun is a Run without functions. It ignores all notifications.
 type NoRun struct{}
 
-// Call is never called, since there is no function.
+// Call returns an error. It is never called, because no functions exist.
 func (NoRun) Call(program.Decl, addr.Provider, string, []cty.Value) (cty.Value, error) {
 	return cty.DynamicVal, &Unavailable{}
 }
 
-// Function finds none.
+// Function returns nil.
 func (NoRun) Function(addr.Provider, string) *provider.Function { return nil }
 
-// Configured knows none.
+// Configured returns no functions.
 func (NoRun) Configured(program.Decl, addr.Provider) (map[string]*provider.Function, bool, error) {
 	return nil, false, nil
 }
@@ -163,5 +164,5 @@ func (NoRun) Observe(string, []cty.Value, cty.Value) error { return nil }
 // Guard does nothing.
 func (NoRun) Guard(addr.ModuleInstance, string, cty.Value) {}
 
-// Ask sets nothing.
+// Ask returns false.
 func (NoRun) Ask(*config.Variable) bool { return false }

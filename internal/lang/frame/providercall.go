@@ -13,45 +13,53 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Call calls a provider's function through the walk's caller (expr.Scope).
-func (s *scope) Call(e *expr.ProviderCall, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
-	sig, diags := s.signature(e)
+// Call calls a provider function through the walk's Run (expr.Scope).
+func (r references) Call(e *expr.ProviderCall, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	c := providerCall{&r.s.Env, r.s.f, e}
+	sig, diags := c.signature()
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
-	return expr.CallWith(e.FunctionCallExpr, s.function(e, sig), ctx)
+	return expr.CallWith(e.FunctionCallExpr, c.function(sig), ctx)
 }
 
-// anything is the signature of a function of which nothing is known.
+// providerCall is one call of a provider function in an evaluation.
+type providerCall struct {
+	env *expr.Env
+	f   *Frame
+	e   *expr.ProviderCall
+}
+
+// anything is the signature of a function whose signature is not known.
 var anything = &provider.Function{Variadic: &provider.Param{Name: "args", Type: cty.DynamicPseudoType, AllowNull: true}, Return: cty.DynamicPseudoType}
 
-// signature finds out what the function takes and gives: from the provider's schema, or if that does
-// not have it, from the configured provider.
-func (s *scope) signature(e *expr.ProviderCall) (*provider.Function, hcl.Diagnostics) {
-	caller := s.f.w.o.Run
-	if sig := caller.Function(e.Provider, e.Name); sig != nil {
+// signature returns the function's signature: from the provider's schema, or if the schema does not have the function,
+// from the configured provider. It returns anything if the signature is not known.
+func (c providerCall) signature() (*provider.Function, hcl.Diagnostics) {
+	caller := c.f.w.o.Run
+	if sig := caller.Function(c.e.Provider, c.e.Name); sig != nil {
 		return sig, nil
 	}
-	if !e.Configured || s.f.w.o.Validate {
+	if !c.e.Configured || c.f.w.o.Validate {
 		return anything, nil
 	}
-	all, known, err := caller.Configured(s.configOf(e), e.Provider)
-	switch sig := all[e.Name]; {
+	all, known, err := caller.Configured(c.configOf(), c.e.Provider)
+	switch sig := all[c.e.Name]; {
 	case err != nil:
-		s.Failed = !s.unavailable(err) || s.Failed
+		c.env.Failed = !c.unavailable(err) || c.env.Failed
 		return anything, nil
 	case !known:
 		return anything, nil
 	case sig == nil:
-		return nil, expr.ErrorAt("Unknown provider function", program.UnknownFunction(e, all), e.NameRange)
+		return nil, expr.ErrorAt("Unknown provider function", program.UnknownFunction(c.e, all), c.e.NameRange)
 	default:
 		return sig, nil
 	}
 }
 
-// function wraps the provider's function for the library. Marks, nulls and unknown values are seen
-// to here, so that messages do not show what they must not.
-func (s *scope) function(e *expr.ProviderCall, sig *provider.Function) function.Function {
+// function wraps the provider's function for the HCL library. It accepts marks, nulls and unknown values, which invoke
+// handles, so that messages do not reveal hidden values.
+func (c providerCall) function(sig *provider.Function) function.Function {
 	spec := &function.Spec{Type: function.StaticReturnType(sig.Return)}
 	for i := range sig.Params {
 		spec.Params = append(spec.Params, parameter(&sig.Params[i]))
@@ -60,7 +68,7 @@ func (s *scope) function(e *expr.ProviderCall, sig *provider.Function) function.
 		p := parameter(sig.Variadic)
 		spec.VarParam = &p
 	}
-	spec.Impl = func(args []cty.Value, ret cty.Type) (cty.Value, error) { return s.invoke(e, sig, args) }
+	spec.Impl = func(args []cty.Value, ret cty.Type) (cty.Value, error) { return c.invoke(sig, args) }
 	return function.New(spec)
 }
 
@@ -68,8 +76,8 @@ func parameter(p *provider.Param) function.Parameter {
 	return function.Parameter{Name: p.Name, Type: p.Type, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true}
 }
 
-// invoke calls the function with plain values.
-func (s *scope) invoke(e *expr.ProviderCall, sig *provider.Function, args []cty.Value) (cty.Value, error) {
+// invoke calls the function with unmarked values, and marks the result with the marks of the arguments.
+func (c providerCall) invoke(sig *provider.Function, args []cty.Value) (cty.Value, error) {
 	plain := make([]cty.Value, len(args))
 	unknown := false
 	for i, v := range args {
@@ -77,7 +85,7 @@ func (s *scope) invoke(e *expr.ProviderCall, sig *provider.Function, args []cty.
 		if i < len(sig.Params) {
 			p = &sig.Params[i]
 		}
-		plain[i], _ = mark.BareDeep(v)
+		plain[i], _ = mark.UnmarkDeep(v)
 		if plain[i].IsNull() && !p.AllowNull {
 			return cty.NilVal, function.NewArgErrorf(i, "argument must not be null")
 		}
@@ -86,47 +94,47 @@ func (s *scope) invoke(e *expr.ProviderCall, sig *provider.Function, args []cty.
 	if unknown || sig == anything {
 		return expr.Raise(cty.UnknownVal(sig.Return), args...), nil
 	}
-	name := "provider::" + e.Provider.String() + "::" + e.Name
-	s.f.w.o.Run.Handed(name, args)
-	out, err := s.f.w.o.Run.Call(s.configOf(e), e.Provider, e.Name, plain)
-	if s.unavailable(err) {
+	name := "provider::" + c.e.Provider.String() + "::" + c.e.Name
+	c.f.w.o.Run.Handed(name, args)
+	out, err := c.f.w.o.Run.Call(c.configOf(), c.e.Provider, c.e.Name, plain)
+	if c.unavailable(err) {
 		return expr.Raise(cty.UnknownVal(sig.Return), args...), nil
 	}
 	var silent diag.Diagnostic
-	if errors.As(err, &silent) { // no matter of this call alone: try and can do not make up for it
-		d := unanswered(silent, args).At(e.NameRange)
-		d.Call = calling(e.FunctionCallExpr.Name, sig)
-		s.Error(d)
+	if errors.As(err, &silent) { // the provider did not answer: try and can do not catch this error
+		d := unanswered(silent, args).At(c.e.NameRange)
+		d.Call = calling(c.e.FunctionCallExpr.Name, sig)
+		c.env.Error(d)
 		return expr.Raise(cty.UnknownVal(sig.Return), args...), nil
 	}
 	if err != nil {
 		return cty.NilVal, callError(err, args)
 	}
 	out = expr.Raise(out, args...)
-	if err := s.f.w.o.Run.Observe(name, args, out); err != nil {
+	if err := c.f.w.o.Run.Observe(name, args, out); err != nil {
 		return cty.NilVal, err
 	}
 	return out, nil
 }
 
-// unavailable reports whether an error says that there is no process to ask, and if so fails the evaluation with the
-// reasons.
-func (s *scope) unavailable(err error) bool {
+// unavailable reports whether err is an Unavailable. If so, it marks the evaluation as failed and adds the reasons to
+// its bag.
+func (c providerCall) unavailable(err error) bool {
 	var u *Unavailable
 	if !errors.As(err, &u) {
 		return false
 	}
-	s.Failed = true
-	u.Said.Replay(s.Bag)
+	c.env.Failed = true
+	u.Diagnostics.Replay(c.env.Bag)
 	return true
 }
 
-// configOf is the configuration that a call means, noDecl if there is none.
-func (s *scope) configOf(e *expr.ProviderCall) program.Decl {
-	return s.f.w.p.Existing(s.f.n, e.Provider, e.Alias)
+// configOf returns the configuration that a call uses, or NoDecl.
+func (c providerCall) configOf() program.Decl {
+	return c.f.w.p.Existing(c.f.n, c.e.Provider, c.e.Alias)
 }
 
-// calling describes a call for messages.
+// calling returns the description of a function call for diagnostics.
 func calling(name string, sig *provider.Function) *diag.Call {
 	param := func(p *provider.Param) diag.Param {
 		return diag.Param{Name: p.Name, Type: p.Type, Nullable: p.AllowNull}
@@ -142,16 +150,16 @@ func calling(name string, sig *provider.Function) *diag.Call {
 	return out
 }
 
-// unanswered does not show what a provider said last if an argument is not to be shown.
+// unanswered removes the provider's last output from d if an argument is sensitive or ephemeral.
 func unanswered(d diag.Diagnostic, args []cty.Value) diag.Diagnostic {
 	if expr.Raise(cty.True, args...).IsMarked() {
-		d.Detail = "The provider gave no answer. What is known of it is not shown because an argument is sensitive or ephemeral; more may be in the log (TF_LOG=error or lower)."
+		d.Detail = "The provider did not answer. Details are not shown, because an argument is sensitive or ephemeral. The log may have more (TF_LOG=error or lower)."
 	}
 	return d
 }
 
-// callError blames the argument that the provider blames. The provider's text is not shown if an
-// argument is not to be shown: it may well repeat it.
+// callError converts a provider's error into an error of the argument that the provider names. If an argument is
+// sensitive or ephemeral, callError hides the provider's message, which may repeat the argument.
 func callError(err error, args []cty.Value) error {
 	text := err.Error()
 	if expr.Raise(cty.True, args...).IsMarked() {

@@ -11,8 +11,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ProviderKey evaluates the key of the provider instance that a resource instance uses: its own
-// provider argument chooses, or that of a call above it.
+// ProviderKey evaluates the key of the provider instance that a resource instance uses. The key is in the provider
+// argument of the resource, or in the providers argument of a call above it. ProviderKey returns NoKey if neither has a
+// key.
 func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
 	ld := f.local(d)
 	if ld.ProviderKey != nil {
@@ -27,13 +28,13 @@ func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag
 		below = below.parent
 	}
 	call := below.parent.u.Defs[below.n.Call]
-	return chosenKey(below.parent, d, call.PassedKeys[at.Entry], call, below.key, face, bag)
+	return chosenKey(below.parent, d, call.Inputs.PassedKeys[at.Entry], call, below.key, face, bag)
 }
 
-// chosenKey evaluates the key that an expression in f chooses, and looks whether there is such an
-// instance of the configuration that resource uses.
+// chosenKey evaluates the key expression e in f, and checks that the provider configuration of the resource has an
+// instance with this key.
 func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
-	key, o := f.providerKey(e, d, k, face, bag)
+	key, o := providerKey(f, e, d, k, face, bag)
 	used := f.w.p.ProviderOf(resource)
 	if o != OK || f.w.o.Validate || used == program.NoDecl || f.w.p.NodeOf(used) == nil {
 		return key, o
@@ -44,15 +45,15 @@ func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *progr
 	}
 	keys := home.keys(home.local(used), face, bag)
 	if keys.Status == Known && !keys.has(key) {
-		bag.Add(diag.Errorf("Invalid provider instance key", "There is no instance %s of the provider configuration %q.", key, home.local(used).Prov.ProviderName).At(e.Range()))
+		bag.Add(diag.Errorf("Invalid provider instance key", "There is no instance %s of the provider configuration %q.", key, home.local(used).Src.Prov.ProviderName).At(e.Range()))
 		return key, Broken
 	}
 	return key, o
 }
 
 // providerKey evaluates the key in provider = aws.x[key].
-func (f *Frame) providerKey(e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
-	s := f.scope(face, bag).of(d, k)
+func providerKey(f *Frame, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
+	s := newScope(f, face, bag).of(d, k)
 	defer s.release()
 	v := s.Eval(e)
 	if s.outcome() != OK {
@@ -78,7 +79,7 @@ func (f *Frame) providerKey(e hclsyntax.Expression, d *program.Def, k addr.Key, 
 		if f.w.o.Validate {
 			return addr.NoKey, OK
 		}
-		return fail("The key of a provider instance must be known while planning.")
+		return fail("The key of a provider instance must be known during plan.")
 	}
 	return addr.StringKey(str.AsString()), OK
 }

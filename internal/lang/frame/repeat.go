@@ -32,13 +32,13 @@ func (s *scope) repeat(d *program.Def) *repeated {
 		rp.enabled()
 	}
 	if r.Hidden {
-		r.List = slices.Clone(r.List) // some lists are shared
+		r.List = slices.Clone(r.List) // lists such as onlyOne are shared
 		for i, k := range r.List {
 			r.List[i] = k.Hide()
 		}
 	}
 	if s.outcome() == OK && !s.f.w.budget.all(d, len(r.List)) {
-		rp.error("With the instances that this would make there would be more than %d in all, which is more than can be handled safely. An instance of a module counts as %d.", s.f.w.budget.instances(), moduleWeight)
+		rp.error("With these instances there would be more than %d in total. An instance of a module counts as %d. Reduce them, or raise the limit with LETHE_LIMITS=instances=NUMBER.", s.f.w.budget.instances(), moduleWeight)
 	}
 	if s.outcome() != OK {
 		r.List = nil
@@ -55,7 +55,7 @@ func (s *scope) repeat(d *program.Def) *repeated {
 	return r
 }
 
-// fewKeys is how many instances are kept apart while validating.
+// fewKeys is the greatest number of instances that validation distinguishes.
 const fewKeys = 100
 
 // repeater evaluates one repetition argument and checks it.
@@ -74,7 +74,8 @@ func (r *repeater) errorAbout(what expr.About, format string, a ...any) {
 	r.s.Error(r.s.WithValuesAbout(d, r.e, r.s.Ctx, what))
 }
 
-// value evaluates the argument and takes its own marks off.
+// value evaluates the argument and removes the marks of the value itself. It returns false if the evaluation failed or
+// the marks are not allowed.
 func (r *repeater) value(what string) (cty.Value, bool) {
 	v := r.s.Eval(r.e)
 	if r.s.outcome() != OK {
@@ -83,36 +84,37 @@ func (r *repeater) value(what string) (cty.Value, bool) {
 	if !r.mayBeMarked(v, what) {
 		return v, false
 	}
-	v, _ = mark.Bare(v)
+	v, _ = mark.Unmark(v)
 	return v, true
 }
 
-// mayBeMarked refuses sensitive values, and ephemeral ones except for ephemeral blocks.
+// mayBeMarked reports whether the marks of a value are allowed. Ephemeral values are allowed only in ephemeral blocks,
+// and sensitive values only in count. mayBeMarked adds an error otherwise.
 func (r *repeater) mayBeMarked(v cty.Value, what string) bool {
 	if mark.Is(v, mark.Ephemeral) {
-		if r.d.Kind == program.Resource && r.d.Res.Mode == addr.Ephemeral {
+		if r.d.Kind == program.Resource && r.d.Src.Res.Mode == addr.Ephemeral {
 			r.out.Hidden = true
 			return true
 		}
-		r.errorAbout(expr.AboutMarks, "The given %q value is derived from an ephemeral value, which means that the set of instances, which is kept from one run to the next, would depend on a value that is not kept.%s\n\nUse a value here that is not ephemeral. Only \"ephemeral\" blocks may be repeated by ephemeral values.", what, cameFrom(v))
+		r.errorAbout(expr.AboutMarks, "The given %q value is derived from an ephemeral value, so the instances could not be stored in the state.%s\n\nUse a value that is not ephemeral. Only \"ephemeral\" blocks can be repeated by ephemeral values.", what, cameFrom(v))
 		return false
 	}
-	if mark.Is(v, mark.Sensitive) && r.out.Repeat != program.Count { // a number of instances tells little
-		r.errorAbout(expr.AboutMarks, "Sensitive values, or values derived from sensitive values, cannot be used as %s arguments. If used, the sensitive value could be exposed as a resource instance key.", what)
+	if mark.Is(v, mark.Sensitive) && r.out.Repeat != program.Count { // a number of instances reveals little
+		r.errorAbout(expr.AboutMarks, "Sensitive values, or values derived from sensitive values, cannot be used as %s arguments, because instance keys are shown. Use a value that is not sensitive, or nonsensitive() if the keys are not secret.", what)
 		return false
 	}
 	return true
 }
 
-const unknownCount = `The "count" value depends on resource attributes that cannot be determined until apply, so it is not possible to predict how many instances will be created. To work around this, use the -target argument to first apply only the resources that the count depends on.
+const unknownCount = `The "count" value depends on resource attributes that are known only after apply, so the number of instances is unknown.
 
-Alternatively, use the -exclude argument to leave out this block and what depends on it in a first run.`
+First apply the resources that the count depends on with -target, or leave this block out with -exclude.`
 
-const unknownForEach = `The "for_each" %s includes %s derived from resource attributes that cannot be determined until apply, and so it is not possible to determine the full set of keys that will identify the instances of this resource.
+const unknownForEach = `The "for_each" %s includes %s derived from resource attributes that are known only after apply, so the keys of the instances are unknown.
 
-When working with unknown values in for_each, it's better to use a map value where the keys are defined statically in your configuration and where only the values contain apply-time results.
+Use a map whose keys are constant and whose values may be unknown.
 
-Alternatively, you could use the -target planning option to first apply only the resources that the for_each value depends on, and then apply a second time to fully converge, or the -exclude option to leave this block out at first.`
+Alternatively, first apply the resources that the for_each value depends on with -target, or leave this block out with -exclude.`
 
 func (r *repeater) count() {
 	v, ok := r.value("count")
@@ -147,14 +149,15 @@ func (r *repeater) count() {
 	}
 }
 
-// unknown says that the keys cannot be decided, which is an error except while validating.
+// unknown sets the status to Unknown and adds an error, except during validation, for ephemeral blocks, and for prior
+// keys.
 func (r *repeater) unknown(format string, a ...any) {
 	r.out.Status = Unknown
-	if r.s.f.w.o.Validate || r.d.Kind == program.Resource && r.d.Res.Mode == addr.Ephemeral {
-		return // of an ephemeral block nothing is kept: it is put off as a whole
+	if r.s.f.w.o.Validate || r.d.Kind == program.Resource && r.d.Src.Res.Mode == addr.Ephemeral {
+		return // nothing of an ephemeral block is stored, so the whole block is deferred
 	}
 	if r.s.face == Before && r.s.f.faceOf(r.d, After) != Before {
-		return // what was there is known from the state
+		return // the prior keys are in the state
 	}
 	r.errorAbout(expr.AboutUnknown, format, a...)
 }
@@ -173,7 +176,7 @@ func (r *repeater) enabled() {
 	case err != nil:
 		r.error(`The given "enabled" argument value is unsuitable: %s.`, err)
 	case !b.IsKnown():
-		r.unknown(`The given "enabled" argument value depends on resource attributes that cannot be determined until apply, so it is not possible to decide whether this block exists. Use the -target option to first apply only what the value depends on, or -exclude to leave this block out at first.`)
+		r.unknown(`The given "enabled" argument value depends on resource attributes that are known only after apply. First apply the resources that it depends on with -target, or leave this block out with -exclude.`)
 	case b.True():
 		r.out.List = onlyOne
 	}
@@ -184,18 +187,18 @@ func (r *repeater) forEach() {
 	if r.s.outcome() != OK || !r.mayBeMarked(v, "for_each") {
 		return
 	}
-	v, remark := mark.Bare(v)
+	v, remark := mark.Unmark(v)
 	ty := v.Type()
 	isSet, isMap := ty.IsSetType(), ty.IsMapType() || ty.IsObjectType()
 	switch {
 	case v.IsNull():
-		r.error(`The given "for_each" argument value is unsuitable: the given "for_each" argument value is null. A map, or set of strings is allowed.`)
+		r.error(`The given "for_each" argument value is unsuitable: it is null. Use a map, a set of strings, or an empty collection.`)
 	case ty == cty.DynamicPseudoType:
 		r.unknown(unknownForEach, "value", "values")
 	case !isSet && !isMap:
 		hint := ""
 		if ty.IsListType() || ty.IsTupleType() {
-			hint = " Convert a list of strings with toset(), or make a map of it with a for expression."
+			hint = " Convert a list of strings with toset(), or convert it to a map with a for expression."
 		}
 		r.error(`The given "for_each" argument value is unsuitable: the "for_each" argument must be a map, or set of strings, and you have provided a value of type %s.%s`, ty.FriendlyName(), hint)
 	case isSet && !r.setOfStrings(v):
@@ -210,10 +213,10 @@ func (r *repeater) forEach() {
 	}
 }
 
-// badSet is the title where a set has elements that cannot be keys.
+// badSet is the title of errors about sets whose elements cannot be keys.
 const badSet = "Invalid for_each set argument"
 
-// setOfStrings checks the element type of a set.
+// setOfStrings checks the element type of a set. It adds an error and returns false if the elements are not strings.
 func (r *repeater) setOfStrings(v cty.Value) bool {
 	ety := v.Type().ElementType()
 	if ety == cty.String || ety == cty.DynamicPseudoType || v.IsKnown() && v.LengthInt() == 0 {
@@ -224,7 +227,7 @@ func (r *repeater) setOfStrings(v cty.Value) bool {
 	return false
 }
 
-// elements makes an instance of each.
+// elements adds an instance for each element of v.
 func (r *repeater) elements(v cty.Value, remark func(cty.Value) cty.Value) {
 	if v.Type().IsSetType() && !v.IsWhollyKnown() {
 		r.unknown(unknownForEach, "set", "values")
@@ -248,7 +251,7 @@ func (r *repeater) elements(v cty.Value, remark func(cty.Value) cty.Value) {
 	slices.SortFunc(r.out.List, addr.Key.Compare)
 }
 
-// fits reports whether there may be so many instances.
+// fits reports whether n instances are within the limit. It adds an error if not.
 func (r *repeater) fits(n int64) bool {
 	limit := r.s.f.w.budget.instances()
 	if n <= limit {
@@ -256,7 +259,7 @@ func (r *repeater) fits(n int64) bool {
 	}
 	argument := map[program.RepeatKind]string{program.Count: "count", program.ForEach: "for_each"}[r.out.Repeat]
 	if r.out.Hidden {
-		r.error(`The given %q argument value is unsuitable: it makes more instances than the limit of %d.`, argument, limit)
+		r.error(`The given %q argument value is unsuitable: it exceeds the limit of %d instances.`, argument, limit)
 	} else {
 		r.error(`The given %q argument value is unsuitable: %d instances are more than the limit of %d.`, argument, n, limit)
 	}

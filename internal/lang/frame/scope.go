@@ -2,7 +2,6 @@ package frame
 
 import (
 	"sync"
-	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -12,28 +11,28 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// scope is what one evaluation of a frame happens in: a face, an instance. Scopes come from a pool: an evaluation
-// makes none of its own.
+// scope is the state of one evaluation in a frame: a face, an instance, the outcome so far. Scopes come from a pool to
+// avoid an allocation for each evaluation.
 type scope struct {
 	expr.Env
 	f     *Frame
 	face  Face
-	d     *program.Def // the declaration whose repetition key and self are meant
-	key   addr.Key     // the instance, where d repeats
+	d     *program.Def // the declaration that count, each and self belong to
+	key   addr.Key     // the instance of d, if d is repeated
 	self  *cty.Value
-	tried *cty.Value   // while validating: the value of variable d, whose rules are tried; all other variables are unknown
+	tried *cty.Value   // during validation: the value of variable d while its rules are checked; all other variables are unknown
 	pair  *eachPair    // each.key and each.value of an import block, which has no instances
-	depth int          // cells being computed around this evaluation
+	depth int          // number of cells being computed around this evaluation
 	from  *scope       // the evaluation that needs this cell; nil at the top
 	cell  *program.Def // the cell being computed; nil at the top
-	what  string       // what a static evaluation is for
+	what  string       // the purpose of a static evaluation, for messages
 
-	spent    int       // for the elements that loops make and functions in them go through
-	watched  int       // spent since the last look at memory and time
-	began    time.Time // the first of these looks
-	exceeded bool      // a limit is passed, as was reported
-	early    bool      // a lease that is not open was read
+	meter meter
+	early bool // a value was missing: a lease that is not open, or an empty slot
 }
+
+// references returns the values of the names in an expression. It is the expr.Scope of an evaluation (eval.go).
+type references struct{ s *scope }
 
 var scopes = sync.Pool{New: func() any {
 	s := &scope{}
@@ -41,14 +40,15 @@ var scopes = sync.Pool{New: func() any {
 	return s
 }}
 
-// eachPair is what each.key and each.value are for one element.
+// eachPair holds each.key and each.value for one element.
 type eachPair struct{ key, value cty.Value }
 
-// scope makes the scope of one evaluation; release gives it back.
-func (f *Frame) scope(face Face, bag *diag.Bag) *scope {
+// newScope takes a scope for one evaluation from the pool. The method release returns it.
+func newScope(f *Frame, face Face, bag *diag.Bag) *scope {
 	s := scopes.Get().(*scope)
 	s.f, s.face = f, face
-	s.Scope, s.Meter, s.Bag, s.Names, s.Validate = s, s, bag, &f.w.names, f.w.o.Validate
+	s.meter.env, s.meter.budget = &s.Env, f.w.budget
+	s.Scope, s.Meter, s.Bag, s.Names, s.Validate = references{s}, &s.meter, bag, &f.w.names, f.w.o.Validate
 	s.Ctx.Functions = f.w.table
 	return s
 }
@@ -58,7 +58,7 @@ func (s *scope) release() {
 	scopes.Put(s)
 }
 
-// of sets the instance that the scope belongs to.
+// of sets the declaration and instance that the scope belongs to.
 func (s *scope) of(d *program.Def, key addr.Key) *scope {
 	if s.d, s.key = d, key; d != nil {
 		s.Block = d.At
@@ -66,7 +66,7 @@ func (s *scope) of(d *program.Def, key addr.Key) *scope {
 	return s
 }
 
-// outcome is how the evaluation went, with what the library had to say already in the bag.
+// outcome returns the outcome of the evaluation so far.
 func (s *scope) outcome() Outcome {
 	switch {
 	case s.Broken:
@@ -77,7 +77,7 @@ func (s *scope) outcome() Outcome {
 	return OK
 }
 
-// below says that an evaluation serves another one.
+// below records that the evaluation computes a value for evaluation from, which may be nil.
 func (s *scope) below(from *scope) {
 	s.from = from
 	if from != nil {
@@ -85,7 +85,7 @@ func (s *scope) below(from *scope) {
 	}
 }
 
-// took notes how a value that was read came about.
+// took adds the marks, diagnostics and outcome of a value that was read to the evaluation.
 func (s *scope) took(r *result) {
 	s.Marked = s.Marked || len(r.rest.Marks) > 0
 	s.early = s.early || r.early != 0
@@ -103,7 +103,7 @@ func (s *scope) took(r *result) {
 	}
 }
 
-// split takes the marks off a result of the evaluation.
+// split separates the marks from a result of the evaluation.
 func (s *scope) split(v cty.Value) mark.Value {
 	if !s.Marked {
 		return mark.Plain(v)

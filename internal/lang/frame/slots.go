@@ -9,63 +9,65 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// What an empty slot means depends on what the frame is for. In a walk, on the after face, the order
-// of the nodes keeps everything from looking at a slot before it is filled: that one looks all the same
-// is a mistake of the walk, unless the walk is past the resource: then what should have filled it
-// failed, or it is in an instance of a module that there is not. Everywhere else there is nothing to rely on, and
-// nothing is known of what is in no slot; what is worked out with that is worked out again when the slot is filled.
+// The treatment of an empty slot depends on the stage of the frame. During a walk, on the After face, the order of the
+// nodes ensures that each slot is filled before it is read. If an empty slot is read anyway, the walk has a bug, unless
+// the walk is past the resource: then the operation that should have filled the slot failed, or the module instance
+// does not exist. In all other cases the value of an empty slot is unknown, and results computed from it are computed
+// again when the slot is filled.
 const (
-	idle    uint32 = iota // nothing fills the slots in any order
-	walking               // a walk does
-	over                  // it is over: what is not there never came
+	idle    uint32 = iota // no walk fills the slots
+	walking               // a walk is filling the slots
+	done                  // the walk has ended: an empty slot stays empty
 )
 
-// Begin says that a walk begins to fill the slots of the after face.
+// Begin marks the start of a walk, which fills the slots of the After face.
 func (f *Frame) Begin() { f.w.stage.Store(walking) }
 
-// Past says that the walk fills no more slots of a resource: what is in none by now failed, as was
-// reported where it did. It has no effect on slots that are filled later all the same.
+// Past records that the walk will not fill more slots of a resource. Reading an empty slot of it then fails without a
+// further error, because the reason was reported. A slot that is filled later can be read nevertheless.
 func (f *Frame) Past(d program.Decl) { f.w.past[d].Store(true) }
 
-// End says that the walk is over: what needs a slot that it did not fill, fails in silence.
-func (f *Frame) End() { f.w.stage.Store(over) }
+// End marks the end of the walk. Reading an empty slot then fails without an error.
+func (f *Frame) End() { f.w.stage.Store(done) }
 
-// empty is what an instance without a value is.
-func (s *scope) empty(f *Frame, d *program.Def, k addr.Key) cty.Value {
-	// A lease is open only for those who receive it.
-	if !f.w.o.Validate && s.face == After && d.Res.Mode != addr.Ephemeral {
+// resources reads the objects of resources into an evaluation.
+type resources struct{ s *scope }
+
+// empty returns the value of an instance whose slot is empty. It panics if the walk should have filled the slot.
+func (r resources) empty(f *Frame, d *program.Def, k addr.Key) cty.Value {
+	// A lease is open only for its receivers, so its slot may be empty.
+	if !f.w.o.Validate && r.s.face == After && d.Src.Res.Mode != addr.Ephemeral {
 		id := f.n.Decl(d.Index)
 		switch stage := f.w.stage.Load(); {
-		case stage == over || stage == walking && f.w.past[id].Load():
-			s.Failed = true
+		case stage == done || stage == walking && f.w.past[id].Load():
+			r.s.Failed = true
 			return cty.DynamicVal
 		case stage == walking:
 			panic(fmt.Sprintf("lang: %s%s was read before its value was there", f.w.p.Describe(id), k))
 		}
 	}
-	s.early = s.early || !f.w.o.Validate
-	return s.placeholder(f, d)
+	r.s.early = r.s.early || !f.w.o.Validate
+	return r.placeholder(f, d)
 }
 
 // Put fills the slot of an instance.
 func (f *Frame) Put(d program.Decl, k addr.Key, face Face, v mark.Value) {
-	f.put(d, k, face, &slot{rest: v})
+	put(f, d, k, face, &slot{rest: v})
 }
 
-// PutLazy fills a slot with a value that is made only if a reference reads it. load is called at most
-// once, from whichever goroutine looks first.
+// PutLazy fills a slot with a value that is loaded when a reference first reads it. load is called at most once, from
+// the goroutine that reads first.
 func (f *Frame) PutLazy(d program.Decl, k addr.Key, face Face, load func() mark.Value) {
-	f.put(d, k, face, &slot{load: load})
+	put(f, d, k, face, &slot{load: load})
 }
 
-// Fail says that there is no value because something went wrong: an evaluation that reads it has the
-// outcome Failed.
-func (f *Frame) Fail(d program.Decl, k addr.Key, face Face) { f.put(d, k, face, &slot{failed: true}) }
+// Fail marks a slot as failed: an evaluation that reads it has the outcome Failed.
+func (f *Frame) Fail(d program.Decl, k addr.Key, face Face) { put(f, d, k, face, &slot{failed: true}) }
 
-// Drop empties a slot: a hold went down.
-func (f *Frame) Drop(d program.Decl, k addr.Key, face Face) { f.put(d, k, face, nil) }
+// Drop empties a slot, for example when a lease was closed.
+func (f *Frame) Drop(d program.Decl, k addr.Key, face Face) { put(f, d, k, face, nil) }
 
-// Got gives what is in a slot; false if it is empty or failed.
+// Got returns the value in a slot, or false if the slot is empty or failed.
 func (f *Frame) Got(d program.Decl, k addr.Key, face Face) (mark.Value, bool) {
 	s := f.object(f.local(d), face).slot(k)
 	if s == nil || s.failed {
@@ -75,124 +77,125 @@ func (f *Frame) Got(d program.Decl, k addr.Key, face Face) (mark.Value, bool) {
 	return s.rest, true
 }
 
-func (f *Frame) put(d program.Decl, k addr.Key, face Face, s *slot) {
-	o := f.object(f.local(d), face)
-	o.fill(k, s)
-	o.puts.Add(1)
-	o.whole.Store(nil)
-	if o.missed.Load() || f.local(d).Kind == program.Resource && f.local(d).Res.Mode == addr.Ephemeral {
+// put fills a slot, or empties it if s is nil. References that read the slot before are evaluated again.
+func put(f *Frame, d program.Decl, k addr.Key, face Face, s *slot) {
+	def := f.local(d)
+	o := f.object(def, face)
+	o.put(k, s)
+	if o.missed.Load() || def.Kind == program.Resource && def.Src.Res.Mode == addr.Ephemeral {
 		f.w.fills.Add(1)
 	}
 }
 
 // instance reads the slot of one instance into an evaluation.
-func (s *scope) instance(f *Frame, d *program.Def, k addr.Key) cty.Value {
-	o := f.object(d, s.face)
+func (r resources) instance(f *Frame, d *program.Def, k addr.Key) cty.Value {
+	o := f.object(d, r.s.face)
 	sl := o.slot(k)
 	if sl == nil {
 		o.missed.Store(true)
-		if sl = o.slot(k); sl == nil { // nor was it filled meanwhile
-			return s.empty(f, d, k)
+		if sl = o.slot(k); sl == nil { // still empty after missed was set
+			return r.empty(f, d, k)
 		}
 	}
 	if sl.failed {
-		s.Failed = true
+		r.s.Failed = true
 		return cty.DynamicVal
 	}
 	sl.force()
-	s.Marked = s.Marked || len(sl.rest.Marks) > 0
-	return s.owned(f, d, sl.joined)
+	r.s.Marked = r.s.Marked || len(sl.rest.Marks) > 0
+	return r.owned(f, d, sl.joined)
 }
 
-// owned is f.marked in an evaluation.
-func (s *scope) owned(f *Frame, d *program.Def, v cty.Value) cty.Value {
-	if d.Res.Mode == addr.Ephemeral {
-		s.Marked = true
-		if s := f.w.p.Schema(f.n.Decl(d.Index)); s != nil { // else Bind reported that there is none
-			f.w.names.Learn(v.Type(), s.Type())
+// owned marks the object of an ephemeral resource as ephemeral, and records its attribute names as ephemeral.
+func (r resources) owned(f *Frame, d *program.Def, v cty.Value) cty.Value {
+	if d.Src.Res.Mode == addr.Ephemeral {
+		r.s.Marked = true
+		if sch := f.w.p.Schema(f.n.Decl(d.Index)); sch != nil { // if nil, Bind reported the missing schema
+			f.w.names.Learn(v.Type(), sch.Type())
 		}
 	}
-	return markOwn(f, d, v)
+	return markDeclared(f, d, v)
 }
 
-// placeholderOf is f.placeholder in an evaluation.
-func (s *scope) placeholder(f *Frame, d *program.Def) cty.Value {
-	s.Marked = s.Marked || d.Res.Mode == addr.Ephemeral
+// placeholder returns an unknown object of the type of the resource.
+func (r resources) placeholder(f *Frame, d *program.Def) cty.Value {
+	r.s.Marked = r.s.Marked || d.Src.Res.Mode == addr.Ephemeral
 	return placeholderOf(f, d)
 }
 
-// markOwn makes sure that what an ephemeral resource holds is ephemeral.
-func markOwn(f *Frame, d *program.Def, v cty.Value) cty.Value {
-	if d.Res.Mode != addr.Ephemeral {
+// markDeclared marks the value of an ephemeral resource as ephemeral.
+func markDeclared(f *Frame, d *program.Def, v cty.Value) cty.Value {
+	if d.Src.Res.Mode != addr.Ephemeral {
 		return v
 	}
 	return mark.With(v, mark.Ephemeral, originOf(f, d))
 }
 
 func originOf(f *Frame, d *program.Def) *mark.Origin {
-	return &mark.Origin{What: d.Res.In(f.n.Config.Path).Local(), Range: d.At}
+	return &mark.Origin{What: d.Src.Res.In(f.n.Config.Path).Local(), Range: d.At}
 }
 
-// placeholderOf stands for an instance of which nothing is known but its type.
+// placeholderOf returns an unknown object of the type of the resource.
 func placeholderOf(f *Frame, d *program.Def) cty.Value {
 	v := cty.DynamicVal
 	if s := f.w.p.Schema(f.n.Decl(d.Index)); s != nil {
 		v = cty.UnknownVal(s.Type()).RefineNotNull()
 	}
-	return markOwn(f, d, v)
+	return markDeclared(f, d, v)
 }
 
-// wholeOf is the value of all instances together: the object itself, a tuple, or an object.
-func (s *scope) wholeOf(f *Frame, d *program.Def) cty.Value {
-	keys := s.keysOf(f, d)
+// wholeOf returns the value of all instances together: the object itself, a tuple, or an object.
+func (r resources) wholeOf(f *Frame, d *program.Def) cty.Value {
+	keys := r.s.keysOf(f, d)
 	switch {
-	case keys.Status != Known: // neither how many there are nor what they are
+	case keys.Status != Known: // the number of instances is unknown
 		return cty.DynamicVal
 	case keys.Repeat == program.Once && (keys.has(addr.NoKey) || f.w.o.Validate):
-		return s.instance(f, d, addr.NoKey)
-	case keys.Repeat == program.Once: // said to be none by the engine: it is not there yet
-		return s.placeholder(f, d)
+		return r.instance(f, d, addr.NoKey)
+	case keys.Repeat == program.Once: // the engine set an empty list: the object does not exist yet
+		return r.placeholder(f, d)
 	case keys.Repeat == program.Enabled:
 		if len(keys.List) == 0 {
-			return s.hide(f, d, keys, cty.NullVal(cty.DynamicPseudoType))
+			return r.hide(f, d, keys, cty.NullVal(cty.DynamicPseudoType))
 		}
-		return s.instance(f, d, addr.NoKey)
+		return r.instance(f, d, addr.NoKey)
 	case f.w.o.Validate:
-		if known := s.placeholders(d); known != nil {
+		if known := r.s.placeholders(d); known != nil {
 			keys.List = known
-			return s.hide(f, d, keys, assemble(keys, func(addr.Key) cty.Value { return s.placeholder(f, d) }, nil))
+			return r.hide(f, d, keys, assemble(keys, func(addr.Key) cty.Value { return r.placeholder(f, d) }, nil))
 		}
-		return s.hide(f, d, keys, cty.DynamicVal)
+		return r.hide(f, d, keys, cty.DynamicVal)
 	}
-	o := f.object(d, s.face)
+	o := f.object(d, r.s.face)
 	puts, now := o.puts.Load(), f.w.fills.now()
-	if v := o.whole.Load(); v != nil && v.puts == puts && v.early.stands(&f.w.fills) {
-		s.Marked, s.early = s.Marked || v.marked, s.early || v.early != 0
-		return s.hide(f, d, keys, v.val)
+	if v := o.whole.Load(); v != nil && v.puts == puts && v.early.valid(&f.w.fills) {
+		r.s.Marked, r.s.early = r.s.Marked || v.marked, r.s.early || v.early != 0
+		return r.hide(f, d, keys, v.val)
 	}
-	failed, marked, early := s.Failed, s.Marked, s.early
-	s.Failed, s.Marked, s.early = false, false, false
-	v := assemble(keys, func(k addr.Key) cty.Value { return s.instance(f, d, k) }, func() cty.Value { return s.placeholder(f, d) })
-	if !s.Failed {
-		kept := &whole{val: v, marked: s.Marked, puts: puts}
-		if s.early {
+	failed, marked, early := r.s.Failed, r.s.Marked, r.s.early
+	r.s.Failed, r.s.Marked, r.s.early = false, false, false
+	v := assemble(keys, func(k addr.Key) cty.Value { return r.instance(f, d, k) }, func() cty.Value { return r.placeholder(f, d) })
+	if !r.s.Failed {
+		kept := &whole{val: v, marked: r.s.Marked, puts: puts}
+		if r.s.early {
 			kept.early = now
 		}
 		o.whole.Store(kept)
 	}
-	s.Failed, s.Marked, s.early = s.Failed || failed, s.Marked || marked, s.early || early
-	return s.hide(f, d, keys, v)
+	r.s.Failed, r.s.Marked, r.s.early = r.s.Failed || failed, r.s.Marked || marked, r.s.early || early
+	return r.hide(f, d, keys, v)
 }
 
-// hide marks what depends on which instances there are, if that comes from ephemeral values.
-func (s *scope) hide(f *Frame, d *program.Def, keys Keys, v cty.Value) cty.Value {
+// hide marks v as ephemeral if the keys come from ephemeral values.
+func (r resources) hide(f *Frame, d *program.Def, keys Keys, v cty.Value) cty.Value {
 	if !keys.Hidden {
 		return v
 	}
-	return s.owned(f, d, v)
+	return r.owned(f, d, v)
 }
 
-// assemble makes a tuple or an object of instances. Keys that come from a state may have holes.
+// assemble returns a tuple or an object of instances. For missing indexes, which keys from a state may have, it calls
+// hole.
 func assemble(keys Keys, get func(addr.Key) cty.Value, hole func() cty.Value) cty.Value {
 	if keys.Repeat == program.Count {
 		return cty.TupleVal(inSequence(keys.List, get, hole))

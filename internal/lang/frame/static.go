@@ -19,14 +19,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// StaticFrame evaluates what must be known before there is a program: module sources and
-// versions, settings of backends and encryption. It has variables, locals, pure functions, paths
-// and the workspace, and no objects. It is not safe for concurrent use.
+// StaticFrame evaluates expressions that must be known before a program exists: module sources and versions, settings
+// of backends and encryption. It has variables, locals, pure functions, paths and the workspace, and no objects. It is
+// not safe for concurrent use.
 type StaticFrame struct {
 	f *Frame
 }
 
-// Static makes the static frame of a root module.
+// Static returns the static frame of a root module.
 func Static(m *config.Module, vars map[string]Given, o Options) *StaticFrame {
 	o.Variables = vars
 	w := &walk{o: o.in(m.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}, static: true}
@@ -35,8 +35,8 @@ func Static(m *config.Module, vars map[string]Given, o Options) *StaticFrame {
 	return &StaticFrame{newFrame(w, n, nil, addr.NoKey)}
 }
 
-// Child makes the static frame of a module called from this one: its variables are the static
-// arguments of the call.
+// Child returns the static frame of a module called from this module. Its variables are the static arguments of the
+// call.
 func (s *StaticFrame) Child(call *config.Call, m *config.Module) *StaticFrame {
 	parent := s.f
 	i, ok := parent.u.Index(program.Call, call.Name)
@@ -51,12 +51,12 @@ func (s *StaticFrame) Child(call *config.Call, m *config.Module) *StaticFrame {
 	return &StaticFrame{newFrame(w, n, parent, addr.NoKey)}
 }
 
-// Eval evaluates an expression. what names it in messages: "the source of module.a".
+// Eval evaluates an expression. what names the expression in messages, such as "the source of module.a".
 func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.Value, bool) {
 	return s.eval(e, what, nil, program.AllowedRefs{}, bag)
 }
 
-// EvalWith is Eval of an expression of a test file: it may use names from outside, and functions such as uuid.
+// EvalWith evaluates an expression of a test file, which may use additional names, and functions such as uuid.
 func (s *StaticFrame) EvalWith(e hcl.Expression, what string, names map[string]cty.Value, bag *diag.Bag) (mark.Value, bool) {
 	return s.eval(e, what, names, program.AllowedRefs{Names: Scope{Names: names}.names(), Vary: true}, bag)
 }
@@ -66,7 +66,7 @@ func (s *StaticFrame) eval(e hcl.Expression, what string, names map[string]cty.V
 	if !ok {
 		return mark.Plain(cty.DynamicVal), false
 	}
-	sc := s.f.scope(After, bag)
+	sc := newScope(s.f, After, bag)
 	defer sc.release()
 	sc.what = what
 	defer sc.know(names)()
@@ -74,27 +74,29 @@ func (s *StaticFrame) eval(e hcl.Expression, what string, names map[string]cty.V
 	return sc.split(v), sc.outcome() == OK
 }
 
-// Body evaluates a body against a schema.
+// Body evaluates a body against a schema. It returns false if it reported an error.
 func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag.Bag) (mark.Value, bool) {
 	compiled, ok := s.f.n.Block(b, sch, program.AllowedRefs{}, what, bag)
 	if !ok {
 		return mark.Plain(cty.DynamicVal), false
 	}
-	sc := s.f.scope(After, bag)
+	sc := newScope(s.f, After, bag)
 	defer sc.release()
 	sc.what = what
 	v := compiled.Eval(&sc.Env, sc.Ctx)
 	return sc.split(v), sc.outcome() == OK
 }
 
-// Where is where in a body that Body evaluates a path leads, else otherwise.
+// Where returns the range of the text that path leads to, in a body that Body evaluates. It returns otherwise if the
+// path is empty.
 func (s *StaticFrame) Where(b hcl.Body, sch *schema.Block, otherwise diag.Range, path cty.Path) diag.Range {
 	return s.f.n.Where(b, sch, otherwise, path)
 }
 
-// Lasting reports what is ephemeral or sensitive in the settings of a backend, which init writes down and commands print,
-// except where it may be: for the settings that are not written then. What else is wrong with them is left to Body: they
-// may be incomplete without the command line.
+// Lasting reports ephemeral and sensitive values in the settings of a backend, which init stores and commands print. It
+// ignores paths for which except returns true: these settings are not stored. It ignores all other errors, which Body
+// reports, because the settings may be incomplete without the command line. Lasting returns true if it reported no
+// error.
 func (s *StaticFrame) Lasting(b hcl.Body, what string, except func(cty.Path) bool, bag *diag.Bag) bool {
 	ok := true
 	for _, a := range attributesIn(b) {
@@ -105,21 +107,21 @@ func (s *StaticFrame) Lasting(b hcl.Body, what string, except func(cty.Path) boo
 		}
 		ok = false
 		m, e := v.Marks[i], program.Native(a.Expr)
-		d := diag.Errorf("Backend config contains sensitive values", "The settings of a backend are written down in clear and printed, and sensitive values must not be.%s\n\nOnly settings that are secrets of a backend by themselves, such as its password, can be sensitive: these are left out of what is written down. Elsewhere, use a variable that is not sensitive, or -backend-config.", wayOf(m))
+		d := diag.Errorf("Backend config contains sensitive values", "Backend settings are stored and printed in plain text, so they cannot be sensitive.%s\n\nOnly secrets of the backend, such as its password, can be sensitive: they are not stored. For other settings, use a variable that is not sensitive, or -backend-config.", trailOf(m))
 		if m.Tag == mark.Ephemeral {
-			d = diag.Errorf("Backend config contains ephemeral values", "The settings of a backend are written down, and ephemeral values cannot be.%s\n\nOnly settings that are secrets of a backend by themselves, such as its password, can be ephemeral: these are left out of what is written down.", wayOf(m))
+			d = diag.Errorf("Backend config contains ephemeral values", "Backend settings are stored, so they cannot be ephemeral.%s\n\nOnly secrets of the backend, such as its password, can be ephemeral: they are not stored.", trailOf(m))
 		}
 		bag.Add(d.At(expr.InsideExpr(e, e.Range(), m.Path)))
 	}
 	return ok
 }
 
-// Refers reports whether settings need more than themselves: variables, or what is made of them.
+// Refers reports whether settings refer to variables or other names.
 func Refers(b hcl.Body) bool {
 	return slices.ContainsFunc(attributesIn(b), func(a *hcl.Attribute) bool { return len(a.Expr.Variables()) > 0 })
 }
 
-// attributesIn are the attributes of a body and of the blocks in it, in the order of the source.
+// attributesIn returns the attributes of a body and of the blocks in it, in the order of the source.
 func attributesIn(b hcl.Body) []*hcl.Attribute {
 	attrs, _ := b.JustAttributes()
 	out := slices.Collect(maps.Values(attrs))
@@ -132,27 +134,25 @@ func attributesIn(b hcl.Body) []*hcl.Attribute {
 	return out
 }
 
-// StaticSource evaluates the source of a module call, for the resolver of the loader: parent is
-// the module that has the call, with all above it.
+// StaticSource evaluates the source of a module call, for the loader. parent is the module that contains the call.
 func StaticSource(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
 	s, ok := staticString(parent, call, call.Source, "source", o, bag)
 	s = config.Slashed(s)
-	if ok && isBareWord(s) {
-		bag.Add(diag.Errorf("Invalid module source address", "The source %q of module.%s is not an address. A directory beside this one is written with a dot: %q. A module of a registry has a name of three parts: namespace/name/provider.", s, call.Name, "./"+s).At(call.SourceRange))
+	if ok && isWord(s) {
+		bag.Add(diag.Errorf("Invalid module source address", "The source %q of module.%s is not an address. For a directory beside this one, begin with a dot: %q. For a module in a registry, write namespace/name/provider.", s, call.Name, "./"+s).At(call.SourceRange))
 		return "", false
 	}
 	return s, ok
 }
 
-// isBareWord reports whether a source is too short for anything but a directory without its ./ before
-// it. Other kinds of sources have a colon, a host, or two slashes.
-func isBareWord(source string) bool {
+// isWord reports whether a source can only be a directory without "./" before it. Other kinds of sources have a
+// colon, a host, or two slashes.
+func isWord(source string) bool {
 	return source != "." && source != ".." && !strings.ContainsAny(source, ":@\\") && !strings.HasPrefix(source, "/") && strings.Count(source, "/") < 2 &&
 		!strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") && !strings.Contains(strings.SplitN(source, "/", 2)[0], ".")
 }
 
-// StaticVersion evaluates the version argument of a module call; "" where there is none or it is
-// null.
+// StaticVersion evaluates the version argument of a module call. It returns "" if the argument is missing or null.
 func StaticVersion(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
 	if call.Versions == nil {
 		return "", true
@@ -172,7 +172,8 @@ func staticString(parent *config.Node, call *config.Call, e hcl.Expression, arg 
 	return plainString(v, what, arg == "version", e.Range(), bag)
 }
 
-// plainString takes a value that must be a string to be shown and kept.
+// plainString converts a value to a string. It reports an error if the value is marked, unknown, not a string, or null
+// although nullable is false.
 func plainString(v mark.Value, what string, nullable bool, at diag.Range, bag *diag.Bag) (string, bool) {
 	fail := func(title, detail string) (string, bool) {
 		bag.Add(diag.Errorf(title, "%s", detail).At(at))
@@ -190,7 +191,7 @@ func plainString(v mark.Value, what string, nullable bool, at diag.Range, bag *d
 	case err != nil:
 		return fail(unsuitable, "The value of "+what+" must be a string: "+expr.ConversionText(err)+".")
 	case !s.IsKnown():
-		return fail(unsuitable, "Unsuitable value: the value of "+what+" must be known before anything is planned.")
+		return fail(unsuitable, "Unsuitable value: the value of "+what+" must be known before the plan.")
 	case s.IsNull() && nullable:
 		return "", true
 	case s.IsNull():
@@ -199,7 +200,7 @@ func plainString(v mark.Value, what string, nullable bool, at diag.Range, bag *d
 	return s.AsString(), true
 }
 
-// staticOf is the static frame of a module in the tree.
+// staticOf returns the static frame of a module in the tree.
 func staticOf(n *config.Node, o Options) *StaticFrame {
 	if n.Parent == nil {
 		return Static(n.Module, o.Variables, o)

@@ -11,13 +11,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Trigger is an object, or a part of one, whose change replaces the resource that names it in
-// replace_triggered_by.
+// Trigger is an object or attribute in replace_triggered_by. A change of it replaces the resource that names it.
 type Trigger struct {
 	Resource   addr.AbsResource
 	Key        addr.Key
 	All        bool     // every instance
-	Path       cty.Path // the attribute; empty: any
+	Path       cty.Path // the attribute; empty: the whole object
 	Undeclared bool     // the resource has no instance with the key
 	At         diag.Range
 }
@@ -26,9 +25,9 @@ type Trigger struct {
 func (f *Frame) Triggers(d program.Decl, k addr.Key, bag *diag.Bag) ([]Trigger, Outcome) {
 	ld := f.local(d)
 	var out []Trigger
-	s := f.scope(After, bag).of(ld, k)
+	s := newScope(f, After, bag).of(ld, k)
 	defer s.release()
-	for _, t := range ld.Triggers {
+	for _, t := range ld.Lifecycle.Triggers {
 		if got, ok := s.trigger(t); ok {
 			out = append(out, got)
 		}
@@ -38,7 +37,7 @@ func (f *Frame) Triggers(d program.Decl, k addr.Key, bag *diag.Bag) ([]Trigger, 
 
 func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 	d := s.f.u.Defs[t.Target.Local]
-	out := Trigger{Resource: d.Res.In(s.f.n.Config.Path).In(s.f.addr), Key: t.Target.Key, Path: expr.Path(t.Rest), At: t.At}
+	out := Trigger{Resource: d.Src.Res.In(s.f.n.Config.Path).In(s.f.addr), Key: t.Target.Key, Path: expr.Path(t.Rest), At: t.At}
 	out.All = !t.Target.HasKey && t.Key == nil && t.Target.Repeated
 	if t.Key == nil {
 		out.Undeclared = t.Target.HasKey && s.f.keys(d, After, s.Bag).Lacks(out.Key)
@@ -69,25 +68,25 @@ func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 // PreventDestroy evaluates lifecycle.prevent_destroy, once for all instances in a module instance.
 func (f *Frame) PreventDestroy(d program.Decl, face Face, bag *diag.Bag) (bool, Outcome) {
 	ld := f.local(d)
-	return lifecycleFlag(f, ld.PreventDestroy, face, "prevent_destroy", bag)
+	return lifecycleFlag(f, ld.Lifecycle.PreventDestroy, face, "prevent_destroy", bag)
 }
 
-// Forget evaluates lifecycle.destroy: true if objects are to be forgotten instead of destroyed.
+// Forget evaluates lifecycle.destroy. It returns true if objects must be forgotten instead of destroyed.
 func (f *Frame) Forget(d program.Decl, face Face, bag *diag.Bag) (bool, Outcome) {
 	ld := f.local(d)
-	if ld.Destroy == nil {
+	if ld.Lifecycle.Destroy == nil {
 		return false, OK
 	}
-	destroy, o := lifecycleFlag(f, ld.Destroy, face, "destroy", bag)
+	destroy, o := lifecycleFlag(f, ld.Lifecycle.Destroy, face, "destroy", bag)
 	return !destroy && o == OK, o
 }
 
-// lifecycleFlag evaluates a boolean lifecycle argument.
+// lifecycleFlag evaluates a boolean lifecycle argument. A missing or null argument is false.
 func lifecycleFlag(f *Frame, e hclsyntax.Expression, face Face, name string, bag *diag.Bag) (bool, Outcome) {
 	if e == nil {
 		return false, OK
 	}
-	s := f.scope(face, bag)
+	s := newScope(f, face, bag)
 	defer s.release()
 	v := s.Eval(e)
 	if s.outcome() != OK {
@@ -99,9 +98,9 @@ func lifecycleFlag(f *Frame, e hclsyntax.Expression, face Face, name string, bag
 		return false, Broken
 	}
 	if mark.Is(v, mark.Ephemeral) {
-		return fail("The value decides what happens to objects that are kept, so it cannot be ephemeral." + cameFrom(v))
+		return fail("The value cannot be ephemeral, because it decides about objects in the state." + cameFrom(v))
 	}
-	v, _ = mark.Bare(v)
+	v, _ = mark.Unmark(v)
 	b, err := convert.To(v, cty.Bool)
 	switch {
 	case err != nil:
@@ -112,7 +111,7 @@ func lifecycleFlag(f *Frame, e hclsyntax.Expression, face Face, name string, bag
 		if f.w.o.Validate {
 			return false, OK
 		}
-		return fail("The value must be known while planning, and it depends on what is decided only by applying.")
+		return fail("The value must be known during plan, but it depends on values that are known only after apply.")
 	}
 	return b.True(), OK
 }

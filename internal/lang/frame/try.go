@@ -13,63 +13,69 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// What is evaluated only to find out what is wrong with it, in frames that validate.
+// The functions in this file evaluate parts of a module only to find mistakes, in frames that validate.
 
-// Placeholder is the frame that stands for all instances of a module while validating.
-func (f *Frame) Placeholder(m addr.Module) *Frame {
+// Checker evaluates the parts of a module that have no value, to report mistakes in them.
+type Checker struct{ f *Frame }
+
+// NewChecker returns a checker for the declarations of the frame's module.
+func NewChecker(f *Frame) Checker { return Checker{f} }
+
+// Placeholder returns the frame that represents all instances of a module during validation.
+func Placeholder(f *Frame, m addr.Module) *Frame {
 	if m.IsRoot() {
 		return f.root()
 	}
-	p := f.Placeholder(m.Parent())
+	p := Placeholder(f, m.Parent())
 	i, _ := p.u.Index(program.Call, m.Name())
 	return p.child(p.u.Defs[i], addr.NoKey)
 }
 
-// SelfOf stands for an object of a resource while nothing is known of it but its type.
-func (f *Frame) SelfOf(d program.Decl) mark.Value { return mark.Split(placeholderOf(f, f.local(d))) }
+// Self returns a value for self in the blocks of a resource: an unknown object of its type.
+func (c Checker) Self(d program.Decl) mark.Value { return mark.Split(placeholderOf(c.f, c.f.local(d))) }
 
-// TryInputs evaluates the inputs of a call against the variables they are for, and the rules of these variables: a rule
-// that a constant argument or a default breaks is broken in every instance.
-func (f *Frame) TryInputs(call program.Decl, bag *diag.Bag) Outcome {
-	d := f.local(call)
-	child := f.n.Children[d.Nth]
+// Inputs evaluates the arguments of a call against the variables of the called module, and checks the validation rules
+// of these variables. If a constant argument or a default violates a rule, it does so in every instance.
+func (c Checker) Inputs(call program.Decl, bag *diag.Bag) Outcome {
+	d := c.f.local(call)
+	child := c.f.n.Children[d.Nth]
 	if child == nil {
 		return OK
 	}
-	s := f.scope(After, bag).of(d, addr.NoKey)
+	s := newScope(c.f, After, bag).of(d, addr.NoKey)
 	defer s.release()
-	s.Marked = true // each argument in turn
+	s.Marked = true // conservative for all arguments
 	worst := OK
 	for _, name := range slices.Sorted(maps.Keys(child.Unit.Module.Variables)) {
 		i, ok := child.Unit.Index(program.Variable, name)
 		if !ok {
 			continue
 		}
-		v, a := child.Unit.Defs[i], d.Args[name]
-		given := v.Var.Default
+		v, a := child.Unit.Defs[i], d.Inputs.Args[name]
+		given := v.Src.Var.Default
 		if a != nil {
 			s.Failed, s.Broken = false, false
 			if given = s.Eval(a.Expr); s.outcome() == OK {
-				given = s.accept(child, v, given, a.Expr)
+				given = inputVariable{s, v}.accept(child, given, a.Expr)
 			}
 			worst = max(worst, s.outcome())
 		}
 		if len(v.Conditions[program.Validation]) > 0 && given != cty.NilVal && s.outcome() == OK {
-			worst = max(worst, f.child(d, addr.NoKey).tryRules(v, given, bag))
+			worst = max(worst, Checker{c.f.child(d, addr.NoKey)}.rules(v, given, bag))
 		}
 	}
 	return worst
 }
 
-// tryRules evaluates the rules of a variable for the value that a call gives it. As in Terraform, nothing is known of other
-// variables.
-func (f *Frame) tryRules(v *program.Def, given cty.Value, bag *diag.Bag) Outcome {
-	given = withDeclaredMarks(f, v, given)
+// rules evaluates the validation rules of a variable for the value from a call. As in Terraform, all other variables are
+// unknown.
+func (c Checker) rules(v *program.Def, given cty.Value, bag *diag.Bag) Outcome {
+	given = withDeclaredMarks(c.f, v, given)
 	worst := OK
-	for _, c := range v.Conditions[program.Validation] {
-		s := f.scope(After, bag).of(v, addr.NoKey)
+	for _, cond := range v.Conditions[program.Validation] {
+		s := newScope(c.f, After, bag).of(v, addr.NoKey)
 		s.tried, s.Marked = &given, given.ContainsMarked()
-		if r := (&conditionCheck{s, c, program.Validation, nil}).run(); r.Status == state.Fail {
+		if r := (&conditionCheck{s, cond, program.Validation, nil}).run(); r.Status == state.Fail {
 			worst = Broken
 		}
 		s.release()
@@ -77,11 +83,11 @@ func (f *Frame) tryRules(v *program.Def, given cty.Value, bag *diag.Bag) Outcome
 	return worst
 }
 
-// TryProvisioners evaluates what the provisioners and connections of a resource say, of every kind.
-func (f *Frame) TryProvisioners(d program.Decl, self *mark.Value, bag *diag.Bag) Outcome {
+// Provisioners evaluates the bodies of all provisioners and connections of a resource.
+func (c Checker) Provisioners(d program.Decl, self *mark.Value, bag *diag.Bag) Outcome {
 	worst := OK
-	for _, raw := range f.local(d).Bodies {
-		s := f.scope(After, bag).of(f.local(d), addr.NoKey)
+	for _, raw := range c.f.local(d).Bodies {
+		s := newScope(c.f, After, bag).of(c.f.local(d), addr.NoKey)
 		s.setSelf(self)
 		s.try(raw, s.Ctx)
 		worst = max(worst, s.outcome())

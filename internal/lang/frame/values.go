@@ -1,9 +1,11 @@
 package frame
 
 import (
+	"math"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/convert"
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -12,23 +14,23 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// value is the cell of a variable, local or output.
+// value returns the result of the cell of a variable, local or output.
 func (f *Frame) value(d *program.Def, face Face, from *scope) *result {
 	c := &f.vals[2*d.Index+int32(f.faceOf(d, face))]
 	if d.Once != nil && !f.w.o.Closed.Has(shortcut.Constants) {
 		c = d.Once.Get(func() any { return &cell{} }).(*cell)
 	}
 	if f.w.static && from != nil && (from.cell == d && from.f == f || from.inside(f, d)) {
-		return f.compute(d, face, from) // it needs itself: reported there
+		return compute(f, d, face, from) // a cycle, which compute reports
 	}
-	return c.get(&f.w.fills, func() *result { return f.compute(d, face, from) })
+	return c.get(&f.w.fills, func() *result { return compute(f, d, face, from) })
 }
 
-// compute evaluates what a cell stands for.
-func (f *Frame) compute(d *program.Def, face Face, from *scope) *result {
+// compute evaluates the value of a cell.
+func compute(f *Frame, d *program.Def, face Face, from *scope) *result {
 	var bag diag.Bag
 	now := f.w.fills.now()
-	s := f.scope(face, &bag)
+	s := newScope(f, face, &bag)
 	defer s.release()
 	s.below(from)
 	s.cell = d
@@ -40,11 +42,11 @@ func (f *Frame) compute(d *program.Def, face Face, from *scope) *result {
 	case !compiledInTime(f, d, s):
 		v = cty.DynamicVal
 	case d.Kind == program.Variable:
-		v = s.variable(d)
+		v = inputVariable{s, d}.value()
 	case d.Kind == program.Local:
 		v = s.Eval(d.Value)
 	case d.Kind == program.Output:
-		v = s.output(d)
+		v = moduleOutput{s, d}.value()
 	}
 	out := &result{outcome: s.outcome(), diags: bag.List()}
 	if s.early {
@@ -56,12 +58,12 @@ func (f *Frame) compute(d *program.Def, face Face, from *scope) *result {
 	if out.outcome != OK {
 		v = cty.DynamicVal
 	}
-	if out.outcome == OK && d.Kind == program.Variable && d.Var.Ephemeral {
-		f.w.names.Learn(v.Type(), d.Var.Type)
+	if out.outcome == OK && d.Kind == program.Variable && d.Src.Var.Ephemeral {
+		f.w.names.Learn(v.Type(), d.Src.Var.Type)
 		f.w.o.Run.Guard(f.addr, d.Name, v)
 	}
 	marked := false
-	if s.Marked { // or it may be
+	if s.Marked { // the value may have marks
 		v, marked = via(v, nameOf(f, d), d.At)
 	}
 	out.val = withDeclaredMarks(f, d, v)
@@ -72,7 +74,7 @@ func (f *Frame) compute(d *program.Def, face Face, from *scope) *result {
 	return out
 }
 
-// via adds a cell to the way that marks came, if there are any.
+// via adds a cell to the origin of the marks of v. It returns false if v has no marks.
 func via(v cty.Value, name string, at diag.Range) (cty.Value, bool) {
 	rest := mark.Split(v)
 	if len(rest.Marks) == 0 {
@@ -81,14 +83,14 @@ func via(v cty.Value, name string, at diag.Range) (cty.Value, bool) {
 	return rest.Via(name, at).Join(), true
 }
 
-// withDeclaredMarks adds the marks that a declaration asks for.
+// withDeclaredMarks adds the marks that a declaration requests with sensitive and ephemeral.
 func withDeclaredMarks(f *Frame, d *program.Def, v cty.Value) cty.Value {
 	sensitive, ephemeral := false, false
 	switch d.Kind {
 	case program.Variable:
-		sensitive, ephemeral = d.Var.Sensitive, d.Var.Ephemeral
+		sensitive, ephemeral = d.Src.Var.Sensitive, d.Src.Var.Ephemeral
 	case program.Output:
-		sensitive, ephemeral = d.Out.Sensitive, d.Out.Ephemeral
+		sensitive, ephemeral = d.Src.Out.Sensitive, d.Src.Out.Ephemeral
 	}
 	if !sensitive && !ephemeral {
 		return v
@@ -110,28 +112,29 @@ func (s *scope) read(f *Frame, d *program.Def) cty.Value {
 	return r.val
 }
 
-// compiledInTime compiles a local or an argument when a static evaluation first needs it.
+// compiledInTime compiles a local or an argument when a static evaluation first needs it. It reports an error and
+// returns false if the compilation fails or the value needs itself.
 func compiledInTime(f *Frame, d *program.Def, s *scope) bool {
 	if !f.w.static {
 		return true
 	}
 	if s.inside(f, d) {
-		s.Error(diag.Errorf("Cycle", "The value of %s needs itself: %s.", nameOf(f, d), s.way()).At(d.At))
+		s.Error(diag.Errorf("Cycle", "The value of %s depends on itself: %s.", nameOf(f, d), s.trail()).At(d.At))
 		return false
 	}
 	ok := true
 	switch {
 	case d.Kind == program.Local:
-		ok = f.n.Local(d, s.way(), s.Bag)
+		ok = f.n.Local(d, s.trail(), s.Bag)
 	case d.Kind == program.Variable && f.parent != nil:
-		ok = f.parent.n.Inputs(f.parent.u.Defs[f.n.Call], s.way(), s.Bag)
+		ok = f.parent.n.Inputs(f.parent.u.Defs[f.n.Call], s.trail(), s.Bag)
 	}
 	s.Broken = s.Broken || !ok
 	return ok
 }
 
-// inside reports whether the evaluation serves the cell of d already: before a program is compiled
-// cycles are not looked for yet.
+// inside reports whether the evaluation is part of computing the cell of d. Static evaluation needs this check because
+// cycles are not detected before a program is compiled.
 func (s *scope) inside(f *Frame, d *program.Def) bool {
 	for p := s.from; p != nil; p = p.from {
 		if p.f == f && p.cell == d {
@@ -141,8 +144,8 @@ func (s *scope) inside(f *Frame, d *program.Def) bool {
 	return false
 }
 
-// way names what needs what, from the cell being computed to what was asked for.
-func (s *scope) way() string {
+// trail returns the chain of needs for messages, from the cell being computed to the purpose of the evaluation.
+func (s *scope) trail() string {
 	var parts []string
 	for p := s; p != nil; p = p.from {
 		switch {
@@ -158,66 +161,93 @@ func (s *scope) way() string {
 	return strings.Join(parts, " ← ")
 }
 
-// output is the value of an output.
-func (s *scope) output(d *program.Def) cty.Value {
-	o := d.Out
-	v := s.given(d)
-	if s.outcome() != OK {
+// moduleOutput evaluates one output.
+type moduleOutput struct {
+	s *scope
+	d *program.Def
+}
+
+// value evaluates the expression, converts the result, and checks its marks.
+func (o moduleOutput) value() cty.Value {
+	v := o.given()
+	if o.s.outcome() != OK {
 		return cty.DynamicVal
 	}
-	if o.Type != cty.NilType {
-		if o.Defaults != nil && !v.IsNull() {
-			bare, remark := mark.Bare(v)
-			v = remark(o.Defaults.Apply(bare))
+	if o.d.Src.Out.Type != cty.NilType {
+		if o.d.Src.Out.Defaults != nil && !v.IsNull() {
+			unmarked, remark := mark.Unmark(v)
+			v = remark(o.d.Src.Out.Defaults.Apply(unmarked))
 		}
-		out, err := convert.To(v, o.Type)
+		out, err := convert.To(v, o.d.Src.Out.Type)
 		if err != nil {
-			s.Error(s.WithValues(diag.Errorf("Invalid output value", "The value expression does not match the type constraint of output %q: %s.", d.Name, expr.ConversionText(err)).At(d.Value.Range()), d.Value, s.Ctx))
+			o.s.Error(o.s.WithValues(diag.Errorf("Invalid output value", "The value expression does not match the type constraint of output %q: %s.", o.d.Name, expr.ConversionText(err)).At(o.d.Value.Range()), o.d.Value, o.s.Ctx))
 			return cty.DynamicVal
 		}
 		v = out
 	}
-	s.outputBorders(d, v)
-	if s.f.parent == nil {
-		v = s.f.w.names.Forget(v, cty.DynamicPseudoType)
+	o.borders(v)
+	if o.s.f.parent == nil {
+		v = o.s.f.w.names.Forget(v, cty.DynamicPseudoType)
 	}
 	return v
 }
 
-// given is the value that an output is given: by its expression, or by what replaces its module.
-func (s *scope) given(d *program.Def) cty.Value {
-	if !s.f.replaced {
-		return s.Eval(d.Value)
+// given returns the value of the output's expression, or the replacement if the module instance is replaced.
+func (o moduleOutput) given() cty.Value {
+	if !o.s.f.replaced {
+		return o.s.Eval(o.d.Value)
 	}
-	if v, ok := s.f.outputs[d.Name]; ok {
+	if v, ok := o.s.f.outputs[o.d.Name]; ok {
 		return v
 	}
 	return cty.NullVal(cty.DynamicPseudoType)
 }
 
-// outputBorders refuses what an output must not carry.
-func (s *scope) outputBorders(d *program.Def, v cty.Value) {
-	o := d.Out
-	if s.f.parent == nil && !s.Finite(v, "output "+d.Name, d.Value, s.Ctx) {
+// borders reports an error if an output has ephemeral or sensitive values without declaring them, or if a root output
+// is infinite.
+func (o moduleOutput) borders(v cty.Value) {
+	if o.s.f.parent == nil && !o.s.Finite(v, "output "+o.d.Name, o.d.Value, o.s.Ctx) {
 		return
 	}
-	if !o.Ephemeral && s.Marked {
+	if !o.d.Src.Out.Ephemeral && o.s.Marked {
 		if m, ok := mark.Split(v).Find(mark.Ephemeral); ok {
-			s.ephemeralOutput(d, m)
+			o.ephemeral(m)
 			return
 		}
 	}
-	if s.f.parent == nil && !o.Sensitive && s.Marked && mark.Anywhere(v, mark.Sensitive) {
-		s.Error(diag.Errorf("Output refers to sensitive values", "To reduce the risk of accidentally exporting sensitive data that was intended to be only internal, it is required that any root module output containing sensitive data be explicitly marked as sensitive, to confirm your intent.\n\nIf you do intend to export this data, annotate the output value as sensitive by adding the following argument:\n    sensitive = true").At(d.At))
+	if o.s.f.parent == nil && !o.d.Src.Out.Sensitive && o.s.Marked && mark.Anywhere(v, mark.Sensitive) {
+		o.s.Error(diag.Errorf("Output refers to sensitive values", "An output of the root module that contains sensitive data must be marked as sensitive, so that it is not exported by accident. To export it, add this argument:\n    sensitive = true").At(o.d.At))
 	}
 }
 
-func (s *scope) ephemeralOutput(d *program.Def, m mark.At) {
-	at := expr.InsideExpr(d.Value, d.Value.Range(), m.Path)
-	if s.f.parent != nil {
-		s.Error(diag.Errorf("Output not marked as ephemeral", "In order to allow this output to store ephemeral values add `ephemeral = true` attribute to it. The calling module can then use it only where ephemeral values are accepted.%s", wayOf(m)).At(at))
+func (o moduleOutput) ephemeral(m mark.At) {
+	at := expr.InsideExpr(o.d.Value, o.d.Value.Range(), m.Path)
+	if o.s.f.parent != nil {
+		o.s.Error(diag.Errorf("Output not marked as ephemeral", "The value is ephemeral. Add `ephemeral = true` to this output. The calling module can then use it only where ephemeral values are accepted.%s", trailOf(m)).At(at))
 		return
 	}
-	s.Error(diag.Errorf("Output not marked as ephemeral", "Outputs of the root module are kept in the state, and ephemeral values cannot be. Output %q needs a value without anything ephemeral in it.%s", d.Name, wayOf(m)).At(at))
-	s.Bag.Add(diag.Warningf("Ephemeral value in root module output", "Consider ephemeralasnull(...) around the value of output %q: it keeps everything else and stores null in place of what is ephemeral.", d.Name).At(at))
+	o.s.Error(diag.Errorf("Output not marked as ephemeral", "Outputs of the root module are stored in the state, so the value of output %q cannot be ephemeral. Remove the ephemeral part of the value.%s", o.d.Name, trailOf(m)).At(at))
+	o.s.Bag.Add(diag.Warningf("Ephemeral value in root module output", "Use ephemeralasnull(...) for the value of output %q. It replaces the ephemeral parts with null.", o.d.Name).At(at))
+}
+
+// deeper reports whether the chain of declarations that need one another may grow by one. It adds an error if not.
+func (s *scope) deeper(d *program.Def) bool {
+	if s.depth <= mostDepth {
+		return true
+	}
+	s.Error(diag.Errorf("Evaluation too deep", "More than %d declarations depend on each other in a chain here. Shorten the chain.", mostDepth).At(d.At))
+	return false
+}
+
+// checkValueSize reports whether a value is small enough for other evaluations. Values share their parts, so a few
+// declarations that repeat one another can represent more elements than there are atoms, and a traversal of such a
+// value never ends.
+func (s *scope) checkValueSize(d *program.Def, v cty.Value) bool {
+	most := s.f.w.budget.l.Elements
+	c := ctyvalue.Contents{MostElements: most, MostBytes: math.MaxInt64}
+	if !mark.Look(&c, v) {
+		s.Error(diag.Errorf("Value too large", "The value of %s has more than %d elements. Check whether it contains the same large value several times, or raise the limit with LETHE_LIMITS=elements=NUMBER.", nameOf(s.f, d), most).At(d.At))
+		return false
+	}
+	return c.Elements < bigValue && c.Bytes < bigValue*textPart || s.meter.watch(d.At)
 }

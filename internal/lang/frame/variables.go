@@ -21,25 +21,31 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// variable is the value of an input variable.
-func (s *scope) variable(d *program.Def) cty.Value {
-	v := d.Var
-	if s.f.w.o.Validate {
-		return cty.UnknownVal(v.Type.WithoutOptionalAttributesDeep())
+// inputVariable evaluates one input variable of a module, or converts a value that a call passes for it.
+type inputVariable struct {
+	s *scope
+	d *program.Def
+}
+
+// value returns the value of the variable in the module instance of the scope.
+func (v inputVariable) value() cty.Value {
+	s, f, in := v.s, v.s.f, v.d.Src.Var
+	if f.w.o.Validate {
+		return cty.UnknownVal(in.Type.WithoutOptionalAttributesDeep())
 	}
-	if s.f.parent == nil {
-		return s.rootVariable(d)
+	if f.parent == nil {
+		return v.root()
 	}
-	call := s.f.parent.u.Defs[s.f.n.Call]
-	arg := call.Args[d.Name]
+	call := f.parent.u.Defs[f.n.Call]
+	arg := call.Inputs.Args[v.d.Name]
 	if arg == nil {
-		if !program.HasDefault(v) {
+		if !program.HasDefault(in) {
 			s.Broken = true // reported by Compile
 			return cty.DynamicVal
 		}
-		return v.Default
+		return in.Default
 	}
-	ps := s.f.parent.scope(s.face, s.Bag).of(call, s.f.key)
+	ps := newScope(f.parent, s.face, s.Bag).of(call, f.key)
 	defer ps.release()
 	ps.below(s.from)
 	given := ps.Eval(arg.Expr)
@@ -47,13 +53,13 @@ func (s *scope) variable(d *program.Def) cty.Value {
 	if s.outcome() != OK {
 		return cty.DynamicVal
 	}
-	return s.accept(s.f.n, d, given, arg.Expr)
+	return v.accept(f.n, given, arg.Expr)
 }
 
-// notNull is what is wrong with a null that a variable neither allows nor replaces.
+// notNull is the problem of a null value for a variable that is not nullable and has no default.
 const notNull = "required variable may not be set to null"
 
-// badValue is the title where a value is not suitable for a variable.
+// badValue returns the title of the error for a value that does not fit a variable.
 func badValue(problem string) string {
 	if problem == notNull {
 		return "Required variable not set"
@@ -61,29 +67,29 @@ func badValue(problem string) string {
 	return "Invalid value for input variable"
 }
 
-// accept makes a variable's value of what a call gives it: defaults of optional attributes,
-// conversion, nullability, marks. n is where the variable stands, which need not be the scope's.
-func (s *scope) accept(n *program.Node, d *program.Def, given cty.Value, from hclsyntax.Expression) cty.Value {
-	out, problem := prepareVariable(d.Var, given)
+// accept converts the value from a call to the value of a variable: defaults of optional attributes, conversion,
+// nullability, marks. n is the node of the variable, which may differ from the scope's node.
+func (v inputVariable) accept(n *program.Node, given cty.Value, from hclsyntax.Expression) cty.Value {
+	out, problem := prepareVariable(v.d.Src.Var, given)
 	if problem != "" {
-		s.Error(diag.Errorf(badValue(problem), "The given value is not suitable for %s declared at %s: %s.", n.Config.Path.String()+".var."+d.Name, place2(d.At), problem).At(from.Range()).See("declared here", d.At))
+		v.s.Error(diag.Errorf(badValue(problem), "The given value is not suitable for %s declared at %s: %s.", n.Config.Path.String()+".var."+v.d.Name, place2(v.d.At), problem).At(from.Range()).See("declared here", v.d.At))
 		return cty.DynamicVal
 	}
-	if !d.Var.Ephemeral && s.Marked {
+	if !v.d.Src.Var.Ephemeral && v.s.Marked {
 		if m, ok := mark.Split(out).Find(mark.Ephemeral); ok {
-			s.Error(diag.Errorf("Invalid usage of ephemeral value", "Variable `%s` is not marked as ephemeral. Therefore, it cannot reference an ephemeral value. In case this is actually wanted, you can add the following attribute to its declaration:\n    ephemeral = true%s", d.Name, wayOf(m)).At(expr.InsideExpr(from, from.Range(), m.Path)).See("declared here", d.At))
+			v.s.Error(diag.Errorf("Invalid usage of ephemeral value", "Variable `%s` is not marked as ephemeral, so it cannot have an ephemeral value. Add this argument to its declaration:\n    ephemeral = true%s", v.d.Name, trailOf(m)).At(expr.InsideExpr(from, from.Range(), m.Path)).See("declared here", v.d.At))
 			return cty.DynamicVal
 		}
 	}
 	return out
 }
 
-// prepareVariable converts what a variable was given; the text says why it cannot.
+// prepareVariable converts a value to the type of a variable. It returns the reason if the value does not fit, or "".
 func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
 	out := given
 	if v.Defaults != nil && !out.IsNull() {
-		bare, remark := mark.Bare(out)
-		out = remark(v.Defaults.Apply(bare))
+		unmarked, remark := mark.Unmark(out)
+		out = remark(v.Defaults.Apply(unmarked))
 	}
 	out, err := convert.To(out, v.Type)
 	if err != nil {
@@ -93,30 +99,33 @@ func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
 		if !program.HasDefault(v) {
 			return cty.DynamicVal, notNull
 		}
-		_, remark := mark.Bare(out)
+		_, remark := mark.Unmark(out)
 		return remark(v.Default), ""
 	}
 	return out, ""
 }
 
-// rootVariable is the value of a variable of the root module, prepared when the walk began.
-func (s *scope) rootVariable(d *program.Def) cty.Value {
-	if s.f.w.static {
-		v, ok := s.f.w.staticRoot(d.Var, s.Bag)
-		s.Broken = s.Broken || !ok
-		s.Marked = s.Marked || v.ContainsMarked()
-		return v
+// root returns the value of a variable of the root module. New prepared it, or in static evaluation staticRoot does
+// now.
+func (v inputVariable) root() cty.Value {
+	s := v.s
+	var out cty.Value
+	var ok bool
+	if w := s.f.w; w.static {
+		out, ok = w.staticRoot(v.d.Src.Var, s.Bag)
+	} else {
+		out, ok = w.roots[v.d.Name]
 	}
-	v, ok := s.f.w.roots[d.Name]
-	if !ok {
-		s.Broken = true
+	s.Broken = s.Broken || !ok
+	s.Marked = s.Marked || out.ContainsMarked()
+	if !ok && !s.f.w.static {
 		return cty.DynamicVal
 	}
-	s.Marked = s.Marked || v.ContainsMarked()
-	return v
+	return out
 }
 
-// staticRoot gives the value of a root variable to a static evaluation, when it is needed.
+// staticRoot returns the value of a root variable for a static evaluation. If the variable has no value, staticRoot
+// asks the run for it.
 func (w *walk) staticRoot(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	if got, ok := w.roots[v.Name]; ok {
 		return got, true
@@ -131,7 +140,8 @@ func (w *walk) staticRoot(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	return got, ok
 }
 
-// rootValue is the value of one root variable.
+// rootValue returns the value of one root variable. It reports an error and returns false if the value is missing or
+// does not fit.
 func rootValue(v *config.Variable, given map[string]Given, bag *diag.Bag) (cty.Value, bool) {
 	g, set := given[v.Name]
 	if !set {
@@ -153,15 +163,15 @@ func rootValue(v *config.Variable, given map[string]Given, bag *diag.Bag) (cty.V
 	return out, true
 }
 
-// value is the given value, its text read by the variable's type: strings are taken as they are,
-// everything else is an expression.
+// value returns the given value. If it is text, the type of the variable decides: for a string or another primitive
+// type the text is the value; for other types it is parsed as an expression.
 func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	if !g.IsText {
 		return g.Value, true
 	}
 	if !v.TypeGiven || v.Type.IsPrimitiveType() {
 		if !v.Ephemeral && !utf8.ValidString(g.Text) {
-			bag.Add(diag.Errorf("Invalid character encoding", "The value for var.%s set using %s has bytes that are not UTF-8, which no state and no plan could keep as they are. To give bytes, encode them, as with base64.", v.Name, g.From).At(v.Range))
+			bag.Add(diag.Errorf("Invalid character encoding", "The value for var.%s set using %s is not valid UTF-8. To pass bytes, encode them, for example in base64.", v.Name, g.From).At(v.Range))
 			return cty.NilVal, false
 		}
 		return cty.StringVal(g.Text), true
@@ -169,7 +179,7 @@ func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	return config.ParseValue(g.Source(v.Name), g.Text, limits.Limits{}, bag)
 }
 
-// Source is what messages about the text of a value call it.
+// Source returns the name of the text of a value in messages.
 func (g Given) Source(name string) string {
 	return fmt.Sprintf("<value for var.%s from %s>", name, g.From)
 }
@@ -183,7 +193,8 @@ func (g Given) invalid(v *config.Variable, problem string) diag.Diagnostic {
 	return d.At(v.Range)
 }
 
-// New makes the root frame of a walk: the root module's variables are converted and checked.
+// New returns the root frame of a walk. It converts and checks the variables of the root module, and returns false if
+// it reported an error.
 func New(p *program.Program, o Options, bag *diag.Bag) (*Frame, bool) {
 	w := &walk{p: p, o: o.in(p.Root().Unit.Module.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}, past: make([]atomic.Bool, len(p.Decls()))}
 	w.table = functionTable(&w.o)
@@ -202,7 +213,7 @@ func New(p *program.Program, o Options, bag *diag.Bag) (*Frame, bool) {
 	return f, ok
 }
 
-// functionTable is the table of functions of a walk. All frames share it.
+// functionTable returns the function table of a walk, which all its frames share.
 func functionTable(o *Options) map[string]function.Function {
 	return funcs.Table(&funcs.Env{
 		BaseDir: o.BaseDir, Named: o.Named, PlanTime: o.PlanTime, Pure: o.Pure || o.Validate,

@@ -9,12 +9,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// argType is the type of nearly every parameter, as package cty sees it: a capsule around the
-// argument's value. The expression evaluator fills it through customdecode.
+// argType is the cty type of nearly every parameter: a capsule around the argument's value. The expression evaluator
+// fills it through customdecode.
 //
-// Without it cty walks through each argument several times per call, looking for marks, and the
-// evaluator converts it with a routine whose work grows with the square of the number of elements.
-// `[for i in range(n) : element(big, i)]` must not walk through big n times.
+// Without the capsule, cty searches each argument for marks several times per call, and the evaluator converts it with
+// a routine whose work grows with the square of the number of elements. `[for i in range(n) : element(big, i)]` must
+// not walk through big n times.
 var argType = newArgType()
 
 func newArgType() (ty cty.Type) {
@@ -26,7 +26,7 @@ func newArgType() (ty cty.Type) {
 	return ty
 }
 
-// constraintType is the type of a parameter that takes a type constraint, as variables have it.
+// constraintType is the cty type of a parameter that takes a type constraint, written as in a variable block.
 var constraintType = newConstraintType()
 
 // constraint is a type constraint with the defaults of its optional attributes.
@@ -53,7 +53,7 @@ func decodeWith(f customdecode.CustomExpressionDecoderFunc) *cty.CapsuleOps {
 	}}
 }
 
-// unwrap is the value in the capsule. Expressions and type constraints stay what they are.
+// unwrap returns the value inside the capsule. It returns expressions and type constraints unchanged.
 func unwrap(v cty.Value) cty.Value {
 	if v.Type() != argType {
 		return v

@@ -13,17 +13,17 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// A message may quote what the user wrote, but nothing that is sensitive or ephemeral. So a function
-// never formats an argument into a message itself: it asks quote or show, which know whether the argument
-// is secret, and wraps the errors of libraries in because, which drops them if any argument is.
+// A message may quote text of the user, but no sensitive or ephemeral text. Therefore a function never formats an
+// argument into a message itself. It calls quote or show, which mask secret arguments. It passes the errors of
+// libraries through because, which hides them if any argument is secret.
 
-// bad is a mistake in argument i.
+// bad returns the error for a mistake in argument i.
 func bad(i int, format string, a ...any) error {
 	return function.NewArgErrorf(i, format, a...)
 }
 
-// secret says what keeps argument i from being shown: "sensitive", "ephemeral", or "". An argument that is
-// too large to be looked through counts as sensitive.
+// secret returns the mark that hides argument i from messages: "sensitive", "ephemeral", or "" if it may be shown. An
+// argument that exceeds the limits of the search for marks counts as sensitive.
 func (c *call) secret(i int) string {
 	if i >= len(c.given) || c.given[i].Type().IsCapsuleType() {
 		return ""
@@ -41,7 +41,7 @@ func (c *call) secret(i int) string {
 	return mark.Sensitive.String()
 }
 
-// anySecret is secret for the call as a whole.
+// anySecret returns the mark of the first secret argument of the call, or "".
 func (c *call) anySecret() string {
 	for i := range c.given {
 		if s := c.secret(i); s != "" {
@@ -51,7 +51,7 @@ func (c *call) anySecret() string {
 	return ""
 }
 
-// show is text taken from argument i, or a stand-in if the argument is secret.
+// show formats text taken from argument i. If the argument is secret, it returns a placeholder.
 func (c *call) show(i int, text any) string {
 	if s := c.secret(i); s != "" {
 		return "(" + s + " value)"
@@ -59,7 +59,7 @@ func (c *call) show(i int, text any) string {
 	return short(fmt.Sprint(text), 200)
 }
 
-// quote is show with quotation marks around text that can be shown.
+// quote formats text like show, and adds quotation marks if the text may be shown.
 func (c *call) quote(i int, text string) string {
 	if c.secret(i) != "" {
 		return c.show(i, text)
@@ -67,7 +67,7 @@ func (c *call) quote(i int, text string) string {
 	return strconv.Quote(short(text, 200))
 }
 
-// short leaves out what is too long for a message.
+// short cuts text to at most the given number of bytes, for messages.
 func short(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -75,7 +75,8 @@ func short(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// because is an error of a library, which may quote any of the arguments.
+// because prepares an error of a library, which may quote any argument, for the user. If an argument is secret, it
+// hides the text of the error.
 func (c *call) because(err error) error {
 	if err == nil {
 		return nil
@@ -91,7 +92,8 @@ func (c *call) because(err error) error {
 	return hidden
 }
 
-// badBecause is because for a mistake in argument i.
+// badBecause prepares err, a mistake in argument i, for the user. If the argument is secret, it hides the text of the
+// error.
 func (c *call) badBecause(i int, err error) error {
 	if err == nil {
 		return nil
@@ -110,7 +112,7 @@ func argIndex(err error) (int, bool) {
 	return 0, false
 }
 
-// clean keeps the stack of a panic inside a library from the user, and long texts.
+// clean removes the stack from a panic inside a library, and shortens long errors.
 func clean(err error) error {
 	const most = 1000
 	var p function.PanicError
@@ -127,7 +129,7 @@ func clean(err error) error {
 	return err
 }
 
-// tooMuch is the error for an argument or a result that exceeds a limit.
+// tooMuch returns the error for an argument or a result that exceeds a limit.
 func tooMuch(what string, limit any) error {
 	return fmt.Errorf("%s; the limit for one call is %v", what, limit)
 }
@@ -140,16 +142,16 @@ func (c *call) tooLong() error {
 	return tooMuch("too many bytes", c.limits.Bytes)
 }
 
-// fits refuses a string of so many bytes and so many pieces of a size besides, if it is too long.
+// fits returns an error if a string of bytes bytes, and pieces more parts of size bytes each, exceeds the limit.
 func (c *call) fits(bytes, pieces, size int) error {
-	room := c.limits.Bytes - int64(bytes)
-	if room < 0 || size > 0 && int64(pieces) > room/int64(size) {
+	space := c.limits.Bytes - int64(bytes)
+	if space < 0 || size > 0 && int64(pieces) > space/int64(size) {
 		return c.tooLong()
 	}
 	return nil
 }
 
-// elsewhere are the functions that have another name in other languages.
+// elsewhere maps names of functions in other languages to their names here.
 var elsewhere = map[string]string{
 	"len": "length", "size": "length", "count": "length", "strlen": "length", "str": "tostring", "string": "tostring", "int": "tonumber", "number": "tonumber",
 	"float": "tonumber", "bool": "tobool", "array": "tolist", "dict": "tomap", "object": "tomap", "tolower": "lower", "lowercase": "lower", "downcase": "lower",
@@ -160,7 +162,7 @@ var elsewhere = map[string]string{
 
 func meant(name string, functions []string) string {
 	if name == "if" {
-		return " A choice is written as CONDITION ? VALUE : OTHER."
+		return " To choose between two values, write CONDITION ? VALUE : OTHER."
 	}
 	guess := strings.ReplaceAll(strings.ToLower(name), "_", "")
 	if !slices.Contains(functions, guess) {

@@ -6,7 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// problem is why look gave up.
+// problem returns the error for a walk by look that did not see the whole value.
 func (c *call) problem(s ctyvalue.Contents) error {
 	switch {
 	case s.Refused:
@@ -20,7 +20,7 @@ func (c *call) problem(s ctyvalue.Contents) error {
 // isSequence reports whether ty is a list, set or tuple type.
 func isSequence(ty cty.Type) bool { return ty.IsListType() || ty.IsSetType() || ty.IsTupleType() }
 
-// listOf is a list of elements of one type; ety is that of an empty one.
+// listOf returns a list of vals, which all have one type. ety is the element type of an empty list.
 func listOf(ety cty.Type, vals []cty.Value) cty.Value {
 	if len(vals) == 0 {
 		return cty.ListValEmpty(ety)
@@ -42,7 +42,7 @@ func mapOf(ety cty.Type, vals map[string]cty.Value) cty.Value {
 	return cty.MapVal(vals)
 }
 
-// stringList makes a list of strings.
+// stringList returns a list of strings.
 func stringList(ss []string) cty.Value {
 	vals := make([]cty.Value, len(ss))
 	for i, s := range ss {

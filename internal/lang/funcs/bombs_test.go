@@ -17,8 +17,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// laugh is a value that is small because its parts are shared, and of ten to the n elements for a function that
-// walks through it.
+// laugh returns a value that is small in memory, because its parts are shared. A function that walks through it visits
+// 10^n elements.
 func laugh(n int) cty.Value {
 	v := cty.StringVal("ha")
 	for range n {
@@ -50,7 +50,7 @@ func gzipped(n int) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// Each of these is a clear error in less than five seconds and a gigabyte.
+// TestBombs checks that each of these calls fails, within a time limit and a gigabyte of memory.
 func TestBombs(t *testing.T) {
 	big := strings.Repeat("a", 10<<20)
 	vars := map[string]cty.Value{
@@ -122,7 +122,7 @@ func TestBombs(t *testing.T) {
 	vars["dir"] = cty.StringVal(dir)
 	vars["local"] = cty.ObjectVal(vars)
 	ctx := &hcl.EvalContext{Functions: Table(&Env{BaseDir: "testdata"}), Variables: vars}
-	longest := time.Minute // a guard against hanging, not a measurement
+	longest := time.Minute // guards against hanging; it is not a measurement
 	if raced {
 		longest *= 10
 	}
@@ -150,7 +150,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// watchHeap samples the heap until the function it returns is called, which gives the greatest size seen.
+// watchHeap samples the size of the heap until the returned function is called. That function returns the greatest size
+// seen.
 func watchHeap() func() uint64 {
 	stop, result := make(chan struct{}), make(chan uint64)
 	go func() {
@@ -218,7 +219,7 @@ func sparse(t *testing.T, name string, size int64) {
 	}
 }
 
-// What is large but not too large works.
+// TestLargeIsAllowed checks that large arguments below the limits work.
 func TestLargeIsAllowed(t *testing.T) {
 	ctx := &hcl.EvalContext{Functions: Table(&Env{}), Variables: map[string]cty.Value{
 		"list": numbersUpTo(50_000),
@@ -237,7 +238,7 @@ func TestLargeIsAllowed(t *testing.T) {
 	}
 }
 
-// Limits can be raised and lowered.
+// TestLimits checks that limits can be raised and lowered.
 func TestLimits(t *testing.T) {
 	rec := cty.StringVal(`${n == 0 ? "" : templatestring(rec, {rec = rec, n = n - 1})}`)
 	for _, c := range []struct {

@@ -15,49 +15,51 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// builtin is a function as this package writes it down.
+// builtin describes one function of the language.
 type builtin struct {
 	name    string
 	doc     string
 	params  []param
-	rest    *param   // what further arguments are, if there may be any
-	returns cty.Type // cty.DynamicPseudoType where it depends on the arguments
+	rest    *param   // describes further arguments; nil if the function takes a fixed number
+	returns cty.Type // cty.DynamicPseudoType if the type depends on the arguments
 
-	// run does the work. What it gets is converted to the parameters' types and neither null nor
-	// unknown nor marked, except as the parameters say. Nested values may be null or unknown.
+	// run computes the result. The arguments are converted to the parameters' types. They are neither null nor unknown
+	// nor marked, unless the mode of the parameter allows it. Nested values may be null or unknown.
 	run func(*call) (cty.Value, error)
-	// kind is the type of the result for the case that an argument is unknown; nil: returns.
+	// kind returns the type of the result if an argument is unknown. If kind is nil, the type is returns.
 	kind func(*call) (cty.Type, error)
-	// nullable is set if the result can be null.
+	// nullable is true if the result can be null.
 	nullable bool
-	// impure results are unknown until apply.
+	// impure is true if the result is unknown until apply.
 	impure bool
-	// whole leaves everything but conversion to run: nulls, unknown values and marks.
+	// whole is true if run handles null values, unknown values and marks itself. The framework only converts the
+	// arguments.
 	whole bool
-	// observed results are given to Env.Observe.
+	// observed is true if the results are reported to Env.Observe.
 	observed bool
-	// world is set if the result depends on more than the arguments, and that is neither impure nor observed.
+	// world is true if the result depends on more than the arguments although the function is neither impure nor
+	// observed.
 	world bool
 }
 
-// param is a parameter.
+// param describes a parameter.
 type param struct {
 	name  string
 	typ   cty.Type
 	doc   string
 	mode  mode
-	shown cty.Type // the type in the signature, where it is not typ
+	shown cty.Type // the type in the signature, if it differs from typ
 }
 
-// mode is what a parameter accepts beyond a known value without marks.
+// mode lists the arguments that a parameter accepts besides known values without marks.
 type mode uint8
 
 const (
-	null    mode = 1 << iota // null
+	null    mode = 1 << iota // a null
 	unknown                  // an unknown value
-	dynamic                  // a value of which not even the type is known
-	marked                   // marks at any depth, which run has to carry over
-	quick                    // a value that is not walked through: time must not depend on its size
+	dynamic                  // a value whose type is unknown, too
+	marked                   // marks at any depth, which run copies to the result
+	quick                    // a value that is not searched, because the time of the call must not depend on its size
 )
 
 func (p *param) may(m mode) bool { return p.mode&m != 0 }
@@ -66,30 +68,29 @@ func (p *param) may(m mode) bool { return p.mode&m != 0 }
 type call struct {
 	*builtin
 	*scope
-	given        []cty.Value // the arguments, converted to the types of the parameters
-	args         []cty.Value // given, without the marks that the framework takes care of
-	unknown      bool        // something in the arguments that were walked through is unknown
-	marked       []int       // which arguments that were walked through have something marked in them
-	taken        marks       // what was taken off args
-	secretReason string      // what keeps the text of a template from being shown, if anything does
+	given   []cty.Value // the arguments, converted to the types of the parameters
+	args    []cty.Value // given, without the marks that the framework puts back
+	unknown bool        // an argument that was searched contains an unknown value
+	marked  []int       // the indices of the searched arguments that contain marks
+	marks   marks       // the marks that were removed from args
 }
 
-// marks are what was taken off some values, to be put onto what is made from them.
+// marks holds functions that each put marks back. The marks were removed from arguments, and belong on the result.
 type marks []func(cty.Value) cty.Value
 
-// bare is v without its own marks.
-func (m *marks) bare(v cty.Value) cty.Value {
+// unmark returns v without the marks on v itself, and remembers them.
+func (m *marks) unmark(v cty.Value) cty.Value {
 	if !mark.Is(v, mark.Sensitive) && !mark.Is(v, mark.Ephemeral) {
 		return v
 	}
-	v, put := mark.Bare(v)
+	v, put := mark.Unmark(v)
 	*m = append(*m, put)
 	return v
 }
 
-// deep is v without any marks.
+// deep returns v without marks at any depth, and remembers them.
 func (m *marks) deep(v cty.Value) cty.Value {
-	v, put := mark.BareDeep(v)
+	v, put := mark.UnmarkDeep(v)
 	*m = append(*m, put)
 	return v
 }
@@ -101,29 +102,29 @@ func (m marks) put(v cty.Value) cty.Value {
 	return v
 }
 
-// render is the state of a template and of all that it calls.
+// render is the state of a template and of all templates that it calls.
 type render struct {
 	depth  int
 	budget *syntax.Budget
-	parsed map[string]*template // by name and text
+	parsed map[string]*template // keyed by name and text
 }
 
-// template is a parsed template. Its nodes draw on the budget of the call it was parsed for.
+// template is a parsed template. Its nodes spend the budget of the call that parsed it.
 type template struct {
 	expr hclsyntax.Expression
 	refs []hcl.Traversal
 }
 
-// scope is what the functions of one table share.
+// scope is the state that the functions of one table share.
 type scope struct {
 	env    *Env
 	limits limits.Limits
 	table  map[string]function.Function
-	own    []*builtin // those that are different inside of a template
-	render *render    // the template being rendered, nil outside of one
+	own    []*builtin // the functions that are replaced inside a template
+	render *render    // the template being rendered; nil outside of templates
 }
 
-// param is the parameter for argument i.
+// param returns the parameter for argument i.
 func (b *builtin) param(i int) *param {
 	if i < len(b.params) {
 		return &b.params[i]
@@ -131,12 +132,12 @@ func (b *builtin) param(i int) *param {
 	return b.rest
 }
 
-// fixed is a function with a result of one type, which is not null.
+// fixed returns a function whose result has a constant type and is never null.
 func fixed(name, doc string, returns cty.Type, run func(*call) (cty.Value, error), params ...param) *builtin {
 	return &builtin{name: name, doc: doc, params: params, returns: returns, run: run}
 }
 
-// varying is a function whose result has the type that kind gives for its arguments.
+// varying returns a function whose result type is computed by kind from the arguments.
 func varying(name, doc string, kind func(*call) (cty.Type, error), run func(*call) (cty.Value, error), params ...param) *builtin {
 	return &builtin{name: name, doc: doc, params: params, returns: cty.DynamicPseudoType, kind: kind, run: run}
 }
@@ -149,37 +150,38 @@ func stringKind(*call) (cty.Type, error) { return cty.String, nil }
 
 func stringsKind(*call) (cty.Type, error) { return cty.List(cty.String), nil }
 
-// contents are for a walk within limits. Numbers that cannot be written down end it: cty compares what is written.
+// contents returns the settings of a walk within the limits. A number with too many digits to be written ends the walk,
+// because cty compares numbers by their text.
 func contents(l *limits.Limits) ctyvalue.Contents {
 	return ctyvalue.Contents{
 		MostElements: l.Elements, MostBytes: l.Bytes, Number: func(f *big.Float) bool { return convert.Digits(f) == nil },
 	}
 }
 
-// look walks through a value; all is false if the limits kept it from seeing all of it.
+// look walks through a value. all is false if a limit ended the walk early.
 func (c *call) look(v cty.Value) (s ctyvalue.Contents, all bool) {
 	s = contents(&c.limits)
 	all = mark.Look(&s, v)
 	return s, all
 }
 
-// Env is what functions see of the world. It is read at each call, from many goroutines, and must
-// not be changed while calls run.
+// Env holds the environment that functions can read. Each call reads it, from many goroutines, so it must not be
+// changed while calls run.
 type Env struct {
-	// BaseDir is the directory that relative paths of file functions start from; "" is the
+	// BaseDir is the directory that relative paths of file functions start from. If it is "", they start from the
 	// working directory of the process.
 	BaseDir string
-	// Named is BaseDir as abspath calls it; "": by the same name.
+	// Named is the name of BaseDir in results of abspath. If it is "", abspath uses BaseDir.
 	Named string
-	// PlanTime is what plantimestamp returns; zero makes it unknown, as while validating.
+	// PlanTime is the result of plantimestamp. If it is zero, as during validation, the result is unknown.
 	PlanTime time.Time
-	// Pure is set while validating and planning: uuid, timestamp and bcrypt give unknown results.
+	// Pure is true during validation and planning: uuid, timestamp and bcrypt then return unknown values.
 	Pure bool
-	// Observe gets what file functions and templatefile found, so that plan and apply can be
-	// compared. Arguments and result carry their marks. It is called only with known results, from any
-	// goroutine; nil: nothing is observed. The call fails with the error.
+	// Observe receives each result of file functions and templatefile, so that plan and apply can be compared. The
+	// arguments and the result carry their marks. It is called only with known results, from any goroutine. If it
+	// returns an error, the call fails with that error. If it is nil, nothing is reported.
 	Observe func(name string, args []cty.Value, result cty.Value) error
-	// Limits are the budgets of one call, as they are when Table is called.
+	// Limits are the budgets of one call. Table copies them.
 	Limits limits.Limits
 	// Console adds the function type.
 	Console bool

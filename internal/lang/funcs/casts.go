@@ -9,19 +9,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Functions that convert on demand. Marks stay where they are: on elements, if they were on elements.
+// casts are the functions that convert a value. Marks keep their position: marks of elements stay on the elements.
 var casts = []*builtin{
-	cast("tobool", "Makes a truth value from true, false, or their names as strings.", cty.Bool),
-	cast("tolist", "Makes a list from a tuple or set. The elements get one type.", anyList),
-	cast("tomap", "Makes a map from an object. The elements get one type.", cty.Map(cty.DynamicPseudoType)),
-	cast("tonumber", "Makes a number from a string of decimal digits.", cty.Number),
-	cast("toset", "Makes a set from a list or tuple. The elements get one type, and of equal ones one stays.", anySet),
-	cast("tostring", "Makes a string from a number or a truth value.", cty.String),
+	cast("tobool", "Converts true, false, or their names as strings to bool.", cty.Bool),
+	cast("tolist", "Converts a tuple or set to a list. All elements get the same type.", anyList),
+	cast("tomap", "Converts an object to a map. All elements get the same type.", cty.Map(cty.DynamicPseudoType)),
+	cast("tonumber", "Converts a string of decimal digits to a number.", cty.Number),
+	cast("toset", "Converts a list or tuple to a set. All elements get the same type, and duplicates are removed.", anySet),
+	cast("tostring", "Converts a number or a bool to a string.", cty.String),
 	{
-		name: "convert", doc: "Makes a value conform to a type constraint, optional attributes and their defaults included.",
+		name: "convert", doc: "Converts a value to a type constraint, with its optional attributes and defaults.",
 		params: []param{
 			{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: null | unknown | dynamic | marked},
-			{name: "type", typ: constraintType, doc: "The type constraint, as it would be written for a variable."},
+			{name: "type", typ: constraintType, doc: "The type constraint, written as in a variable block."},
 		},
 		returns: cty.DynamicPseudoType, nullable: true, run: convertTo,
 	},
@@ -44,7 +44,7 @@ func castTo(c *call, want cty.Type) (cty.Value, error) {
 	return cty.NilVal, bad(0, "%s", c.castProblem(v, want))
 }
 
-// castProblem says what does not fit. A string is shown, so that its mistake can be seen.
+// castProblem describes why v cannot be converted. It quotes a string unless the string is secret.
 func (c *call) castProblem(v cty.Value, want cty.Type) string {
 	to := want.FriendlyNameForConstraint()
 	if v.Type() != cty.String || !v.IsKnown() || !want.IsPrimitiveType() {
@@ -53,21 +53,21 @@ func (c *call) castProblem(v cty.Value, want cty.Type) string {
 	if s := c.secret(0); s != "" {
 		return fmt.Sprintf("cannot convert this %s string to %s", s, to)
 	}
-	bare, _ := mark.Bare(v)
-	text := short(bare.AsString(), 200)
+	unmarked, _ := mark.Unmark(v)
+	text := short(unmarked.AsString(), 200)
 	switch {
-	case len(bare.AsString()) > convert.MaxDigits:
+	case len(unmarked.AsString()) > convert.MaxDigits:
 		return convert.ErrManyDigits.Error()
 	case want == cty.Bool:
 		return fmt.Sprintf(`cannot convert %s to bool; only the strings "true" or "false" are allowed`, strconv.Quote(text))
 	}
-	if n, err := cty.ParseNumberVal(bare.AsString()); err == nil {
-		return convert.Writable(n).Error() // it is a number, and there is no other reason
+	if n, err := cty.ParseNumberVal(unmarked.AsString()); err == nil {
+		return convert.Writable(n).Error() // the string is a number, so its length is the only possible reason
 	}
 	return fmt.Sprintf("cannot convert %s to number; given string must be a decimal representation of a number", strconv.Quote(text))
 }
 
-// convertTo applies defaults first, as for a variable.
+// convertTo applies the defaults of the constraint before it converts, as for a variable.
 func convertTo(c *call) (cty.Value, error) {
 	v := c.args[0]
 	want := c.args[1].EncapsulatedValue().(*constraint)

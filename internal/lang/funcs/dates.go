@@ -7,23 +7,23 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// Times are strings as RFC 3339 writes them.
+// dates are the functions of time. Times are strings in the format of RFC 3339.
 var dates = []*builtin{
-	fixed("formatdate", "Writes a time in another form.", cty.String, library(stdlib.FormatDateFunc),
-		text("format", "The form, as in YYYY-MM-DD hh:mm:ss ZZZ. Letters that stand for themselves are put in single quotes."),
+	fixed("formatdate", "Converts a time to another format.", cty.String, library(stdlib.FormatDateFunc),
+		text("format", "The format, such as YYYY-MM-DD hh:mm:ss ZZZ. Literal letters are in single quotes."),
 		text("time", "The time.")),
 	{
-		name: "plantimestamp", doc: "Gives the time of the plan: one and the same wherever it is called, at apply too.",
+		name: "plantimestamp", doc: "Returns the time of the plan. All calls return the same time, also during apply.",
 		returns: cty.String, world: true, run: planTimestamp,
 	},
 	fixed("timeadd", "Adds a duration to a time.", cty.String, library(stdlib.TimeAddFunc),
 		text("timestamp", "The time."),
 		text("duration", "The duration, as in 1h30m or -10s.")),
-	fixed("timecmp", "Compares two times: -1 if the first is earlier, 1 if it is later, 0 if they are one instant.", cty.Number, timeCompare,
+	fixed("timecmp", "Compares two times: -1 if the first is earlier, 1 if it is later, 0 if they are equal.", cty.Number, timeCompare,
 		text("timestamp_a", "The first time."),
 		text("timestamp_b", "The second time.")),
 	{
-		name: "timestamp", doc: "Gives the time of the call, at apply; while planning it is unknown.",
+		name: "timestamp", doc: "Returns the time of the call during apply. During plan, the result is unknown.",
 		returns: cty.String, impure: true,
 		run: func(*call) (cty.Value, error) { return timeValue(time.Now()), nil },
 	},
@@ -43,7 +43,8 @@ func timeCompare(c *call) (cty.Value, error) {
 	for i := range at {
 		t, err := time.Parse(time.RFC3339, c.args[i].AsString())
 		if err != nil {
-			// The library's own parser is stricter than package time, and says in plain words what is wrong.
+			// The parser of the library is stricter than package time, and its errors describe the mistake in plain
+			// words.
 			if _, plain := stdlib.FormatDate(cty.StringVal(""), c.args[i]); plain != nil {
 				err = plain
 			}

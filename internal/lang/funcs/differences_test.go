@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// difference is an answer of ours that is not Terraform 1.11.4's, and the reason.
+// difference is an answer of Lethe that differs from Terraform 1.11.4, and the reason.
 type difference struct{ want, why string }
 
 const (
@@ -54,7 +54,8 @@ var differences = map[string]difference{
 		"= console false", moreKnown + ": a template that renders to null is an error"},
 }
 
-// A difference that no case asks about any more is to be deleted.
+// TestDifferencesAreRecorded checks that each difference belongs to a recorded expression. Delete a difference that
+// does not.
 func TestDifferencesAreRecorded(t *testing.T) {
 	asked := map[string]bool{}
 	for _, file := range peerFiles(t) {

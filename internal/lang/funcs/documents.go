@@ -13,25 +13,25 @@ import (
 )
 
 var documents = []*builtin{
-	fixed("csvdecode", "Reads a table in CSV, with a header line, as a list of objects.", cty.DynamicPseudoType, csvDecode,
+	fixed("csvdecode", "Decodes a table in CSV with a header line to a list of objects.", cty.DynamicPseudoType, csvDecode,
 		text("str", "The table.")),
 	{
-		name: "jsondecode", doc: "Reads a JSON text.",
+		name: "jsondecode", doc: "Decodes a JSON text.",
 		params:  []param{{name: "str", typ: cty.String, doc: "The JSON text.", mode: unknown}},
 		returns: cty.DynamicPseudoType, nullable: true, run: jsonDecode,
 	},
-	fixed("jsonencode", "Writes a value as JSON, on one line. The characters < > & are written as escapes.", cty.String, jsonEncode,
+	fixed("jsonencode", "Encodes a value as JSON on one line. The characters < > & are escaped.", cty.String, jsonEncode,
 		param{name: "val", typ: cty.DynamicPseudoType, doc: "The value.", mode: null | unknown | dynamic}),
 	{
-		name: "yamldecode", doc: "Reads a YAML document. Only what has a counterpart in the language is supported.",
+		name: "yamldecode", doc: "Decodes a YAML document. Only values that exist in the language are supported.",
 		params:  []param{{name: "src", typ: cty.String, doc: "The YAML document."}},
 		returns: cty.DynamicPseudoType, nullable: true, run: yamlDecode,
 	},
-	fixed("yamlencode", "Writes a value as YAML, in block style. All strings are quoted.", cty.String, yamlEncode,
+	fixed("yamlencode", "Encodes a value as YAML in block style. All strings are quoted.", cty.String, yamlEncode,
 		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: null | unknown | dynamic}),
 }
 
-// csvDecode is that of cty's library, if the table is not too large.
+// csvDecode refuses tables that are too large, and calls cty's own csvdecode for the others.
 func csvDecode(c *call) (cty.Value, error) {
 	if text := c.args[0].AsString(); strings.Count(text, ",")+2*strings.Count(text, "\n") > c.limits.Elements {
 		return cty.NilVal, c.tooMany()
@@ -52,9 +52,9 @@ func yamlEncode(c *call) (cty.Value, error) {
 	return v, c.because(err)
 }
 
-// narrow takes from whole numbers the precision that they do not need: to find out how few digits tell a number from
-// others the library writes down all that it could have. Sequences become tuples, and maps objects, which are
-// written alike.
+// narrow reduces the precision of whole numbers to the digits that they have. Otherwise the YAML library writes every
+// digit of the full precision to find the shortest text. Sequences become tuples and maps become objects; their YAML is
+// the same.
 func narrow(v cty.Value) cty.Value {
 	ty := v.Type()
 	if ty == cty.Number {
@@ -90,8 +90,8 @@ func narrowNumber(v cty.Value) cty.Value {
 	return cty.NumberIntVal(n)
 }
 
-// yamlDecode first finds out the type, which is small where parts are shared through anchors, and then
-// whether the value would be as small without sharing.
+// yamlDecode determines the type first. The type is small even if anchors share parts of the document. The number of
+// its parts limits the size of the value without sharing.
 func yamlDecode(c *call) (cty.Value, error) {
 	text := c.args[0].AsString()
 	if err := c.yamlFits(text); err != nil {
@@ -112,7 +112,7 @@ func yamlDecode(c *call) (cty.Value, error) {
 	return v, c.because(err)
 }
 
-// spend takes one off left for each part of a type, and stops at nothing left.
+// spend subtracts the number of parts of a type from left. It stops when left is negative.
 func spend(ty cty.Type, left *int) {
 	if *left--; *left < 0 {
 		return
@@ -133,7 +133,7 @@ func spend(ty cty.Type, left *int) {
 	}
 }
 
-// numbersFit refuses values with numbers of more digits than can be written down.
+// numbersFit returns an error if v contains a number with too many digits.
 func numbersFit(v cty.Value) error {
 	return cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
 		if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {
@@ -143,9 +143,8 @@ func numbersFit(v cty.Value) error {
 	})
 }
 
-// yamlFits bounds what the parser can make of a text before it parses it, by counting the characters
-// that begin something: it knows no limits itself. Merging copies all keys, so keys and merges count
-// with each other.
+// yamlFits limits the work of the parser, which has no limits itself. It counts the characters that can start an
+// element. Merging copies all keys, so the product of merges and keys is limited, too.
 func (c *call) yamlFits(text string) error {
 	limits := c.limits
 	if strings.Count(text, "\n")+strings.Count(text, ",")+strings.Count(text, "- ") > limits.Elements {
@@ -160,10 +159,10 @@ func (c *call) yamlFits(text string) error {
 	return nil
 }
 
-// yamlDepth is how deep a text can be nested at most: by its indentation, by the dashes that begin a
-// line, and by brackets. Not all that it counts need be what it looks like, as in a block of text.
+// yamlDepth returns an upper bound for the nesting of a text. It counts indentation, dashes at the beginning of a line,
+// and brackets. It may count too much, because a block of text can contain the same characters.
 func yamlDepth(text string) int {
-	deepest, open := 0, 0
+	maxDepth, open := 0, 0
 	var margins []int
 	for line := range strings.Lines(text) {
 		margin := len(line) - len(strings.TrimLeft(line, " "))
@@ -171,12 +170,12 @@ func yamlDepth(text string) int {
 			margins = margins[:len(margins)-1]
 		}
 		margins = appendMargins(margins, line[margin:], margin)
-		deepest = max(deepest, yamlBrackets(line, &open)+len(margins))
+		maxDepth = max(maxDepth, yamlBrackets(line, &open)+len(margins))
 	}
-	return deepest
+	return maxDepth
 }
 
-// appendMargins adds the columns at which a line begins something: `- - a` does so three times.
+// appendMargins adds the columns at which a line begins an element: three for `- - a`.
 func appendMargins(margins []int, rest string, at int) []int {
 	for len(rest) > 1 && strings.IndexByte("-?:", rest[0]) >= 0 && rest[1] == ' ' {
 		margins = append(margins, at)
@@ -187,8 +186,8 @@ func appendMargins(margins []int, rest string, at int) []int {
 	return append(margins, at)
 }
 
-// yamlBrackets is the greatest number of open brackets on a line; open is that at its ends. A bracket
-// opens where a value can begin, not in the middle of a word.
+// yamlBrackets returns the greatest number of open brackets on a line. open holds the number at the start of the line,
+// and at its end afterwards. A bracket counts only where a value can begin, not inside a word.
 func yamlBrackets(line string, open *int) (most int) {
 	begins := true
 	for i := 0; i < len(line); i++ {

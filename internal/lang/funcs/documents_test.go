@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is written of a value does not depend on how it is kept.
+// TestNarrow checks that the YAML of a value is the same before and after narrow.
 func TestNarrow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := converttest.Known(3).Draw(t, "value")

@@ -21,28 +21,28 @@ var encodings = []*builtin{
 		text("str", "The Base64 text.")),
 	fixed("base64encode", "Encodes a string, as UTF-8, in Base64.", cty.String, onText(func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }),
 		text("str", "The string.")),
-	fixed("base64gunzip", "Decodes Base64 and uncompresses the result with gzip. What comes out must be text in UTF-8.", cty.String, base64Gunzip,
-		text("str", "The compressed text in Base64, as base64gzip makes it.")),
+	fixed("base64gunzip", "Decodes Base64 and decompresses the result with gzip. The decompressed text must be UTF-8.", cty.String, base64Gunzip,
+		text("str", "The compressed text in Base64, such as a result of base64gzip.")),
 	fixed("base64gzip", "Compresses a string with gzip and encodes the result in Base64.", cty.String, base64Gzip,
 		text("str", "The string.")),
-	fixed("textdecodebase64", "Decodes Base64 and reads the result as text in a given character encoding.", cty.String, textDecode,
+	fixed("textdecodebase64", "Decodes Base64 to text in a character encoding.", cty.String, textDecode,
 		text("source", "The Base64 text."),
 		text("encoding", "The encoding, by its IANA name or one of its aliases.")),
-	fixed("textencodebase64", "Writes a string in a given character encoding and encodes the result in Base64.", cty.String, textEncode,
+	fixed("textencodebase64", "Encodes a string in a character encoding, and the result in Base64.", cty.String, textEncode,
 		text("string", "The string."),
 		text("encoding", "The encoding, by its IANA name or one of its aliases.")),
-	fixed("urldecode", "Decodes what urlencode encodes.", cty.String, urlDecode,
+	fixed("urldecode", "Decodes a string that urlencode has encoded.", cty.String, urlDecode,
 		text("str", "The encoded string.")),
-	fixed("urlencode", "Encodes a string so that it can stand in the query of a URL.", cty.String, onText(url.QueryEscape),
+	fixed("urlencode", "Encodes a string for the query of a URL.", cty.String, onText(url.QueryEscape),
 		text("str", "The string.")),
 }
 
-// onText runs a function from one string to another.
+// onText makes a function of one string from f.
 func onText(f func(string) string) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) { return cty.StringVal(f(c.args[0].AsString())), nil }
 }
 
-// utf8Text is a string of the language, if the bytes are one.
+// utf8Text returns the bytes as a string of the language, or an error if they are not UTF-8.
 func utf8Text(raw []byte) (cty.Value, error) {
 	if !utf8.Valid(raw) {
 		return cty.NilVal, errors.New("the result of decoding the provided string is not valid UTF-8")
@@ -67,7 +67,7 @@ func base64Decode(c *call) (cty.Value, error) {
 	return utf8Text(raw)
 }
 
-// base64Gzip flushes before it closes, as Terraform and OpenTofu do: it makes a difference to the bytes.
+// base64Gzip flushes before it closes, as Terraform and OpenTofu do, because flushing changes the bytes.
 func base64Gzip(c *call) (cty.Value, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -106,7 +106,7 @@ func urlDecode(c *call) (cty.Value, error) {
 	return utf8Text([]byte(text))
 }
 
-// charset finds the encoding that argument i names, and its canonical name.
+// charset returns the encoding that argument i names, and its canonical name for messages.
 func (c *call) charset(i int) (encoding.Encoding, string, error) {
 	name := c.args[i].AsString()
 	enc, err := ianaindex.IANA.Encoding(name)
@@ -131,7 +131,7 @@ func textEncode(c *call) (cty.Value, error) {
 	return cty.StringVal(base64.StdEncoding.EncodeToString(raw)), nil
 }
 
-// textDecode takes a replacement character for a sign that something could not be decoded.
+// textDecode treats a replacement character in the result as a decoding error.
 func textDecode(c *call) (cty.Value, error) {
 	enc, name, err := c.charset(1)
 	if err != nil {

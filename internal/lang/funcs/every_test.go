@@ -13,8 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// samples is a call that works, for each function: its arguments. What is true of all functions is tested
-// with them: of null, unknown, marked and wrong arguments.
+// samples holds for each function the arguments of a call that succeeds. Tests of rules for all functions replace one
+// of the arguments by a null, unknown, marked or wrong value.
 var samples = map[string][]string{
 	"abs": {`-1`}, "abspath": {`"x"`}, "alltrue": {`[true]`}, "anytrue": {`[true]`},
 	"base64decode": {`"eA=="`}, "base64encode": {`"x"`}, "base64gunzip": {`base64gzip("x")`}, "base64gzip": {`"x"`},
@@ -68,15 +68,15 @@ func TestSamplesOfAllFunctions(t *testing.T) {
 	}
 }
 
-// variant is a sample with argument i replaced by the variable x.
+// variant is a sample whose argument i is replaced by the variable x.
 type variant struct {
 	name string
 	i    int
 	expr string
-	was  cty.Value // the argument of the sample
+	was  cty.Value // the argument in the sample
 }
 
-// variants are all samples with each argument replaced in turn, except those that are no values.
+// variants returns each sample once for each argument, except for arguments that are not values.
 func variants(t *testing.T, ctx *hcl.EvalContext) []variant {
 	var out []variant
 	for _, name := range slices.Sorted(maps.Keys(samples)) {
@@ -102,7 +102,7 @@ func with(ctx *hcl.EvalContext, x cty.Value) *hcl.EvalContext {
 	return child
 }
 
-// nullable are the arguments that may be null.
+// nullable lists the arguments that may be null.
 var nullable = []string{
 	"can 0", "coalesce 0", "coalesce 1", "contains 1", "convert 0", "ephemeralasnull 0", "issensitive 0", "jsonencode 0", "lookup 2",
 	"merge 0", "merge 1", "nonsensitive 0", "sensitive 0", "tobool 0", "tolist 0", "tomap 0", "tonumber 0", "toset 0",
@@ -115,7 +115,7 @@ func TestNullArguments(t *testing.T) {
 		for _, null := range []cty.Value{cty.NullVal(c.was.Type()), cty.NullVal(cty.DynamicPseudoType)} {
 			_, diags := eval(with(ctx, null), c.expr)
 			may := slices.Contains(nullable, fmt.Sprint(c.name, " ", c.i))
-			if may == diags.HasErrors() && c.name != "coalescelist" { // which passes over lists that are null, but no others
+			if may == diags.HasErrors() && c.name != "coalescelist" { // coalescelist skips null lists but refuses other nulls
 				t.Errorf("%s, argument %d: may be null: %v; %v", c.name, c.i, may, diags)
 			}
 			checkError(t, c, diags)
@@ -123,7 +123,7 @@ func TestNullArguments(t *testing.T) {
 	}
 }
 
-// checkError expects a message as the evaluator makes them, without a trace of our insides.
+// checkError checks that the messages are formed like the evaluator's and do not mention the implementation.
 func checkError(t *testing.T, c variant, diags hcl.Diagnostics) {
 	for _, d := range diags {
 		if !slices.Contains([]string{"Invalid function argument", "Error in function call"}, d.Summary) {
@@ -137,8 +137,8 @@ func checkError(t *testing.T, c variant, diags hcl.Diagnostics) {
 	}
 }
 
-// With an unknown argument the result is unknown or what it would be anyway, and what is said of it
-// then holds when the argument is known.
+// TestUnknownArguments checks results for unknown arguments. Such a result is unknown, or equal to the result for the
+// known argument. Its type and refinements must hold for the known argument, too.
 func TestUnknownArguments(t *testing.T) {
 	ctx := peerContext(t)
 	for _, c := range variants(t, ctx) {
@@ -146,7 +146,7 @@ func TestUnknownArguments(t *testing.T) {
 		if diags.HasErrors() {
 			t.Fatal(diags)
 		}
-		known, _ = mark.Bare(known)
+		known, _ = mark.Unmark(known)
 		for _, x := range []cty.Value{
 			cty.UnknownVal(c.was.Type()), cty.UnknownVal(c.was.Type()).RefineNotNull(), cty.DynamicVal, unknownInside(c.was),
 		} {
@@ -158,7 +158,7 @@ func TestUnknownArguments(t *testing.T) {
 			if errs := known.Type().TestConformance(got.Type()); errs != nil && !unsure(c.name, got.Type()) {
 				t.Errorf("%s with %#v: unknown %#v, known %#v", c.expr, x, got.Type(), known.Type())
 			}
-			got, _ = mark.Bare(got)
+			got, _ = mark.Unmark(got)
 			if !got.IsKnown() && got.Type() != cty.DynamicPseudoType && got.Range().DefinitelyNotNull() && known.IsNull() {
 				t.Errorf("%s: said to be not null", c.expr)
 			}
@@ -169,14 +169,15 @@ func TestUnknownArguments(t *testing.T) {
 	}
 }
 
-// unsure: a value of unknown type can become a tuple, of which a list would be made.
+// unsure reports whether the type of an unknown result may be wrong: a value of unknown type can become a tuple, and
+// the result then has another type.
 func unsure(name string, ty cty.Type) bool {
 	return ty.HasDynamicTypes() || slices.Contains([]string{"coalesce", "coalescelist", "setproduct"}, name)
 }
 
 func impure(name string) bool { return find(name).impure }
 
-// unknownInside has unknown values for elements, where it can.
+// unknownInside returns v with unknown elements, if v has elements.
 func unknownInside(v cty.Value) cty.Value {
 	if !v.CanIterateElements() || v.LengthInt() == 0 {
 		return v
@@ -193,8 +194,8 @@ func unknownInside(v cty.Value) cty.Value {
 	return out
 }
 
-// unmarkedResults are the cases in which a mark does not come through, by function, argument and tag,
-// with the reason.
+// unmarkedResults lists the cases in which the result does not have the mark of the argument, by function, argument and
+// tag, with the reason.
 var unmarkedResults = map[string]string{
 	"can 0 sensitive":             "whether it works is not sensitive, in both peers",
 	"issensitive 0 sensitive":     "the answer itself is not sensitive",
@@ -225,14 +226,14 @@ func TestMarkedArguments(t *testing.T) {
 	}
 }
 
-// cleanOfElements are the functions whose result does not have the marks of the elements of argument 0
-// itself: they only move the elements, or do not look at them.
+// cleanOfElements lists the functions whose result does not have the marks of elements of argument 0, because the
+// function does not read the elements, with the reason.
 var cleanOfElements = map[string]string{
 	"keys": "keys are not values", "length": "the number of elements is not their value",
 	"issensitive": "it is asked of the value itself",
 }
 
-// What is marked inside of an argument stays marked in the result, on the element or above it.
+// TestMarkedElements checks that a mark inside an argument is also in the result, on the element or above it.
 func TestMarkedElements(t *testing.T) {
 	ctx := peerContext(t)
 	for _, c := range variants(t, ctx) {
@@ -255,7 +256,7 @@ func TestMarkedElements(t *testing.T) {
 	}
 }
 
-// markedInside makes all elements ephemeral.
+// markedInside returns v with ephemeral elements. It returns false if v has no elements or is a set.
 func markedInside(v cty.Value) (cty.Value, bool) {
 	if !v.CanIterateElements() || v.LengthInt() == 0 || v.Type().IsSetType() {
 		return v, false
@@ -274,7 +275,7 @@ func markedInside(v cty.Value) (cty.Value, bool) {
 	return cty.TupleVal(vals), true
 }
 
-// odd are values of which most functions want none.
+// odd lists values that most functions refuse.
 var odd = []cty.Value{
 	cty.StringVal("canary-7f3a"), cty.StringVal(""), cty.NumberFloatVal(1.5), cty.NumberIntVal(-1), cty.MustParseNumberVal("1e400000"), cty.PositiveInfinity,
 	cty.True, cty.EmptyTupleVal, cty.EmptyObjectVal, cty.ListValEmpty(cty.String), cty.SetValEmpty(cty.Bool), cty.MapValEmpty(cty.Number),
@@ -284,7 +285,7 @@ var odd = []cty.Value{
 	cty.SetVal([]cty.Value{cty.UnknownVal(cty.String)}), cty.StringVal("{{[[${ %{ <% %s /( \x00"), cty.StringVal("9999999999999999999999"),
 }
 
-// A wrong argument is an error in the user's terms, never a panic.
+// TestWrongArguments checks that a wrong argument causes an error in the user's terms and not a panic.
 func TestWrongArguments(t *testing.T) {
 	ctx := peerContext(t)
 	for _, c := range variants(t, ctx) {
@@ -295,7 +296,7 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
-// No message shows what is sensitive or ephemeral.
+// TestErrorsKeepSecrets checks that no message shows a sensitive or ephemeral value.
 func TestErrorsKeepSecrets(t *testing.T) {
 	ctx := peerContext(t)
 	for _, c := range variants(t, ctx) {
@@ -314,7 +315,7 @@ func TestErrorsKeepSecrets(t *testing.T) {
 	}
 }
 
-// deeply marks what is inside, or the value itself if nothing is.
+// deeply marks the elements of v as ephemeral. It marks the value itself if the tag is sensitive or v has no elements.
 func deeply(v cty.Value, tag mark.Tag) cty.Value {
 	x, ok := markedInside(v)
 	if !ok || tag == mark.Sensitive {
@@ -341,7 +342,7 @@ func TestWrongNumberOfArguments(t *testing.T) {
 	}
 }
 
-// While planning, what is different each time is unknown; at apply it is not.
+// TestImpureFunctions checks that impure functions return unknown values during plan and known values during apply.
 func TestImpureFunctions(t *testing.T) {
 	for _, expr := range []string{`uuid()`, `timestamp()`, `bcrypt("x", 4)`} {
 		plan := &hcl.EvalContext{Functions: Table(&Env{Pure: true})}
@@ -369,7 +370,8 @@ func TestTypeIsForTheConsole(t *testing.T) {
 	}
 }
 
-// Pure functions give the same at any time and place, and these are all the others.
+// TestPure checks that pure functions return the same at any time and in any directory. varying lists all other
+// functions.
 func TestPure(t *testing.T) {
 	varying := []string{
 		"abspath", "bcrypt", "file", "filebase64", "filebase64sha256", "filebase64sha512", "fileexists", "filemd5", "fileset", "filesha1",

@@ -19,17 +19,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/paths"
 )
 
-// Files are read where Env.BaseDir says. Only regular files are, and the null device: another device or a pipe can go on
-// for ever, and what it gives is another thing at apply than it was at plan.
+// files are the functions that use paths. Relative paths start from Env.BaseDir. Only regular files and the null device
+// are read: another device or a pipe can be endless, and its content at apply differs from its content at plan.
 var files = []*builtin{
 	{
-		name: "abspath", doc: "Makes a path absolute, from the working directory, and tidies it.",
+		name: "abspath", doc: "Converts a path to an absolute, clean path. It is relative to the working directory.",
 		params:  []param{{name: "path", typ: cty.String, doc: "The path."}},
 		returns: cty.String, world: true, run: absPath,
 	},
-	fixed("basename", "Gives the last part of a path.", cty.String, onText(filepath.Base),
+	fixed("basename", "Returns the last part of a path.", cty.String, onText(filepath.Base),
 		text("path", "The path.")),
-	fixed("dirname", "Gives a path without its last part.", cty.String, onText(filepath.Dir),
+	fixed("dirname", "Returns a path without its last part.", cty.String, onText(filepath.Dir),
 		text("path", "The path.")),
 	{
 		name: "file", doc: "Reads a file that contains text in UTF-8.",
@@ -42,18 +42,18 @@ var files = []*builtin{
 		returns: cty.String, observed: true, run: readBase64,
 	},
 	{
-		name: "fileexists", doc: "Tells whether there is a regular file of that name.",
+		name: "fileexists", doc: "Reports whether a regular file exists at a path.",
 		params:  []param{{name: "path", typ: cty.String, doc: "The file."}},
 		returns: cty.Bool, observed: true, run: fileExists,
 	},
 	{
-		name: "pathexpand", doc: "Replaces a ~ at the beginning of a path by the home directory.",
+		name: "pathexpand", doc: "Replaces a ~ at the beginning of a path with the home directory.",
 		params:  []param{{name: "path", typ: cty.String, doc: "The path."}},
 		returns: cty.String, world: true, run: pathExpand,
 	},
 }
 
-// at is where a path of the configuration leads.
+// at returns the path on this machine for a path of the configuration.
 func (s *scope) at(path string) (string, error) {
 	path, err := homeOf(path)
 	if err != nil {
@@ -62,12 +62,12 @@ func (s *scope) at(path string) (string, error) {
 	return s.below(path), nil
 }
 
-// below is at for a path in which ~ has no meaning, as for fileset in Terraform and OpenTofu.
+// below is at without the expansion of ~, which fileset does not have in Terraform and OpenTofu.
 func (s *scope) below(path string) string {
 	return paths.Text(s.env.BaseDir, path)
 }
 
-// homeOf replaces a leading ~.
+// homeOf replaces a leading ~ by the home directory.
 func homeOf(path string) (string, error) {
 	if !strings.HasPrefix(path, "~") {
 		return path, nil
@@ -98,10 +98,13 @@ func absPath(c *call) (cty.Value, error) {
 	return cty.StringVal(filepath.ToSlash(path)), nil
 }
 
-// open opens the regular file that the first argument names, of factor times Bytes at most. It never
-// waits for the other end of a pipe.
-func (c *call) open(factor int64) (*os.File, error) {
-	path, err := c.at(c.args[0].AsString())
+// fileArgument reads the file that the first argument of a call names.
+type fileArgument struct{ c *call }
+
+// open opens the regular file that the first argument names. The file may have at most factor times the limit of bytes.
+// open never waits for the other end of a pipe.
+func (a fileArgument) open(factor int64) (*os.File, error) {
+	path, err := a.c.at(a.c.args[0].AsString())
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +114,7 @@ func (c *call) open(factor int64) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil {
-		err = c.readable(path, info, factor)
+		err = a.readable(path, info, factor)
 	}
 	if err != nil {
 		f.Close()
@@ -120,25 +123,25 @@ func (c *call) open(factor int64) (*os.File, error) {
 	return f, nil
 }
 
-func (c *call) readable(path string, info fs.FileInfo, factor int64) error {
+func (a fileArgument) readable(path string, info fs.FileInfo, factor int64) error {
 	switch {
 	case info.IsDir():
 		return &fs.PathError{Op: "read", Path: path, Err: syscall.EISDIR}
 	case !info.Mode().IsRegular() && !isNull(info):
 		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("is %s, not a regular file", kindOf(info.Mode()))}
-	case info.Size() > factor*c.limits.Bytes:
-		return &fs.PathError{Op: "read", Path: path, Err: tooMuch("too many bytes", factor*c.limits.Bytes)}
+	case info.Size() > factor*a.c.limits.Bytes:
+		return &fs.PathError{Op: "read", Path: path, Err: tooMuch("too many bytes", factor*a.c.limits.Bytes)}
 	}
 	return nil
 }
 
-// isNull is whether a file is the one that is always empty, which people give where a file is asked for.
+// isNull reports whether a file is the null device, which users pass as an empty file.
 func isNull(info fs.FileInfo) bool {
 	null, err := os.Stat(os.DevNull)
 	return err == nil && os.SameFile(info, null)
 }
 
-// kindOf names what is no regular file.
+// kindOf names the kind of an irregular file.
 func kindOf(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
@@ -153,65 +156,65 @@ func kindOf(m fs.FileMode) string {
 	return "an irregular file"
 }
 
-// read is the content of the file that the first argument names. What /proc has says it is empty and is
-// not, so size alone is not to be trusted.
-func (c *call) read() ([]byte, error) {
-	f, err := c.open(1)
+// read returns the content of the file that the first argument names. It limits the bytes that it reads, because files
+// in /proc report a size of zero and have content.
+func (a fileArgument) read() ([]byte, error) {
+	f, err := a.open(1)
 	if err != nil {
-		return nil, c.cannotRead(err)
+		return nil, a.cannotRead(err)
 	}
 	defer f.Close()
-	most := c.limits.Bytes
+	most := a.c.limits.Bytes
 	raw, err := io.ReadAll(io.LimitReader(f, most+1))
 	switch {
 	case err != nil:
-		return nil, c.cannotRead(err)
+		return nil, a.cannotRead(err)
 	case int64(len(raw)) > most:
-		return nil, bad(0, "%s: %s", c.show(0, c.args[0].AsString()), c.tooLong())
+		return nil, bad(0, "%s: %s", a.c.show(0, a.c.args[0].AsString()), a.c.tooLong())
 	}
 	return raw, nil
 }
 
-func (c *call) cannotRead(err error) error {
+func (a fileArgument) cannotRead(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return bad(0, "no file exists at %s; this function reads only files that are there when the run begins. "+
-			"To use a file that a resource makes, refer to an attribute of that resource instead", c.quote(0, c.args[0].AsString()))
+		return bad(0, "no file exists at %s; this function reads only files that exist when the run starts. "+
+			"To use a file that a resource creates, refer to an attribute of that resource", a.c.quote(0, a.c.args[0].AsString()))
 	}
-	return c.badBecause(0, fmt.Errorf("failed to read file: %w", c.relative(err)))
+	return a.c.badBecause(0, fmt.Errorf("failed to read file: %w", a.relative(err)))
 }
 
-// relative puts the path as it was written into an error of the operating system.
-func (c *call) relative(err error) error {
+// relative replaces the path in an error of the operating system by the path in the configuration.
+func (a fileArgument) relative(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		return &fs.PathError{Op: at.Op, Path: cmp.Or(c.args[0].AsString(), "."), Err: at.Err}
+		return &fs.PathError{Op: at.Op, Path: cmp.Or(a.c.args[0].AsString(), "."), Err: at.Err}
 	}
 	return err
 }
 
 func readText(c *call) (cty.Value, error) {
-	raw, err := c.text()
+	raw, err := fileArgument{c}.text()
 	if err != nil {
 		return cty.NilVal, err
 	}
 	return cty.StringVal(string(raw)), nil
 }
 
-// text is the content of the file as text.
-func (c *call) text() ([]byte, error) {
-	raw, err := c.read()
+// text returns the content of the file, or an error if it is not UTF-8.
+func (a fileArgument) text() ([]byte, error) {
+	raw, err := a.read()
 	if err != nil {
 		return nil, err
 	}
 	if !utf8.Valid(raw) {
 		return nil, fmt.Errorf("contents of %s are not valid UTF-8; use the filebase64 function to obtain the Base64 encoded contents "+
-			"or the other file functions (e.g. filemd5, filesha256) to obtain file hashing results instead", c.quote(0, c.args[0].AsString()))
+			"or the other file functions (e.g. filemd5, filesha256) to obtain file hashing results instead", a.c.quote(0, a.c.args[0].AsString()))
 	}
 	return raw, nil
 }
 
 func readBase64(c *call) (cty.Value, error) {
-	raw, err := c.read()
+	raw, err := fileArgument{c}.read()
 	if err != nil {
 		return cty.NilVal, err
 	}
@@ -235,7 +238,7 @@ func fileExists(c *call) (cty.Value, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return cty.False, nil
 	case err != nil:
-		return cty.NilVal, c.because(fmt.Errorf("failed to stat: %w", c.relative(err)))
+		return cty.NilVal, c.because(fmt.Errorf("failed to stat: %w", fileArgument{c}.relative(err)))
 	case !info.Mode().IsRegular():
 		rest := ", not a regular file"
 		if info.IsDir() {

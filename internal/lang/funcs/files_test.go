@@ -16,7 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// reasonOf is the error of the function itself, without what the evaluator says around it.
+// reasonOf returns the error of the function itself, without the text that the evaluator adds.
 func reasonOf(d *hcl.Diagnostic) (string, bool) {
 	extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
 	if !ok || extra.FunctionCallError() == nil {
@@ -25,7 +25,8 @@ func reasonOf(d *hcl.Diagnostic) (string, bool) {
 	return extra.FunctionCallError().Error(), true
 }
 
-// tree makes files and directories: a name that ends in / is a directory, one with -> a symbolic link.
+// tree creates files and directories in a temporary directory. A name that ends in / is a directory; a name with -> is
+// a symbolic link.
 func tree(t *testing.T, names ...string) string {
 	dir := t.TempDir()
 	for _, name := range names {
@@ -67,7 +68,7 @@ func TestFileSetOfLinks(t *testing.T) {
 		`fileset("nowhere", "*")`:         ``,
 		`fileset(".", "[^r]*")`:           `flink`,
 		`fileset(".", "")`:                ``,
-		`fileset("~", "*")`:               `home.txt`, // no home directory
+		`fileset("~", "*")`:               `home.txt`, // ~ is not the home directory here
 		`fileset("~/", "h*")`:             `home.txt`,
 		`fileset("~nobody", "*")`:         ``,
 	} {
@@ -80,7 +81,7 @@ func TestFileSetOfLinks(t *testing.T) {
 	}
 }
 
-// A pattern that looks at a whole file system is an error in little time.
+// TestFileSetOfEverything checks that a pattern that visits a whole file system fails quickly.
 func TestFileSetOfEverything(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
@@ -118,8 +119,8 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 }
 
-// Plan and apply can be compared: what came from a file is told, with its marks, and nothing that is
-// not known yet.
+// TestObserve checks that known results of file functions are reported with their marks, so that plan and apply can be
+// compared. Unknown results and errors are not reported.
 func TestObserve(t *testing.T) {
 	dir := tree(t, "f", "t.tmpl")
 	var mu sync.Mutex
@@ -144,7 +145,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// Functions are called from many goroutines at once, with one table.
+// TestConcurrentCalls checks that many goroutines can call functions of one table.
 func TestConcurrentCalls(t *testing.T) {
 	ctx := peerContext(t)
 	var wg sync.WaitGroup

@@ -17,15 +17,15 @@ var fileSets = []*builtin{
 	{
 		name: "fileset", doc: "Finds the regular files in a directory whose names match a pattern.",
 		params: []param{
-			{name: "path", typ: cty.String, doc: "The directory, to which the names in the result are relative."},
+			{name: "path", typ: cty.String, doc: "The directory. The names in the result are relative to it."},
 			{name: "pattern", typ: cty.String, doc: "The pattern: * for any part of a name, ** for any directories, ?, [a-z] and {one,other}."},
 		},
 		returns: cty.Set(cty.String), observed: true, run: fileSet,
 	},
 }
 
-// fileSet finds files by a pattern. The pattern is joined to the directory before it is looked at, so
-// that `../` in it leads out of the directory, as it does in Terraform and OpenTofu.
+// fileSet finds files by a pattern. It joins the pattern to the directory first, so that `../` in the pattern leads out
+// of the directory, as in Terraform and OpenTofu.
 func fileSet(c *call) (cty.Value, error) {
 	dir := c.below(c.args[0].AsString())
 	pattern := c.args[1].AsString()
@@ -37,7 +37,7 @@ func fileSet(c *call) (cty.Value, error) {
 	names, err := doublestar.Glob(w, glob, doublestar.WithFilesOnly())
 	switch {
 	case w.left < 0:
-		return cty.NilVal, fmt.Errorf("the pattern makes it look at too many files; %w", c.tooMany())
+		return cty.NilVal, fmt.Errorf("the pattern searches too many files; %w", c.tooMany())
 	case err != nil:
 		return cty.NilVal, c.because(err)
 	}
@@ -46,10 +46,10 @@ func fileSet(c *call) (cty.Value, error) {
 		full := filepath.Join(base, filepath.FromSlash(name))
 		info, err := os.Stat(full)
 		if err != nil || !info.Mode().IsRegular() {
-			continue // a symbolic link that leads nowhere is no file
+			continue // a symbolic link without a target is not a file
 		}
 		if strings.HasSuffix(name, ".tfstate.journal") {
-			continue // there only while changes are made: nothing could be planned with it
+			continue // a journal exists only while objects are changed, so a plan must not depend on it
 		}
 		rel, err := filepath.Rel(dir, full)
 		if err != nil {
@@ -60,14 +60,14 @@ func fileSet(c *call) (cty.Value, error) {
 	return setOf(cty.String, found), nil
 }
 
-// escape keeps the characters of a directory's name from being a pattern.
+// escape escapes the characters of a directory's name that have a meaning in patterns.
 func escape(dir string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`, `\`, `\\`).Replace(dir)
 }
 
-// walkedFS bounds how many files a pattern makes us look at, and does not follow a symbolic link to a
-// directory that it is in: there would be no end to it. Other links can lead around in circles too, as
-// those in /sys do, so each directory that is reached by one counts for many files.
+// walkedFS limits the number of files that a pattern visits. It does not follow a symbolic link to a directory above
+// the link, which would never end. Other links can form circles, too, for example in /sys. Therefore each directory
+// behind a link counts as many files.
 type walkedFS struct {
 	fs.FS
 	root string
@@ -78,7 +78,7 @@ const linkCost = 200
 
 var errSpent = errors.New("too many files")
 
-// ReadDir is called once for each directory on the way.
+// ReadDir implements fs.ReadDirFS. The pattern library calls it once for each directory that it visits.
 func (w *walkedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	if w.left < 0 {
 		return nil, errSpent
@@ -94,7 +94,7 @@ func (w *walkedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// Stat is called for symbolic links and for names without a pattern.
+// Stat implements fs.StatFS. The pattern library calls it for symbolic links and for names without a pattern.
 func (w *walkedFS) Stat(name string) (fs.FileInfo, error) {
 	if w.left--; w.left < 0 {
 		return nil, errSpent

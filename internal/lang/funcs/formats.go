@@ -12,25 +12,24 @@ import (
 
 var formats = []*builtin{
 	{
-		name: "format", doc: "Writes values into a string, at the places and in the way that a format says.",
-		params:  []param{{name: "format", typ: cty.String, doc: "Text with verbs in it, as in %s for a string or %05.1f for a number."}},
+		name: "format", doc: "Formats values according to a format string.",
+		params:  []param{{name: "format", typ: cty.String, doc: "Text with verbs, such as %s for a string or %05.1f for a number."}},
 		rest:    &param{name: "args", typ: cty.DynamicPseudoType, doc: "The values, one for each verb.", mode: null | unknown | dynamic},
 		returns: cty.DynamicPseudoType, kind: stringKind, run: formatted(stdlib.FormatFunc),
 	},
 	{
-		name: "formatlist", doc: "Does what format does for each element of lists, and gives a list of the strings.",
-		params: []param{{name: "format", typ: cty.String, doc: "Text with verbs in it, as for format."}},
+		name: "formatlist", doc: "Applies format to each element of lists, and returns a list of the strings.",
+		params: []param{{name: "format", typ: cty.String, doc: "Text with verbs, as for format."}},
 		rest: &param{name: "args", typ: cty.DynamicPseudoType, mode: null | unknown | dynamic,
-			doc: "The values, one for each verb. Lists must be of one length; a value that is not a list is used for all elements."},
+			doc: "The values, one for each verb. Lists must have the same length. A value that is not a list is used for all elements."},
 		returns: cty.DynamicPseudoType, kind: stringsKind, run: formatted(stdlib.FormatListFunc),
 	},
 }
 
-// maxField is the widest field: what Go's own formatting, which does the work for numbers, allows.
+// maxField is the greatest width of a field. Go's own formatting, which formats the numbers, has the same limit.
 const maxField = 1_000_000
 
-// formatted runs one of cty's formatting functions once it is certain that the result is of decent
-// size.
+// formatted returns a function that checks the size of the result and then calls f, a formatting function of cty.
 func formatted(f function.Function) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		wide, err := fields(c.args[0].AsString())
@@ -56,7 +55,7 @@ func formatted(f function.Function) func(*call) (cty.Value, error) {
 	}
 }
 
-// fields adds up widths and precisions in a format.
+// fields returns the sum of the widths and precisions in a format.
 func fields(format string) (total int64, err error) {
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {

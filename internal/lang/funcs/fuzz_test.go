@@ -9,8 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fuzzed evaluates a call with a string of the fuzzer's making and expects an answer of some kind, in
-// small budgets.
+// fuzzed evaluates a call with a string from the fuzzer, with small limits. Each call must return a value or an error.
 func fuzzed(f *testing.F, expr string, seeds ...string) {
 	for _, s := range seeds {
 		f.Add(s)

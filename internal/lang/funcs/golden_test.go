@@ -6,15 +6,19 @@ import (
 	"testing"
 )
 
-// golden is one recorded expression. The answer is "= TYPE" and the value as JSON, "! TITLE" and
-// the detail, or "= console" and the text that the console printed.
+// golden is one recorded expression. answer starts with one of these lines, followed by the value as JSON, the detail
+// of the error, or the text that the console printed:
+//
+//   - "= TYPE"
+//   - "! TITLE"
+//   - "= console"
 type golden struct {
 	expr   string
 	line   int
 	answer []string
 }
 
-// readGolden reads a file of expressions and what precedes the first of them.
+// readGolden reads a file of expressions. head holds the lines before the first expression.
 func readGolden(t *testing.T, file string) (cases []*golden, head []string) {
 	raw, err := os.ReadFile(file)
 	if err != nil {

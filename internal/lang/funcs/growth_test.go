@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// growing are calls whose work must grow with the number of elements and not with its square.
+// growing lists calls whose work must grow with the number of elements and not with its square.
 var growing = []string{
 	`flatten(nested)`, `flatten(tuple)`, `keys(map)`, `keys(object)`, `values(map)`, `values(object)`, `sort(list)`, `sort(tuple)`, `distinct(list)`,
 	`distinct(tuple)`, `distinct(objects)`, `setunion(set, set)`, `setunion(tuple, list)`, `setintersection(set, set)`, `setsubtract(set, set)`,
@@ -38,15 +38,15 @@ var growing = []string{
 	`can(tomap(list))`, `list == list`, `objects == tolist(objects)`, `tuple != list`, `true ? list : tuple`, `issensitive(objects)`, `textencodebase64(csv, "UTF-16LE")`,
 }
 
-// growingContext has collections of n elements.
+// growingContext returns collections of n elements.
 func growingContext(n int) *hcl.EvalContext {
-	// Sets tell numbers apart by ten digits at first: of these, a hundred have the same.
+	// Sets first compare numbers by ten digits. A hundred of these numbers share the same ten digits.
 	strs, nums, objs, mixed, nested, bools := make([]cty.Value, n), make([]cty.Value, n), make([]cty.Value, n), make([]cty.Value, n), make([]cty.Value, n), make([]cty.Value, n)
 	m, lists := map[string]cty.Value{}, map[string]cty.Value{}
 	csv, json := []byte("a,b\n"), []byte("[")
 	for i := range n {
 		name := fmt.Sprintf("item-%06d", i*7919%n)
-		strs[i], nums[i], bools[i] = cty.StringVal(name), cty.NumberIntVal(int64(1_000_000_000_000+10*i)), cty.True
+		strs[i], nums[i], bools[i] = cty.StringVal(name), cty.NumberIntVal(1_000_000_000_000+10*int64(i)), cty.True
 		objs[i] = cty.ObjectVal(map[string]cty.Value{"a": strs[i], "b": nums[i]})
 		mixed[i] = strs[i]
 		if i%3 == 0 {
@@ -84,7 +84,7 @@ func mustValue(tb testing.TB, e hcl.Expression, ctx *hcl.EvalContext) {
 	}
 }
 
-// allocated is how many objects and bytes one evaluation allocates.
+// allocated returns the number of objects and bytes that one evaluation allocates.
 func allocated(tb testing.TB, e hcl.Expression, ctx *hcl.EvalContext) (objects, bytes uint64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -93,7 +93,7 @@ func allocated(tb testing.TB, e hcl.Expression, ctx *hcl.EvalContext) (objects, 
 	return after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc
 }
 
-// Ten times the elements are at most fifteen times the allocations.
+// TestAllocationsAreLinear checks that ten times the elements need at most fifteen times the allocations.
 func TestAllocationsAreLinear(t *testing.T) {
 	n := 500
 	if os.Getenv("LETHE_LONG") != "" {
@@ -102,11 +102,11 @@ func TestAllocationsAreLinear(t *testing.T) {
 	few, many := growingContext(n), growingContext(10*n)
 	for _, expr := range growing {
 		e := parsed(t, expr)
-		mustValue(t, e, few) // once before, for what is made on first use
+		mustValue(t, e, few) // the first call allocates objects that later calls reuse
 		objects, bytes := allocated(t, e, few)
 		objects10, bytes10 := allocated(t, e, many)
 		if raced {
-			continue // it empties the pools of others at random
+			continue // the race detector empties pools at random
 		}
 		if objects10 > 15*objects+1000 || bytes10 > 15*bytes+100_000 {
 			t.Errorf("%s: %d objects and %d bytes became %d and %d", expr, objects, bytes, objects10, bytes10)

@@ -35,19 +35,19 @@ var hashes = []*builtin{
 	fileHashOf("filesha256", "SHA-256", "hexadecimal", sha256.New, hex.EncodeToString),
 	fileHashOf("filesha512", "SHA-512", "hexadecimal", sha512.New, hex.EncodeToString),
 	{
-		name: "bcrypt", doc: "Hashes a password with bcrypt. The result is another one each time.",
-		params:  []param{{name: "str", typ: cty.String, doc: "The password, of 72 bytes at most."}},
-		rest:    &param{name: "cost", typ: cty.Number, doc: "How much work it takes, as a power of two; 10 if not given."},
+		name: "bcrypt", doc: "Hashes a password with bcrypt. Each call returns another hash.",
+		params:  []param{{name: "str", typ: cty.String, doc: "The password, at most 72 bytes."}},
+		rest:    &param{name: "cost", typ: cty.Number, doc: "The cost, as a power of two. Default: 10."},
 		returns: cty.String, impure: true, run: bcryptHash,
 	},
-	fixed("rsadecrypt", "Decrypts what was encrypted with RSA and PKCS #1 v1.5 padding.", cty.String, rsaDecrypt,
-		text("ciphertext", "What to decrypt, in Base64."),
+	fixed("rsadecrypt", "Decrypts a text that is encrypted with RSA and PKCS #1 v1.5 padding.", cty.String, rsaDecrypt,
+		text("ciphertext", "The encrypted text in Base64."),
 		text("privatekey", "The private key in PEM, without a passphrase.")),
 	{
-		name: "uuid", doc: "Makes a random UUID, another one each time.",
+		name: "uuid", doc: "Returns a random UUID.",
 		returns: cty.String, impure: true, run: randomUUID,
 	},
-	fixed("uuidv5", "Makes a UUID from a name in a namespace, the same one each time.", cty.String, namedUUID,
+	fixed("uuidv5", "Returns the UUID of a name in a namespace. The same name has the same UUID.", cty.String, namedUUID,
 		text("namespace", "dns, url, oid, x500, or a UUID."),
 		text("name", "The name.")),
 }
@@ -59,7 +59,7 @@ func hashOf(name, algorithm, form string, h func() hash.Hash, encode func([]byte
 		returns: cty.String,
 		run: func(c *call) (cty.Value, error) {
 			sum := h()
-			_, _ = io.WriteString(sum, c.args[0].AsString()) // never fails
+			_, _ = io.WriteString(sum, c.args[0].AsString()) // a hash never returns an error
 			return cty.StringVal(encode(sum.Sum(nil))), nil
 		},
 	}
@@ -73,22 +73,23 @@ func fileHashOf(name, algorithm, form string, h func() hash.Hash, encode func([]
 		run: func(c *call) (cty.Value, error) {
 			sum := h()
 			if err := c.feed(sum); err != nil {
-				return cty.NilVal, c.because(c.relative(err))
+				return cty.NilVal, c.because(fileArgument{c}.relative(err))
 			}
 			return cty.StringVal(encode(sum.Sum(nil))), nil
 		},
 	}
 }
 
-// hashFactor is how much larger than Bytes a file may be that is hashed: it is never in memory.
+// hashFactor is the factor by which a hashed file may exceed the limit of bytes. Such a file is never in memory as a
+// whole.
 const hashFactor = 16
 
-// mostCost is the highest cost of bcrypt, of which each step doubles the time: 16 takes a few seconds.
+// mostCost is the highest cost of bcrypt. Each step doubles the time; 16 takes a few seconds.
 const mostCost = 16
 
-// feed hashes a file.
+// feed writes the content of the file that the first argument names to sum.
 func (c *call) feed(sum hash.Hash) error {
-	f, err := c.open(hashFactor)
+	f, err := fileArgument{c}.open(hashFactor)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func bcryptHash(c *call) (cty.Value, error) {
 	return cty.StringVal(string(hash)), nil
 }
 
-// largestKey is more than any key of use has in PEM.
+// largestKey is a size in bytes that no usable private key in PEM reaches.
 const largestKey = 64 << 10
 
 func rsaDecrypt(c *call) (cty.Value, error) {
@@ -149,7 +150,8 @@ func rsaDecrypt(c *call) (cty.Value, error) {
 	return cty.StringVal(string(clear)), nil
 }
 
-// keyProblem says what is wrong with a key without a word of the key, which the parser may quote.
+// keyProblem describes the mistake in a private key. It does not quote the error of the parser, which may contain parts
+// of the key.
 func keyProblem(err error) string {
 	var locked *ssh.PassphraseMissingError
 	switch {
@@ -158,7 +160,7 @@ func keyProblem(err error) string {
 	case strings.Contains(err.Error(), "no key found"):
 		return "no key found"
 	}
-	return "it cannot be read as a private key in PEM"
+	return "it is not a private key in PEM"
 }
 
 func randomUUID(*call) (cty.Value, error) {
@@ -169,7 +171,7 @@ func randomUUID(*call) (cty.Value, error) {
 	return cty.StringVal(id.String()), nil
 }
 
-// namespaces are those of RFC 4122, appendix C.
+// namespaces are the namespaces of RFC 4122, appendix C.
 var namespaces = map[string]uuid.UUID{
 	"dns": uuid.NameSpaceDNS, "url": uuid.NameSpaceURL, "oid": uuid.NameSpaceOID, "x500": uuid.NameSpaceX500,
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// invoke is what package cty calls.
+// invoke runs a call for package cty. A panic becomes an error.
 func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error) {
 	c := &call{builtin: b, scope: s}
 	defer func() {
@@ -20,7 +20,7 @@ func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error)
 		case syntax.Spent:
 			result, err = cty.NilVal, r.Err
 		default:
-			result, err = cty.NilVal, c.because(fmt.Errorf("internal error: %v; this is a bug in Lethe, please report it", r))
+			result, err = cty.NilVal, c.because(fmt.Errorf("internal error: %v; this is a bug in Lethe: please report it", r))
 		}
 	}()
 	if err := c.accept(in); err != nil {
@@ -38,8 +38,8 @@ func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error)
 	return c.finish(r)
 }
 
-// shapeOf is b as package cty wants it. Its parameters are capsules and its type is only known with
-// its result: see arg.go. Signatures has the types to show.
+// shapeOf describes b for package cty. The parameters are capsules, and the type is known only with the result (see
+// arg.go). SignatureOf returns the types to show.
 func shapeOf(b *builtin) shape {
 	out := shape{builtin: b, core: "core::" + b.name, spec: function.Spec{Description: b.doc, Type: function.StaticReturnType(cty.DynamicPseudoType)}}
 	for i := range b.params {
@@ -52,7 +52,7 @@ func shapeOf(b *builtin) shape {
 	return out
 }
 
-// function completes a spec of this shape, and makes a function of it.
+// function adds the implementation to spec, and returns the function.
 func (of shape) function(s *scope, spec *function.Spec) function.Function {
 	b := of.builtin
 	spec.Impl = func(args []cty.Value, _ cty.Type) (cty.Value, error) { return b.invoke(s, args) }
@@ -64,12 +64,12 @@ func (p *param) parameter() function.Parameter {
 	if p.typ.IsCapsuleType() {
 		ty = p.typ
 	}
-	// A capsule has no marks and is always known. Said here, cty need not look for that in each call.
+	// A capsule has no marks and is always known. These two settings spare cty the search in each call.
 	return function.Parameter{Name: p.name, Description: p.doc, Type: ty, AllowMarked: true, AllowUnknown: true}
 }
 
-// accept takes the arguments out of their capsules and makes them what the parameters want. Nothing is
-// done to a value before it is certain that it is not too large for that.
+// accept takes the arguments out of their capsules and converts them to the types of the parameters. It checks the size
+// of each value before it does anything else with it.
 func (c *call) accept(in []cty.Value) error {
 	c.given = make([]cty.Value, len(in))
 	for i, v := range in {
@@ -110,7 +110,8 @@ func (c *call) scan(i int, v cty.Value) error {
 	return nil
 }
 
-// prepare sees to nulls, marks and unknown values. done: the result is there without running.
+// prepare handles null values, marks and unknown values. done is true if the result is known without running the
+// function.
 func (c *call) prepare() (result cty.Value, done bool, err error) {
 	if err := c.nulls(); err != nil {
 		return cty.NilVal, false, err
@@ -144,23 +145,23 @@ func (c *call) nulls() error {
 	return nil
 }
 
-// unmark takes the marks off an argument and remembers them for the result.
+// unmark removes the marks of an argument and remembers them for the result.
 func (c *call) unmark(i int, v cty.Value) {
 	p := c.param(i)
 	if p.may(marked) {
 		return
 	}
 	ty := v.Type()
-	shallow := ty.IsPrimitiveType() || ty.IsCapsuleType() || ty.IsSetType() // nothing inside is marked
+	shallow := ty.IsPrimitiveType() || ty.IsCapsuleType() || ty.IsSetType() // such values contain no marks
 	switch {
 	case shallow && !mark.Is(v, mark.Sensitive) && !mark.Is(v, mark.Ephemeral):
 		return
 	case shallow:
-		v = c.taken.bare(v)
+		v = c.marks.unmark(v)
 	case !p.may(quick) && !slices.Contains(c.marked, i):
 		return
 	default:
-		v = c.taken.deep(v)
+		v = c.marks.deep(v)
 	}
 	if &c.args[0] == &c.given[0] {
 		c.args = slices.Clone(c.given)
@@ -175,7 +176,7 @@ func (c *call) resultType() (cty.Type, error) {
 	return c.kind(c)
 }
 
-// unknownOf is an unknown result; more can be said of it than its type if the result is never null.
+// unknownOf returns an unknown result, refined to not null if the function never returns null.
 func (c *call) unknownOf(ty cty.Type) cty.Value {
 	v := cty.UnknownVal(ty)
 	if ty == cty.DynamicPseudoType || c.nullable {
@@ -184,23 +185,23 @@ func (c *call) unknownOf(ty cty.Type) cty.Value {
 	return v.RefineNotNull()
 }
 
-// all puts the marks of all arguments onto a result that is there before the function could see to
-// them itself.
+// all puts the marks of all arguments onto a result. It is used if the function does not run, and so cannot copy marks
+// itself.
 func (c *call) all(r cty.Value) cty.Value {
 	for i, v := range c.given {
 		if c.param(i).may(marked) {
 			r = mark.Same(r, v)
 		}
 	}
-	return c.taken.put(r)
+	return c.marks.put(r)
 }
 
-// finish puts back the marks that were taken off, and reports the result to Env.Observe where it is to be observed.
+// finish puts the removed marks onto the result. If the function is observed, it reports the result to Env.Observe.
 func (c *call) finish(r cty.Value) (cty.Value, error) {
 	if !c.nullable && !c.whole && !r.IsKnown() && r.Type() != cty.DynamicPseudoType {
 		r = r.RefineNotNull()
 	}
-	r = c.taken.put(r)
+	r = c.marks.put(r)
 	if c.observed && c.env.Observe != nil {
 		if s, _ := c.look(r); !s.Unknown {
 			if err := c.env.Observe(c.name, c.given, r); err != nil {
@@ -211,9 +212,9 @@ func (c *call) finish(r cty.Value) (cty.Value, error) {
 	return r, nil
 }
 
-// shape is what package cty has to know of a function, the same for each Env.
+// shape describes a function for package cty. It is the same for each Env.
 type shape struct {
 	*builtin
-	core string        // its name with core::
-	spec function.Spec // without what runs it
+	core string        // the name with core::
+	spec function.Spec // without the implementation
 }

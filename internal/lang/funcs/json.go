@@ -13,12 +13,12 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// Package cty reads a JSON text three times, each array and object once more for each level that it
-// is in, and makes of each token an object of its own; writing is not much better. What follows
-// reads once and writes once, and gives the very same values and texts (TestJSONIsThatOfCty). What is not
-// plain JSON is left to cty: so are all errors.
+// Package cty reads a JSON text three times, and each array and object once more for each level around it. It allocates
+// an object for each token. Its writer is similar. The reader and the writer of this file take one pass and produce the
+// same values and texts (TestJSONIsThatOfCty). For other input than plain JSON they call cty, which also produces all
+// errors.
 
-// jsonDecode can say something of a text that is not known, if its beginning is.
+// jsonDecode can return a partial result for an unknown text if its beginning is known.
 func jsonDecode(c *call) (cty.Value, error) {
 	if c.args[0].IsKnown() {
 		text := c.args[0].AsString()
@@ -34,7 +34,7 @@ func jsonDecode(c *call) (cty.Value, error) {
 	return v, c.because(err)
 }
 
-// jsonFits looks at brackets, commas and digits only; the reader finds all other mistakes.
+// jsonFits checks limits by brackets, commas and digits only. The reader finds all other mistakes.
 func (c *call) jsonFits(text string) error {
 	depth, count, digits, quoted := 0, 0, 0, false
 	for i := 0; i < len(text); i++ {
@@ -71,9 +71,9 @@ func (c *call) jsonFits(text string) error {
 // jsonReader reads plain JSON.
 type jsonReader struct {
 	jsontext.Scanner
-	text    string      // the input, whose parts serve as values
-	names   []string    // of the attributes of the objects that are being read, the innermost last
-	vals    []cty.Value // and their values
+	text    string      // the input; strings in the result share its memory
+	names   []string    // the attribute names of the objects being read, the innermost object last
+	vals    []cty.Value // the values of these attributes
 	objects ctyvalue.ObjectBuilders
 }
 
@@ -116,7 +116,7 @@ func (r *jsonReader) array() (cty.Value, bool) {
 	return cty.TupleVal(vals), r.Err == nil
 }
 
-// object reads no name twice: what to make of that is for cty to say.
+// object reads an object. ok is false if a name occurs twice, so that cty decides.
 func (r *jsonReader) object() (cty.Value, bool) {
 	r.Pos++
 	from := len(r.names)
@@ -141,11 +141,11 @@ func (r *jsonReader) object() (cty.Value, bool) {
 	return obj, obj.LengthInt() == len(names)
 }
 
-// string reads the string that begins here.
+// string reads the string at the current position.
 func (r *jsonReader) string() string {
 	from := r.Pos
 	b := r.Str()
-	if r.Pos-from == len(b)+2 { // without escapes
+	if r.Pos-from == len(b)+2 { // the string has no escapes
 		return r.text[from+1 : r.Pos-1]
 	}
 	return string(b)
@@ -161,7 +161,7 @@ func (r *jsonReader) number() (cty.Value, bool) {
 	return v, err == nil
 }
 
-// exponentAt is the number, without its sign, at the beginning of a text; 0 if there is none.
+// exponentAt returns the number, without its sign, at the beginning of a text, or 0.
 func exponentAt(text string) int {
 	text = strings.TrimLeft(text, "+-")
 	n := 0
@@ -174,7 +174,7 @@ func exponentAt(text string) int {
 func jsonEncode(c *call) (cty.Value, error) {
 	v := c.args[0]
 	if c.unknown || !v.IsKnown() {
-		r, err := stdlib.JSONEncodeFunc.Call(c.args) // its beginning may be known
+		r, err := stdlib.JSONEncodeFunc.Call(c.args) // cty may know the beginning of the text
 		return r, c.because(err)
 	}
 	w := jsonWriter{most: c.limits.Bytes}
@@ -250,7 +250,7 @@ func (w *jsonWriter) members(v cty.Value) error {
 	return nil
 }
 
-// appendNumber writes a number with all of its digits and no exponent.
+// appendNumber writes a number with all of its digits and without an exponent.
 func appendNumber(b []byte, v cty.Value) ([]byte, error) {
 	f := ctyvalue.Number(v)
 	if f.IsInf() {

@@ -27,11 +27,11 @@ func sameJSONDecoding(t interface {
 	c.args = c.given
 	got, err := jsonDecode(c)
 	if err != nil && strings.Contains(err.Error(), convert.ErrManyDigits.Error()) {
-		return // cty has no such limit
+		return // cty has no limit of digits
 	}
 	want, wantErr := stdlib.JSONDecode(cty.StringVal(text))
 	if wantErr != nil && strings.HasPrefix(wantErr.Error(), "unsupported attribute") {
-		return // cty does not find a name again that was written with escapes for what it then composes
+		return // cty looks up a name by its text with escapes and does not find it
 	}
 	if (err == nil) != (wantErr == nil) {
 		t.Errorf("%q: %v, cty %v", text, err, wantErr)
@@ -58,8 +58,8 @@ func TestJSONIsThatOfCty(t *testing.T) {
 	})
 }
 
-// Numbers have the precision that all numbers have that were written down, on which it depends what
-// comes of calculating with them.
+// TestJSONNumbersArePrecise checks that decoded numbers have the same precision as numbers in the configuration,
+// because the precision affects the results of calculations.
 func TestJSONNumbersArePrecise(t *testing.T) {
 	ctx := peerContext(t)
 	for _, text := range []string{"1", "-7", "1.5", "9223372036854775807", "1e3"} {

@@ -13,37 +13,37 @@ import (
 
 var stringLists = cty.Map(cty.List(cty.String))
 
-// Functions of maps and objects.
+// mappings are the functions of maps and objects.
 var mappings = []*builtin{
-	fixed("keys", "Gives the keys of a map, or the attribute names of an object, sorted.", cty.DynamicPseudoType, keys,
+	fixed("keys", "Returns the keys of a map, or the attribute names of an object, sorted.", cty.DynamicPseudoType, keys,
 		param{name: "inputMap", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: unknown | marked | quick}),
 	{
-		name: "lookup", doc: "Gives the element of a map with a given key, or a default if there is none.",
+		name: "lookup", doc: "Returns the element of a map with a key, or a default if the key is missing.",
 		params: []param{
 			{name: "inputMap", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: marked | quick},
 			{name: "key", typ: cty.String, doc: "The key."},
 		},
 		rest: &param{name: "default", typ: cty.DynamicPseudoType, mode: null | unknown | dynamic | marked | quick,
-			doc: "What to give if there is no such key. Without it, that is an error."},
+			doc: "The result if the key is missing. Without a default, a missing key is an error."},
 		returns: cty.DynamicPseudoType, nullable: true, kind: lookupType, run: lookup,
 	},
 	{
-		name: "merge", doc: "Puts maps or objects together into one. Of elements with the same key, the last one stays.",
+		name: "merge", doc: "Merges maps or objects. If several have the same key, the last element is used.",
 		rest:    &param{name: "maps", typ: cty.DynamicPseudoType, doc: "The maps or objects, in order.", mode: null | dynamic | unknown | marked | quick},
 		returns: cty.DynamicPseudoType, run: merge,
 	},
-	fixed("transpose", "Exchanges keys and values of a map of lists of strings.", stringLists, transpose,
+	fixed("transpose", "Swaps the keys and values of a map of lists of strings.", stringLists, transpose,
 		param{name: "values", typ: stringLists, doc: "The map."}),
-	varying("values", "Gives the elements of a map, or the attributes of an object, in the order of their keys.", libraryType(stdlib.ValuesFunc), ofTypes(stdlib.ValuesFunc),
+	varying("values", "Returns the elements of a map, or the attributes of an object, in the order of their keys.", libraryType(stdlib.ValuesFunc), ofTypes(stdlib.ValuesFunc),
 		param{name: "mapping", typ: cty.DynamicPseudoType, doc: "The map or object.", mode: marked}),
-	varying("zipmap", "Makes a map from a list of keys and a list of values.", libraryType(stdlib.ZipmapFunc), zipMap,
-		param{name: "keys", typ: cty.List(cty.String), doc: "The keys. They carry no marks of their own: those of any key are those of the whole map."},
-		param{name: "values", typ: cty.DynamicPseudoType, doc: "The values, as many as there are keys. A tuple makes an object.", mode: marked}),
+	varying("zipmap", "Creates a map from a list of keys and a list of values.", libraryType(stdlib.ZipmapFunc), zipMap,
+		param{name: "keys", typ: cty.List(cty.String), doc: "The keys. If any key is sensitive or ephemeral, the whole map is."},
+		param{name: "values", typ: cty.DynamicPseudoType, doc: "The values, one for each key. With a tuple, the result is an object.", mode: marked}),
 }
 
-// keys does not walk through elements, as the library does. Those of an object are in its type.
+// keys, unlike the library, does not walk through elements. The keys of an object are in its type.
 func keys(c *call) (cty.Value, error) {
-	m := c.taken.bare(c.args[0])
+	m := c.marks.unmark(c.args[0])
 	if !m.IsKnown() || !m.Type().IsMapType() {
 		return stdlib.Keys(cty.UnknownVal(m.Type()))
 	}
@@ -86,13 +86,13 @@ func (c *call) attributeType(ty cty.Type) (cty.Type, error) {
 	return cty.NilType, bad(0, "the given object has no attribute %s", c.quote(1, key))
 }
 
-// lookup leaves the marks of the default alone unless the default is what comes out.
+// lookup puts the marks of the default onto the result only if the result is the default.
 func lookup(c *call) (cty.Value, error) {
 	ty, err := lookupType(c)
 	if err != nil {
 		return cty.NilVal, err
 	}
-	m, key := c.taken.bare(c.args[0]), c.args[1]
+	m, key := c.marks.unmark(c.args[0]), c.args[1]
 	switch {
 	case m.Type().IsObjectType() && m.Type().HasAttribute(key.AsString()):
 		return m.GetAttr(key.AsString()), nil
@@ -105,14 +105,14 @@ func lookup(c *call) (cty.Value, error) {
 	return v, c.badBecause(2, err)
 }
 
-// merge makes a map if all arguments are maps of one type, else an object.
+// merge returns a map if all arguments are maps of one type, and an object otherwise.
 func merge(c *call) (cty.Value, error) {
 	m := merger{attrs: make(map[string]cty.Value, c.keysAtMost()), alike: true, fuel: c.limits.Elements}
 	for i, v := range c.args {
 		if !v.Type().IsMapType() && !v.Type().IsObjectType() && v.Type() != cty.DynamicPseudoType {
 			return cty.NilVal, fmt.Errorf("arguments must be maps or objects, got %q", v.Type().FriendlyName())
 		}
-		m.add(i, c.taken.bare(v))
+		m.add(i, c.marks.unmark(v))
 	}
 	if len(m.attrs) > c.limits.Elements {
 		return cty.NilVal, c.tooMany()
@@ -120,7 +120,7 @@ func merge(c *call) (cty.Value, error) {
 	return m.result(), nil
 }
 
-// keysAtMost is about how many keys the arguments have together.
+// keysAtMost estimates the number of keys of all arguments together.
 func (c *call) keysAtMost() (n int) {
 	for _, v := range c.args {
 		if v.IsKnown() && !v.IsNull() && !v.IsMarked() && v.CanIterateElements() {
@@ -132,10 +132,10 @@ func (c *call) keysAtMost() (n int) {
 
 type merger struct {
 	attrs   map[string]cty.Value
-	first   cty.Type // of the first argument
-	alike   bool     // all arguments are of that type
-	untyped bool     // not even the type of an argument is known
-	unkeyed bool     // not all keys are known
+	first   cty.Type // type of the first argument
+	alike   bool     // all arguments have the type of the first one
+	untyped bool     // an argument has an unknown type
+	unkeyed bool     // some keys are unknown
 	pending bool     // an argument is unknown
 	fuel    int
 }
@@ -144,7 +144,7 @@ func (m *merger) add(i int, v cty.Value) {
 	ty := v.Type()
 	switch {
 	case v.IsNull() && !ty.IsMapType():
-		ty = cty.EmptyObject // as if it were an object without attributes
+		ty = cty.EmptyObject // treat null as an object without attributes
 	case ty == cty.DynamicPseudoType:
 		m.untyped = true
 	case !v.IsKnown() && ty.IsMapType():
@@ -216,10 +216,10 @@ func transpose(c *call) (cty.Value, error) {
 	return mapOf(cty.List(cty.String), out), nil
 }
 
-// zipMap says how many there are of each where that can be shown.
+// zipMap reports both lengths if they differ and are known and not secret.
 func zipMap(c *call) (cty.Value, error) {
 	keys, vals := c.args[0], c.args[1]
-	if vals, _ = mark.Bare(vals); keys.IsWhollyKnown() && (vals.Type().IsListType() || vals.Type().IsTupleType()) {
+	if vals, _ = mark.Unmark(vals); keys.IsWhollyKnown() && (vals.Type().IsListType() || vals.Type().IsTupleType()) {
 		if have, want := keys.LengthInt(), vals.LengthInt(); have != want {
 			return cty.NilVal, fmt.Errorf("number of keys (%s) does not match number of values (%s)", c.show(0, have), c.show(1, want))
 		}

@@ -7,33 +7,33 @@ import (
 
 const anything = null | unknown | dynamic | marked | quick
 
-// Functions about what is sensitive and what is ephemeral.
+// markings are the functions of sensitive and ephemeral marks.
 var markings = []*builtin{
 	{
-		name: "ephemeralasnull", doc: "Puts null in the place of everything that is ephemeral in a value, so that the rest of it can be kept.",
+		name: "ephemeralasnull", doc: "Replaces the ephemeral parts of a value with null, so that the rest can be stored.",
 		params: []param{{name: "value", typ: cty.DynamicPseudoType, mode: null | unknown | dynamic | marked,
 			doc: "The value. A set with an ephemeral element, and a map with an ephemeral key, become null as a whole."}},
 		returns: cty.DynamicPseudoType, nullable: true,
 		run: func(c *call) (cty.Value, error) { return ephemeralAsNull(c.args[0]), nil },
 	},
-	fixed("issensitive", "Tells whether a value is sensitive.", cty.Bool, isSensitive,
+	fixed("issensitive", "Reports whether a value is sensitive.", cty.Bool, isSensitive,
 		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}),
 	{
-		name: "nonsensitive", doc: "Makes a sensitive value one that is shown. Whether that is wise is for the caller to know.",
+		name: "nonsensitive", doc: "Removes the sensitive mark, so that the value is shown. Use it only for values that are not secret.",
 		params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}},
 		returns: cty.DynamicPseudoType, nullable: true,
 		run: func(c *call) (cty.Value, error) { return mark.Without(c.args[0], mark.Sensitive), nil },
 	},
 	{
-		name: "sensitive", doc: "Makes a value sensitive, so that it is not shown on the screen.",
+		name: "sensitive", doc: "Marks a value as sensitive, so that it is not shown.",
 		params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}},
 		returns: cty.DynamicPseudoType, nullable: true,
 		run: func(c *call) (cty.Value, error) { return mark.With(c.args[0], mark.Sensitive, nil), nil },
 	},
 }
 
-// isSensitive is unknown for an unknown value, which may turn out to be sensitive. The answer is as
-// ephemeral as the value: it says something about it.
+// isSensitive returns unknown for an unknown value, which may turn out to be sensitive. If the value is ephemeral, the
+// answer is ephemeral, because it reveals a fact about the value.
 func isSensitive(c *call) (cty.Value, error) {
 	v := c.args[0]
 	var r cty.Value
@@ -48,7 +48,7 @@ func isSensitive(c *call) (cty.Value, error) {
 	return stillEphemeral(r, v), nil
 }
 
-// stillEphemeral gives r the ephemeral marks that v itself has, but not what else v is marked with.
+// stillEphemeral copies the ephemeral marks of v to r, without the other marks of v.
 func stillEphemeral(r, v cty.Value) cty.Value {
 	if !mark.Is(v, mark.Ephemeral) {
 		return r
@@ -56,17 +56,17 @@ func stillEphemeral(r, v cty.Value) cty.Value {
 	return mark.Same(r, mark.Without(v, mark.Sensitive))
 }
 
-// ephemeralAsNull leaves everything alone that is not ephemeral, unknown values included. Nothing waits for an ephemeral
-// value: what comes out is null, once it is known and before.
+// ephemeralAsNull returns all values that are not ephemeral unchanged, even if they are unknown. An ephemeral value
+// becomes null at once: the result is the same before and after the value is known.
 func ephemeralAsNull(v cty.Value) cty.Value {
 	if !mark.Anywhere(v, mark.Ephemeral) {
 		return v
 	}
-	r, _ := cty.TransformWithTransformer(v, nulling{}) // which never fails
+	r, _ := cty.TransformWithTransformer(v, nulling{}) // the transformer never returns an error
 	return r
 }
 
-// nulling puts null in the place of what is ephemeral.
+// nulling replaces ephemeral values by null.
 type nulling struct{}
 
 func (nulling) Enter(_ cty.Path, v cty.Value) (cty.Value, error) {

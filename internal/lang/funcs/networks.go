@@ -12,31 +12,31 @@ import (
 	"github.com/zclconf/go-cty/cty/gocty"
 )
 
-const prefixDoc = "The network: an address, a slash and the number of bits that are fixed."
+const prefixDoc = "The network in CIDR notation, such as 10.0.0.0/8."
 
 var networks = []*builtin{
-	fixed("cidrcontains", "Tells whether a network contains an address or another network. Both must be of one family, IPv4 or IPv6.", cty.Bool, cidrContains,
+	fixed("cidrcontains", "Reports whether a network contains an address or another network. Both must be IPv4, or both IPv6.", cty.Bool, cidrContains,
 		text("containing_prefix", prefixDoc),
-		text("contained_ip_or_prefix", "The address or network that may be in it.")),
-	fixed("cidrhost", "Gives the address of a host in a network.", cty.String, cidrHost,
+		text("contained_ip_or_prefix", "The address or network to find.")),
+	fixed("cidrhost", "Returns the address of a host in a network.", cty.String, cidrHost,
 		text("prefix", prefixDoc),
-		number("hostnum", "The number of the host; a negative one counts from the end.")),
-	fixed("cidrnetmask", "Gives the netmask of an IPv4 network.", cty.String, cidrNetmask,
+		number("hostnum", "The number of the host. A negative number counts from the end.")),
+	fixed("cidrnetmask", "Returns the netmask of an IPv4 network.", cty.String, cidrNetmask,
 		text("prefix", prefixDoc)),
-	fixed("cidrsubnet", "Gives one of the networks into which a network can be divided.", cty.String, cidrSubnet,
+	fixed("cidrsubnet", "Returns a subnet of a network.", cty.String, cidrSubnet,
 		text("prefix", prefixDoc),
-		number("newbits", "How many more bits are fixed in each part."),
-		number("netnum", "The number of the part.")),
+		number("newbits", "The number of bits to add to the prefix."),
+		number("netnum", "The number of the subnet.")),
 	{
-		name: "cidrsubnets", doc: "Divides a network into parts that follow each other.",
+		name: "cidrsubnets", doc: "Divides a network into consecutive subnets.",
 		params:  []param{{name: "prefix", typ: cty.String, doc: prefixDoc}},
-		rest:    &param{name: "newbits", typ: cty.Number, doc: "How many more bits are fixed in each of the parts, in order."},
+		rest:    &param{name: "newbits", typ: cty.Number, doc: "The number of bits to add to the prefix of each subnet, in order."},
 		returns: cty.List(cty.String), run: cidrSubnets,
 	},
 }
 
-// decimal takes the leading zeros off the octets of an IPv4 address. Package net reads no address that
-// has them, since some programs take the number to be octal; configurations have them, and mean decimal.
+// decimal removes leading zeros from the octets of an IPv4 address. Package net refuses such addresses, because some
+// programs read the number as octal. In configurations the number is decimal.
 func decimal(text string) string {
 	addr, bits, prefixed := strings.Cut(text, "/")
 	v6, v4 := "", addr
@@ -61,7 +61,7 @@ func decimal(text string) string {
 	return addr
 }
 
-// prefix is the network that argument i describes.
+// prefix returns the network that argument i describes.
 func (c *call) prefix(i int) (*net.IPNet, error) {
 	text := c.args[i].AsString()
 	_, network, err := net.ParseCIDR(decimal(text))
@@ -71,10 +71,11 @@ func (c *call) prefix(i int) (*net.IPNet, error) {
 	return network, nil
 }
 
-// bigNumber is a whole number of any size that an address can have.
+// bigNumber returns argument i as a whole number. It refuses numbers with more than 256 bits, which no address range
+// contains.
 func (c *call) bigNumber(i int) (*big.Int, error) {
 	if e := c.args[i].AsBigFloat().MantExp(nil); e > 256 {
-		return nil, fmt.Errorf("no address range accommodates a number as large as this")
+		return nil, fmt.Errorf("the number is too large for any address range")
 	}
 	n := new(big.Int)
 	if err := gocty.FromCtyValue(c.args[i], &n); err != nil {
@@ -130,7 +131,7 @@ func cidrSubnet(c *call) (cty.Value, error) {
 	return cty.StringVal(part.String()), nil
 }
 
-// cidrSubnets takes for each part the first network of its size that begins after the one before.
+// cidrSubnets chooses for each part the first network of its size that begins after the previous part.
 func cidrSubnets(c *call) (cty.Value, error) {
 	network, err := c.prefix(0)
 	if err != nil {
@@ -152,7 +153,7 @@ func cidrSubnets(c *call) (cty.Value, error) {
 	return stringList(parts), nil
 }
 
-// newBits is how much longer a prefix of that length becomes for part i.
+// newBits returns the number of bits that argument i adds to a prefix of the length. most is the length of an address.
 func (c *call) newBits(i, length, most int) (int, error) {
 	bits, err := wholeNumber(c.args[i])
 	switch {
@@ -175,8 +176,8 @@ func (c *call) nextPart(i int, network, last *net.IPNet, length int) (*net.IPNet
 		_, most := network.Mask.Size()
 		return &net.IPNet{IP: network.IP, Mask: net.CIDRMask(length, most)}, nil
 	}
-	next, over := cidr.NextSubnet(last, length)
-	if over || !network.Contains(next.IP) {
+	next, beyond := cidr.NextSubnet(last, length)
+	if beyond || !network.Contains(next.IP) {
 		return nil, bad(i, "not enough remaining address space for a subnet with a prefix of %s bits after %s",
 			c.show(i, length), c.show(0, last))
 	}
@@ -198,7 +199,7 @@ func cidrContains(c *call) (cty.Value, error) {
 	return cty.BoolVal(network.Contains(first) && network.Contains(last)), nil
 }
 
-// addresses are the first and the last address that argument i stands for.
+// addresses returns the first and the last address of argument i, an address or a network.
 func (c *call) addresses(i int) (first, last net.IP, err error) {
 	text := decimal(c.args[i].AsString())
 	if ip := net.ParseIP(text); ip != nil {

@@ -14,38 +14,38 @@ import (
 )
 
 var numbers = []*builtin{
-	fixed("abs", "Gives the distance of a number from zero: the number itself, or its negation if it is negative.", cty.Number, library(stdlib.AbsoluteFunc),
+	fixed("abs", "Returns the absolute value of a number.", cty.Number, library(stdlib.AbsoluteFunc),
 		number("num", "The number.")),
 	fixed("ceil", "Rounds a number up to the next whole number.", cty.Number, func(c *call) (cty.Value, error) { return rounded(c.args[0], 1) },
 		number("num", "The number to round.")),
 	fixed("floor", "Rounds a number down to the next whole number.", cty.Number, func(c *call) (cty.Value, error) { return rounded(c.args[0], -1) },
 		number("num", "The number to round.")),
-	fixed("log", "Gives the logarithm of a number in a base.", cty.Number, floats(func(num, base float64) float64 { return math.Log(num) / math.Log(base) }),
+	fixed("log", "Returns the logarithm of a number in a base.", cty.Number, floats(func(num, base float64) float64 { return math.Log(num) / math.Log(base) }),
 		number("num", "The number, greater than zero."),
 		number("base", "The base.")),
 	{
-		name: "max", doc: "Gives the greatest of its arguments.",
+		name: "max", doc: "Returns the greatest of its arguments.",
 		rest:    &param{name: "numbers", typ: cty.Number, doc: "One number or more."},
 		returns: cty.Number, run: library(stdlib.MaxFunc),
 	},
 	{
-		name: "min", doc: "Gives the smallest of its arguments.",
+		name: "min", doc: "Returns the smallest of its arguments.",
 		rest:    &param{name: "numbers", typ: cty.Number, doc: "One number or more."},
 		returns: cty.Number, run: library(stdlib.MinFunc),
 	},
-	varying("parseint", "Reads a string as a whole number written in a given base.", parseIntType, parseInt,
-		param{name: "number", typ: cty.DynamicPseudoType, doc: "A string of digits, with a sign before it or not. Letters stand for the digits above nine."},
+	varying("parseint", "Parses a string as a whole number in a base.", parseIntType, parseInt,
+		param{name: "number", typ: cty.DynamicPseudoType, doc: "Digits with an optional sign. Letters are the digits above nine."},
 		number("base", "The base, from 2 to 62.")),
 	fixed("pow", "Raises a number to a power.", cty.Number, floats(math.Pow),
 		number("num", "The number to raise."),
 		number("power", "The exponent.")),
-	fixed("signum", "Tells the sign of a whole number: -1, 0 or 1.", cty.Number, library(stdlib.SignumFunc),
+	fixed("signum", "Returns the sign of a whole number: -1, 0 or 1.", cty.Number, library(stdlib.SignumFunc),
 		number("num", "A whole number.")),
 	varying("sum", "Adds up the numbers of a list, set or tuple.", numberKind, sum,
 		param{name: "list", typ: cty.DynamicPseudoType, doc: "The numbers, at least one."}),
 }
 
-// library runs a function of cty's own library.
+// library returns a function that calls f, a function of cty's own library.
 func library(f function.Function) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		v, err := f.Call(c.args)
@@ -53,8 +53,8 @@ func library(f function.Function) func(*call) (cty.Value, error) {
 	}
 }
 
-// ofTypes is library for a function whose result type depends on types alone, so that what is wrong with them can be
-// shown, also where the values cannot.
+// ofTypes is library for functions whose result type depends on the types of the arguments only. It shows mistakes in
+// the types even if the values are secret.
 func ofTypes(f function.Function) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		if _, err := f.ReturnTypeForValues(c.args); err != nil {
@@ -64,7 +64,7 @@ func ofTypes(f function.Function) func(*call) (cty.Value, error) {
 	}
 }
 
-// libraryType is the type of what a function of cty's own library gives.
+// libraryType returns a function that computes the result type of f, a function of cty's own library.
 func libraryType(f function.Function) func(*call) (cty.Type, error) {
 	return func(c *call) (cty.Type, error) {
 		ty, err := f.ReturnTypeForValues(c.args)
@@ -74,21 +74,22 @@ func libraryType(f function.Function) func(*call) (cty.Type, error) {
 
 func numberKind(*call) (cty.Type, error) { return cty.Number, nil }
 
-// rounded goes up if way is 1, down if it is -1. Numbers that are whole already may be too large to
-// be written out.
-func rounded(v cty.Value, way int) (cty.Value, error) {
+// rounded rounds up if direction is 1, and down if it is -1. It returns whole numbers unchanged, because they may be
+// too large to be written.
+func rounded(v cty.Value, direction int) (cty.Value, error) {
 	f := v.AsBigFloat()
 	if f.IsInf() || f.IsInt() {
 		return v, nil
 	}
 	i, acc := f.Int(nil)
-	if way > 0 && acc == big.Below || way < 0 && acc == big.Above {
-		i.Add(i, big.NewInt(int64(way)))
+	if direction > 0 && acc == big.Below || direction < 0 && acc == big.Above {
+		i.Add(i, big.NewInt(int64(direction)))
 	}
 	return cty.NumberVal(new(big.Float).SetPrec(f.Prec()).SetInt(i)), nil
 }
 
-// floats runs a function on machine numbers, as Terraform and OpenTofu do for those that have no exact result.
+// floats returns a function that computes with machine numbers, as Terraform and OpenTofu do for functions without
+// exact results.
 func floats(f func(a, b float64) float64) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		var in [2]float64
@@ -134,7 +135,7 @@ func parseInt(c *call) (cty.Value, error) {
 	return cty.NumberVal(new(big.Float).SetInt(n)), nil
 }
 
-// wholeNumber is a number as an int.
+// wholeNumber returns a number as an int.
 func wholeNumber(v cty.Value) (int, error) {
 	var n int
 	err := gocty.FromCtyValue(v, &n)
@@ -165,7 +166,7 @@ func sum(c *call) (cty.Value, error) {
 		if err != nil || n.IsNull() {
 			return cty.NilVal, errSumTypes
 		}
-		if err := convert.Writable(n); err != nil { // or adding one to it takes half a gigabyte
+		if err := convert.Writable(n); err != nil { // otherwise the addition of one takes half a gigabyte
 			return cty.NilVal, bad(0, "%w", err)
 		}
 		total = total.Add(n)

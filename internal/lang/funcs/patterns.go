@@ -8,11 +8,11 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// Patterns are those of RE2: matching takes time linear in the string for every pattern.
+// patterns are the functions of regular expressions. The syntax is RE2, which matches every pattern in linear time.
 var patterns = []*builtin{
 	{
-		name: "regex", doc: "Finds the first place in a string that a regular expression matches, and gives the text there: " +
-			"as a string, or as a list or an object if the pattern has groups, without or with names.",
+		name: "regex", doc: "Finds the first match of a regular expression in a string, and returns the matched text: " +
+			"a string, a list if the pattern has groups, or an object if the groups have names.",
 		params: []param{
 			{name: "pattern", typ: cty.String, doc: "The regular expression, in RE2 syntax."},
 			{name: "string", typ: cty.String, doc: "The string to search."},
@@ -20,7 +20,7 @@ var patterns = []*builtin{
 		returns: cty.DynamicPseudoType, kind: matchType, run: library(stdlib.RegexFunc),
 	},
 	{
-		name: "regexall", doc: "Finds all places in a string that a regular expression matches, and gives a list of what regex gives for one.",
+		name: "regexall", doc: "Finds all matches of a regular expression in a string, and returns a list of the results of regex for each.",
 		params: []param{
 			{name: "pattern", typ: cty.String, doc: "The regular expression, in RE2 syntax."},
 			{name: "string", typ: cty.String, doc: "The string to search."},
@@ -29,11 +29,11 @@ var patterns = []*builtin{
 	},
 	fixed("replace", "Replaces each occurrence of a string in another.", cty.String, replace,
 		text("str", "The string to change."),
-		text("substr", "What to replace. Between two slashes: a regular expression in RE2 syntax."),
-		text("replace", "What to put in its place. For a regular expression, $1 or ${name} stand for its groups.")),
+		text("substr", "The string to replace, or a regular expression in RE2 syntax between two slashes."),
+		text("replace", "The replacement. For a regular expression, $1 or ${name} are its groups.")),
 }
 
-// matchType is the type of one match. A pattern can be found wrong before the string is known.
+// matchType returns the type of one match. It reports a wrong pattern before the string is known.
 func matchType(c *call) (cty.Type, error) {
 	if !c.args[0].IsKnown() {
 		return cty.DynamicPseudoType, nil
@@ -41,7 +41,7 @@ func matchType(c *call) (cty.Type, error) {
 	return libraryType(stdlib.RegexFunc)(c)
 }
 
-// regexAll is that of cty's library, if there are not too many matches.
+// regexAll refuses calls with too many matches, and calls cty's own regexall for the others.
 func regexAll(c *call) (cty.Value, error) {
 	if re, err := regexp.Compile(c.args[0].AsString()); err == nil {
 		if _, err := c.matches(re, c.args[1].AsString()); err != nil {
@@ -51,7 +51,7 @@ func regexAll(c *call) (cty.Value, error) {
 	return library(stdlib.RegexAllFunc)(c)
 }
 
-// matches are the places of all matches, as FindAllStringSubmatchIndex has them.
+// matches returns the places of all matches in the form of FindAllStringSubmatchIndex.
 func (c *call) matches(re *regexp.Regexp, str string) ([][]int, error) {
 	most := c.limits.Elements / (re.NumSubexp() + 1)
 	found := re.FindAllStringSubmatchIndex(str, most+1)
@@ -72,7 +72,8 @@ func replace(c *call) (cty.Value, error) {
 	return cty.StringVal(strings.ReplaceAll(str, what, with)), nil
 }
 
-// replaceMatches is regexp's ReplaceAllString with a budget: `$0$0$0` makes each match three times as long.
+// replaceMatches replaces like ReplaceAllString of package regexp, within the limits: `$0$0$0` makes each match three
+// times as long.
 func (c *call) replaceMatches(str, pattern, with string) (cty.Value, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// TestPeer evaluates the recorded expressions and expects what Terraform answered: type and value,
-// or the title of the error. Where we mean to differ, differences_test.go says why.
+// TestPeer evaluates the recorded expressions and compares type and value, or the title of the error, with Terraform's
+// answer. differences_test.go lists the intended differences with their reasons.
 func TestPeer(t *testing.T) {
 	ctx := peerContext(t)
 	total := 0
@@ -51,7 +51,8 @@ func peerFiles(t *testing.T) []string {
 	return files
 }
 
-// peerContext has the variables and locals of testdata/vars.tf, and files where they were recorded.
+// peerContext returns the variables and locals of testdata/vars.tf, and the files that were present during the
+// recording.
 func peerContext(t *testing.T) *hcl.EvalContext {
 	env := &Env{BaseDir: "testdata", PlanTime: time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC), Console: true}
 	ctx := &hcl.EvalContext{
@@ -97,7 +98,7 @@ func eval(ctx *hcl.EvalContext, expr string) (cty.Value, hcl.Diagnostics) {
 	return e.Value(ctx)
 }
 
-// answerOf is our answer in the form of the recorded one.
+// answerOf returns the answer of Lethe in the form of a recorded answer.
 func answerOf(t *testing.T, ctx *hcl.EvalContext, c *golden) string {
 	v, diags := eval(ctx, c.expr)
 	if diags.HasErrors() {
@@ -118,7 +119,7 @@ func answerOf(t *testing.T, ctx *hcl.EvalContext, c *golden) string {
 	return "= " + string(ty) + " " + canonical(val)
 }
 
-// expected is the recorded answer in one line. Of an error it is the title: details are our own words.
+// expected returns the recorded answer in one line. For an error it returns only the title, because the details differ.
 func expected(c *golden) string {
 	if d, ok := differences[c.expr]; ok {
 		return d.want
@@ -137,7 +138,7 @@ func expected(c *golden) string {
 	return c.answer[0] + " " + text
 }
 
-// canonical writes JSON in one way, numbers as they are; but zero has no sign.
+// canonical normalizes JSON. Numbers keep their text, except that -0 becomes 0.
 func canonical(raw []byte) string {
 	if string(raw) == "-0" {
 		return "0"
@@ -155,7 +156,7 @@ func canonical(raw []byte) string {
 	return string(out)
 }
 
-// consoleText is as much of the console's way to show values as the recorded expressions need.
+// consoleText formats a value like the console, for the kinds of values in the recorded expressions.
 func consoleText(v cty.Value) string {
 	if text, ok := TypeText(v, func(string) bool { return false }); ok {
 		return strings.Join(strings.Fields(text), " ")

@@ -2,5 +2,5 @@
 
 package funcs
 
-// raced says that the race detector looks on, which allocates objects of its own.
+// raced is true if the race detector is active. The detector allocates objects itself.
 const raced = true

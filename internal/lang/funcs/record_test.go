@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// -record asks the terraform binary on PATH for the answers and rewrites testdata/peer. Expressions
-// are added by writing a line that begins with "> ".
+// -record runs the terraform binary on PATH and rewrites testdata/peer. To add an expression, write a line that begins
+// with "> ".
 var record = flag.Bool("record", false, "record testdata/peer from the terraform binary on PATH")
 
 func TestRecordPeer(t *testing.T) {
@@ -34,7 +34,7 @@ func TestRecordPeer(t *testing.T) {
 	}
 }
 
-// peerDir is a working directory with the variables and files the expressions refer to.
+// peerDir creates a working directory with the variables and files that the expressions refer to.
 func peerDir(t *testing.T) string {
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS("testdata/data")); err != nil {
@@ -65,8 +65,8 @@ func terraform(t *testing.T, dir, stdin string, args ...string) (string, error) 
 	return out.String() + errs.String(), err
 }
 
-// askApply evaluates expressions as outputs: those that fail are told apart by their line, pass by
-// pass, since some mistakes keep Terraform from finding the others.
+// askApply evaluates expressions as outputs. It identifies failed outputs by their line. It repeats the run without
+// them, because some mistakes prevent Terraform from finding the others.
 func askApply(t *testing.T, dir string, cases []*golden) {
 	left := cases
 	for {
@@ -89,7 +89,7 @@ func askApply(t *testing.T, dir string, cases []*golden) {
 		for i, c := range left {
 			if d, ok := failed[i]; ok {
 				c.answer = []string{"! " + d[0]}
-				detail, _, _ := strings.Cut(d[1], "\ngoroutine ") // a panic that Terraform caught
+				detail, _, _ := strings.Cut(d[1], "\ngoroutine ") // Terraform reports a recovered panic with its stack
 				for _, l := range strings.Split(detail, "\n") {
 					c.answer = append(c.answer, "  "+l)
 				}
@@ -127,7 +127,7 @@ func askApply(t *testing.T, dir string, cases []*golden) {
 	}
 }
 
-// applyErrors gives title and detail of the first error of each output, by the output's number.
+// applyErrors returns the title and detail of the first error of each output, by the output's number.
 func applyErrors(t *testing.T, out string) map[int][2]string {
 	failed := map[int][2]string{}
 	for _, line := range strings.Split(out, "\n") {
@@ -155,7 +155,7 @@ func applyErrors(t *testing.T, out string) map[int][2]string {
 	return failed
 }
 
-// askConsole evaluates each expression in a console of its own.
+// askConsole evaluates each expression in a separate console.
 func askConsole(t *testing.T, dir string, cases []*golden) {
 	for _, c := range cases {
 		out, err := terraform(t, dir, c.expr+"\n", "console", "-no-color")
@@ -171,7 +171,7 @@ func askConsole(t *testing.T, dir string, cases []*golden) {
 	}
 }
 
-// consoleError takes title and detail out of the box that the console draws.
+// consoleError extracts title and detail from the box that the console draws.
 func consoleError(out string) (title, detail string) {
 	var paras []string
 	for _, l := range strings.Split(out, "\n") {

@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Each of these fails in a way whose message would like to quote the argument.
+// tellingFailures lists calls that fail with a message that would normally quote the argument.
 var tellingFailures = map[string]string{
 	`lookup({a = 1}, x)`:                    "canary-7f3a",
 	`lookup(tomap({a = 1}), x)`:             "canary-7f3a",
@@ -87,8 +87,8 @@ func TestTellingFailures(t *testing.T) {
 	}
 }
 
-// A mark that got lost is a secret in the state, so the ways it could get lost are written down: each
-// expression, and whether what it says is still ephemeral.
+// TestEphemeralStays checks for each expression whether its result is still ephemeral. A lost mark can write a secret
+// to the state, so the list covers each way to lose one.
 func TestEphemeralStays(t *testing.T) {
 	secret := func(v cty.Value) cty.Value { return mark.With(v, mark.Ephemeral, nil) }
 	str := cty.StringVal
@@ -207,7 +207,8 @@ func TestEphemeralStays(t *testing.T) {
 	}
 }
 
-// A known result never waits for a lease: what is ephemeral is null at once.
+// TestEphemeralAsNullIsKnown checks that an ephemeral value becomes null at once, so that a known result never waits
+// for a lease.
 func TestEphemeralAsNullIsKnown(t *testing.T) {
 	eph := func(v cty.Value) cty.Value { return mark.With(v, mark.Ephemeral, nil) }
 	null := cty.NullVal(cty.String)

@@ -12,40 +12,40 @@ import (
 
 var boolList = cty.List(cty.Bool)
 
-// Functions that choose one thing or answer a question about a collection.
+// selections are the functions that choose one element or answer a question about a collection.
 var selections = []*builtin{
-	fixed("alltrue", "Tells whether all elements of a list are true. Of an empty list they are.", cty.Bool, decide(true),
+	fixed("alltrue", "Reports whether all elements of a list are true. The result for an empty list is true.", cty.Bool, decide(true),
 		param{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}),
-	fixed("anytrue", "Tells whether at least one element of a list is true.", cty.Bool, decide(false),
+	fixed("anytrue", "Reports whether at least one element of a list is true.", cty.Bool, decide(false),
 		param{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}),
 	{
-		name: "coalesce", doc: "Gives the first of its arguments that is neither null nor an empty string.",
-		rest:    &param{name: "vals", typ: cty.DynamicPseudoType, doc: "The values, which must be of one type.", mode: null | unknown | dynamic},
+		name: "coalesce", doc: "Returns the first argument that is neither null nor an empty string.",
+		rest:    &param{name: "vals", typ: cty.DynamicPseudoType, doc: "The values, all of the same type.", mode: null | unknown | dynamic},
 		returns: cty.DynamicPseudoType, run: coalesce,
 	},
 	{
-		name: "coalescelist", doc: "Gives the first of its arguments that is not empty.",
+		name: "coalescelist", doc: "Returns the first argument that is not empty.",
 		rest:    &param{name: "vals", typ: cty.DynamicPseudoType, doc: "Lists or tuples.", mode: null | unknown | dynamic},
 		returns: cty.DynamicPseudoType, run: ofTypes(stdlib.CoalesceListFunc),
 	},
-	varying("contains", "Tells whether a list or set has an element that equals a value.", boolKind, contains,
+	varying("contains", "Reports whether a list or set contains a value.", boolKind, contains,
 		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list, tuple or set."},
-		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value, of the very type of the elements.", mode: null | dynamic}),
+		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value, of the same type as the elements.", mode: null | dynamic}),
 	{
-		name: "element", doc: "Gives one element of a list. Counting goes on at the other end when it leaves the list.",
+		name: "element", doc: "Returns an element of a list. The index wraps around at both ends.",
 		params: []param{
 			{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple, not empty.", mode: marked | quick},
-			{name: "index", typ: cty.Number, doc: "Which element, counted from zero; -1 is the last one."},
+			{name: "index", typ: cty.Number, doc: "The index, counted from zero. -1 is the last element."},
 		},
 		returns: cty.DynamicPseudoType, nullable: true, kind: elementType, run: element,
 	},
-	varying("index", "Gives the place of a value in a list, counted from zero.", numberKind, indexOf,
+	varying("index", "Returns the index of a value in a list, counted from zero.", numberKind, indexOf,
 		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple."},
 		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value to find."}),
 	fixed("length", "Counts the elements of a list, set, map, tuple or object, or the characters of a string.", cty.Number, length,
 		param{name: "value", typ: cty.DynamicPseudoType, doc: "What to measure.", mode: unknown | dynamic | marked | quick}),
 	{
-		name: "matchkeys", doc: "Gives those values for which the key at the same place is in a set of keys.",
+		name: "matchkeys", doc: "Returns the values whose keys, at the same index, are in a set of keys.",
 		params: []param{
 			{name: "values", typ: anyList, doc: "The values."},
 			{name: "keys", typ: anyList, doc: "The keys, one for each value."},
@@ -54,7 +54,7 @@ var selections = []*builtin{
 		returns: anyList, kind: typeOfFirst, run: matchKeys,
 	},
 	{
-		name: "one", doc: "Gives the only element of a list, or null if it is empty. More than one element is an error.",
+		name: "one", doc: "Returns the only element of a list, or null if the list is empty. More than one element is an error.",
 		params:  []param{{name: "list", typ: cty.DynamicPseudoType, doc: "The list, set or tuple.", mode: marked | quick}},
 		returns: cty.DynamicPseudoType, nullable: true, kind: oneType, run: one,
 	},
@@ -62,8 +62,8 @@ var selections = []*builtin{
 
 func boolKind(*call) (cty.Type, error) { return cty.Bool, nil }
 
-// decide looks for the first element that settles the matter: a false one for alltrue, a true one for
-// anytrue. An unknown one leaves it open, if none settles it.
+// decide searches for the first element that settles the answer: a false one for alltrue, a true one for anytrue. If no
+// element settles it and one is unknown, the answer is unknown.
 func decide(all bool) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		open := false
@@ -110,7 +110,7 @@ func coalesce(c *call) (cty.Value, error) {
 	return cty.NilVal, errors.New("no non-null, non-empty-string arguments")
 }
 
-// contains takes a set at its word: whether it has the value needs no search.
+// contains asks a known set for the value without a search.
 func contains(c *call) (cty.Value, error) {
 	list, value := c.args[0], c.args[1]
 	if !isSequence(list.Type()) {
@@ -141,7 +141,8 @@ func contains(c *call) (cty.Value, error) {
 	return cty.False, nil
 }
 
-// findText looks for a text in a list or tuple of nothing but texts; -1 if it is not there. Of other values all is false.
+// findText searches for a text in a list or tuple that contains only texts. It returns -1 if the text is not an
+// element. all is false if an element or the value is not a text.
 func findText(list, want cty.Value) (at int, all bool) {
 	if want.Type() != cty.String || want.IsNull() {
 		return 0, false
@@ -149,7 +150,7 @@ func findText(list, want cty.Value) (at int, all bool) {
 	return ctyvalue.FindText(list, want.AsString())
 }
 
-// canCompare refuses a value that cty would compare by writing down all of its digits.
+// canCompare refuses a number with too many digits, because cty would write all of them to compare it.
 func canCompare(v cty.Value) error {
 	if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {
 		return nil
@@ -179,7 +180,7 @@ func element(c *call) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, c.because(fmt.Errorf("invalid index: %w", err))
 	}
-	list := c.taken.bare(c.args[0])
+	list := c.marks.unmark(c.args[0])
 	n := list.LengthInt()
 	if n == 0 {
 		return cty.NilVal, errors.New("cannot use element function with an empty list")
@@ -208,7 +209,7 @@ func indexOf(c *call) (cty.Value, error) {
 	for i, v := range vals {
 		eq := v.Equals(value)
 		switch {
-		case !eq.IsKnown(): // it may be this one
+		case !eq.IsKnown(): // this element may be equal
 			return cty.UnknownVal(cty.Number), nil
 		case eq.True():
 			return cty.NumberIntVal(int64(i)), nil
@@ -218,7 +219,7 @@ func indexOf(c *call) (cty.Value, error) {
 }
 
 func length(c *call) (cty.Value, error) {
-	v := c.taken.bare(c.args[0])
+	v := c.marks.unmark(c.args[0])
 	switch ty := v.Type(); {
 	case ty == cty.DynamicPseudoType:
 		return cty.UnknownVal(cty.Number).Refine().NotNull().NumberRangeLowerBound(cty.Zero, true).NewValue(), nil
@@ -282,7 +283,7 @@ func one(c *call) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, err
 	}
-	list := c.taken.bare(c.args[0])
+	list := c.marks.unmark(c.args[0])
 	if !ctyvalue.Sized(list) {
 		return cty.UnknownVal(ty), nil
 	}

@@ -14,51 +14,51 @@ import (
 
 var anyList = cty.List(cty.DynamicPseudoType)
 
-// Functions that make lists and tuples of lists and tuples. Those that only move elements leave the
-// marks on them.
+// sequences are the functions that make lists and tuples from lists and tuples. If a function only moves elements, the
+// elements keep their marks.
 var sequences = []*builtin{
 	{
-		name: "chunklist", doc: "Cuts a list into lists of a given length, of which the last may be shorter.",
+		name: "chunklist", doc: "Splits a list into lists of a given length. The last list may be shorter.",
 		params: []param{
-			{name: "list", typ: anyList, doc: "The list to cut.", mode: marked},
-			{name: "size", typ: cty.Number, doc: "How many elements each list has at most; zero for all in one."},
+			{name: "list", typ: anyList, doc: "The list to split.", mode: marked},
+			{name: "size", typ: cty.Number, doc: "The maximum length of each list. Zero means no limit."},
 		},
 		returns: cty.List(anyList), kind: libraryType(stdlib.ChunklistFunc), run: ofTypes(stdlib.ChunklistFunc),
 	},
-	fixed("compact", "Leaves out the empty strings and nulls of a list.", cty.List(cty.String), library(stdlib.CompactFunc),
+	fixed("compact", "Removes empty strings and nulls from a list.", cty.List(cty.String), library(stdlib.CompactFunc),
 		param{name: "list", typ: cty.List(cty.String), doc: "The strings."}),
 	{
-		name: "concat", doc: "Puts lists or tuples together into one.",
+		name: "concat", doc: "Joins lists or tuples.",
 		rest:    &param{name: "seqs", typ: cty.DynamicPseudoType, doc: "The lists or tuples, in order.", mode: marked | quick},
 		returns: cty.DynamicPseudoType, kind: concatType, run: concat,
 	},
 	{
-		name: "distinct", doc: "Leaves out all elements of a list that are equal to one before them.",
+		name: "distinct", doc: "Removes duplicates from a list. The first of equal elements is kept.",
 		params:  []param{{name: "list", typ: anyList, doc: "The list."}},
 		returns: anyList, kind: typeOfFirst, run: distinctElements,
 	},
-	varying("flatten", "Puts the elements of lists inside a list in the place of these lists, at any depth.", unknownKind, flatten,
+	varying("flatten", "Replaces lists inside a list with their elements, at any depth.", unknownKind, flatten,
 		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list, set or tuple.", mode: marked}),
 	{
-		name: "range", doc: "Counts: gives a list of numbers from a start up or down to a limit, the limit itself not included.",
+		name: "range", doc: "Returns a list of numbers from a start to a limit, without the limit.",
 		rest: &param{name: "params", typ: cty.Number,
-			doc: "The limit; or the start and the limit; or the start, the limit and the step. At most 1024 numbers come out."},
+			doc: "The limit; or the start and the limit; or the start, the limit and the step. The result has at most 1024 numbers."},
 		returns: cty.List(cty.Number), run: count,
 	},
 	varying("reverse", "Reverses the order of the elements of a list.", libraryType(stdlib.ReverseListFunc), reverse,
 		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked}),
-	varying("slice", "Takes some elements that follow each other out of a list.", sliceType, slice,
+	varying("slice", "Returns consecutive elements of a list.", sliceType, slice,
 		param{name: "list", typ: cty.DynamicPseudoType, doc: "The list or tuple.", mode: marked | quick},
-		number("start_index", "The first element to take, counted from zero."),
-		number("end_index", "The first element not to take any more.")),
-	fixed("sort", "Sorts strings by their characters' code points.", cty.List(cty.String), library(stdlib.SortFunc),
+		number("start_index", "The index of the first element, counted from zero."),
+		number("end_index", "The index after the last element.")),
+	fixed("sort", "Sorts strings by the code points of their characters.", cty.List(cty.String), library(stdlib.SortFunc),
 		param{name: "list", typ: cty.List(cty.String), doc: "The strings.", mode: unknown}),
 }
 
 func typeOfFirst(c *call) (cty.Type, error) { return c.given[0].Type(), nil }
 func unknownKind(*call) (cty.Type, error)   { return cty.DynamicPseudoType, nil }
 
-// concatType is a list type if all arguments are lists that have one in common, else a tuple type,
+// concatType returns a list type if all arguments are lists and have a common type. Otherwise it returns a tuple type,
 // for which the lengths must be known.
 func concatType(c *call) (cty.Type, error) {
 	if len(c.args) == 0 {
@@ -92,8 +92,8 @@ func (c *call) concatTuple(types []cty.Type) cty.Type {
 			etys = append(etys, ty.TupleElementTypes()...)
 			continue
 		}
-		bare, _ := mark.Bare(c.args[i])
-		etys = append(etys, slices.Repeat([]cty.Type{ty.ElementType()}, bare.LengthInt())...)
+		unmarked, _ := mark.Unmark(c.args[i])
+		etys = append(etys, slices.Repeat([]cty.Type{ty.ElementType()}, unmarked.LengthInt())...)
 	}
 	return cty.Tuple(etys)
 }
@@ -113,7 +113,7 @@ func concat(c *call) (cty.Value, error) {
 				return cty.NilVal, c.badBecause(i, err)
 			}
 		}
-		vals = append(vals, ctyvalue.Elements(c.taken.bare(seq))...)
+		vals = append(vals, ctyvalue.Elements(c.marks.unmark(seq))...)
 	}
 	if ty.IsListType() {
 		return listOf(ty.ElementType(), vals), nil
@@ -124,8 +124,8 @@ func concat(c *call) (cty.Value, error) {
 func (c *call) concatFits() error {
 	total := 0
 	for _, v := range c.args {
-		if bare, _ := mark.Bare(v); isSequence(bare.Type()) {
-			total += bare.LengthInt()
+		if unmarked, _ := mark.Unmark(v); isSequence(unmarked.Type()) {
+			total += unmarked.LengthInt()
 		}
 	}
 	if total > c.limits.Elements {
@@ -148,14 +148,14 @@ func distinctElements(c *call) (cty.Value, error) {
 	return listOf(ty.ElementType(), kept), nil
 }
 
-// flatten collects the elements in one walk. The marks of a list inside rise to the result, since the
-// list itself is gone. So do ephemeral marks of elements that are no lists: where a mark ends up must
-// not tell whether what is behind it was a list.
+// flatten collects the elements in one walk. The marks of an inner list move to the result, because the list itself
+// disappears. Ephemeral marks of other elements move to the result, too: the position of a mark must not reveal whether
+// the value was a list.
 func flatten(c *call) (cty.Value, error) {
 	if !isSequence(c.args[0].Type()) {
 		return cty.NilVal, errors.New("can only flatten lists, sets and tuples")
 	}
-	f := flattening{taken: &c.taken}
+	f := flattening{marks: &c.marks}
 	f.walk(c.args[0])
 	if f.unsure {
 		return cty.DynamicVal, nil
@@ -165,12 +165,12 @@ func flatten(c *call) (cty.Value, error) {
 
 type flattening struct {
 	out    []cty.Value
-	taken  *marks
-	unsure bool // it is not known how many elements there will be
+	marks  *marks
+	unsure bool // the number of elements is unknown
 }
 
 func (f *flattening) walk(list cty.Value) {
-	list = f.taken.bare(list)
+	list = f.marks.unmark(list)
 	if !list.IsKnown() || !ctyvalue.Sized(list) {
 		f.unsure = true
 		return
@@ -182,14 +182,14 @@ func (f *flattening) walk(list cty.Value) {
 		case isSequence(v.Type()) && !v.IsNull():
 			f.walk(v)
 		case mark.Is(v, mark.Ephemeral):
-			f.out = append(f.out, f.taken.bare(v))
+			f.out = append(f.out, f.marks.unmark(v))
 		default:
 			f.out = append(f.out, v)
 		}
 	}
 }
 
-// count refuses to count to numbers that are too far apart to be added.
+// count refuses numbers with too many digits, which take too long to add.
 func count(c *call) (cty.Value, error) {
 	for i, v := range c.args {
 		if err := convert.Writable(v); err != nil {
@@ -199,18 +199,18 @@ func count(c *call) (cty.Value, error) {
 	return library(stdlib.RangeFunc)(c)
 }
 
-// reverse does not know how many elements a set with an unknown one has.
+// reverse returns an unknown list for a set with unknown elements, because their number is unknown.
 func reverse(c *call) (cty.Value, error) {
-	list := c.taken.bare(c.args[0])
+	list := c.marks.unmark(c.args[0])
 	if list.Type().IsSetType() && !ctyvalue.Sized(list) {
 		return c.unknownOf(cty.List(list.Type().ElementType())), nil
 	}
 	return ofTypes(stdlib.ReverseListFunc)(c)
 }
 
-// bounds are the indices of a slice; known is false if one of them, or the length, is not.
+// bounds returns the indices of a slice. known is false if one of them is unknown.
 func (c *call) bounds() (start, end int, known bool, err error) {
-	list, _ := mark.Bare(c.args[0])
+	list, _ := mark.Unmark(c.args[0])
 	length, sized := 0, list.IsKnown() || list.Type().IsTupleType()
 	if sized {
 		length = list.LengthInt()
@@ -247,7 +247,7 @@ func sliceType(c *call) (cty.Type, error) {
 	ty := c.given[0].Type()
 	switch {
 	case ty.IsSetType():
-		return cty.NilType, bad(0, "cannot slice a set, because its elements do not have indices; explicitly convert to a list if the ordering of the result is not important")
+		return cty.NilType, bad(0, "cannot slice a set, because its elements have no order; convert it with tolist() if the order is not important")
 	case !ty.IsListType() && !ty.IsTupleType():
 		return cty.NilType, bad(0, "must be a list or tuple value")
 	}
@@ -263,7 +263,7 @@ func sliceType(c *call) (cty.Type, error) {
 	return cty.Tuple(ty.TupleElementTypes()[start:end]), nil
 }
 
-// slice takes elements by their index, so that a small part of a large list costs little.
+// slice reads elements by their index, so that a small part of a large list costs little.
 func slice(c *call) (cty.Value, error) {
 	ty, err := sliceType(c)
 	if err != nil {
@@ -273,7 +273,7 @@ func slice(c *call) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, err
 	}
-	list := c.taken.bare(c.args[0])
+	list := c.marks.unmark(c.args[0])
 	vals := make([]cty.Value, 0, end-start)
 	for i := start; i < end; i++ {
 		vals = append(vals, list.Index(cty.NumberIntVal(int64(i))))

@@ -15,34 +15,34 @@ var anySet = cty.Set(cty.DynamicPseudoType)
 
 var sets = []*builtin{
 	{
-		name: "setintersection", doc: "Gives the set of the elements that all given sets have.",
+		name: "setintersection", doc: "Returns the elements that are in all sets.",
 		params:  []param{{name: "first_set", typ: anySet, doc: "A set."}},
 		rest:    &param{name: "other_sets", typ: anySet, doc: "More sets."},
 		returns: anySet, kind: setType, run: members(inAll),
 	},
 	{
-		name: "setproduct", doc: "Gives all combinations of one element from each given list or set.",
+		name: "setproduct", doc: "Returns all combinations of one element from each list or set.",
 		rest: &param{name: "sets", typ: cty.DynamicPseudoType, mode: unknown | marked,
 			doc: "Two or more lists, tuples or sets. If none is a set, the result is a list in the order of the arguments' elements."},
 		returns: cty.DynamicPseudoType, run: setProduct,
 	},
 	{
-		name: "setsubtract", doc: "Gives the set of those elements of one set that another does not have.",
+		name: "setsubtract", doc: "Returns the elements of the first set that are not in the second set.",
 		params: []param{
-			{name: "a", typ: anySet, doc: "The set to take from."},
-			{name: "b", typ: anySet, doc: "The elements to leave out."},
+			{name: "a", typ: anySet, doc: "The first set."},
+			{name: "b", typ: anySet, doc: "The elements to remove."},
 		},
 		returns: anySet, kind: setType, run: members(inFirst),
 	},
 	{
-		name: "setunion", doc: "Gives the set of the elements that any of the given sets has.",
+		name: "setunion", doc: "Returns the elements that are in any of the sets.",
 		params:  []param{{name: "first_set", typ: anySet, doc: "A set."}},
 		rest:    &param{name: "other_sets", typ: anySet, doc: "More sets."},
 		returns: anySet, kind: setType, run: members(nil),
 	},
 }
 
-// setType is the type of set that all arguments can become. An empty set without a type becomes any.
+// setType returns the set type to which all arguments can be converted. An empty set without a type fits every type.
 func setType(c *call) (cty.Type, error) {
 	var etys []cty.Type
 	for _, v := range c.args {
@@ -62,8 +62,9 @@ func setType(c *call) (cty.Type, error) {
 	return cty.Set(ety), nil
 }
 
-// members makes the result of a set operation: of the elements of the first set those that keep wants, holding them
-// against the other sets. Without keep it is the elements of all. What is unknown is not asked about.
+// members returns a function for a set operation. Its result contains the elements of the first set for which keep
+// returns true, given the other sets. If keep is nil, the result contains the elements of all sets. If an element is
+// unknown and keep is not nil, the result is unknown.
 func members(keep func(others []cty.ValueSet, v cty.Value) bool) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		ty, err := setType(c)
@@ -92,17 +93,17 @@ func members(keep func(others []cty.ValueSet, v cty.Value) bool) func(*call) (ct
 	}
 }
 
-// inAll is for the intersection.
+// inAll keeps the elements of an intersection.
 func inAll(others []cty.ValueSet, v cty.Value) bool {
 	return !slices.ContainsFunc(others, func(s cty.ValueSet) bool { return !isIn(s, v) })
 }
 
-// inFirst is for the difference.
+// inFirst keeps the elements of a difference.
 func inFirst(others []cty.ValueSet, v cty.Value) bool {
 	return !slices.ContainsFunc(others, func(s cty.ValueSet) bool { return isIn(s, v) })
 }
 
-// valueSet is the set of those values that are of the type. They are known and have no marks.
+// valueSet returns the set of the values that have type ty. The values are known and without marks.
 func valueSet(ty cty.Type, vals []cty.Value) cty.ValueSet {
 	s := cty.NewValueSet(ty)
 	for _, v := range vals {
@@ -115,11 +116,11 @@ func valueSet(ty cty.Type, vals []cty.Value) cty.ValueSet {
 
 func isIn(s cty.ValueSet, v cty.Value) bool { return s.ElementType().Equals(v.Type()) && s.Has(v) }
 
-// setProduct is that of cty's library, if it is not too large.
+// setProduct refuses results that are too large, and calls cty's own setproduct otherwise.
 func setProduct(c *call) (cty.Value, error) {
 	most, total, none := c.limits.Elements/(len(c.args)+1), 1, false
 	for _, v := range c.args {
-		if v, _ = mark.Bare(v); v.IsKnown() && v.CanIterateElements() {
+		if v, _ = mark.Unmark(v); v.IsKnown() && v.CanIterateElements() {
 			none = none || v.LengthInt() == 0
 			total = min(total*v.LengthInt(), most+1)
 		}

@@ -10,62 +10,62 @@ import (
 )
 
 var texts = []*builtin{
-	fixed("chomp", "Takes the line breaks off the end of a string.", cty.String, chomp,
+	fixed("chomp", "Removes line breaks from the end of a string.", cty.String, chomp,
 		text("str", "The string.")),
-	fixed("endswith", "Tells whether a string ends with another.", cty.Bool, comparing(strings.HasSuffix),
-		text("str", "The string to look at."),
-		text("suffix", "What it may end with.")),
-	fixed("indent", "Puts spaces before each line of a string but the first.", cty.String, indent,
+	fixed("endswith", "Reports whether a string ends with a suffix.", cty.Bool, comparing(strings.HasSuffix),
+		text("str", "The string to examine."),
+		text("suffix", "The suffix.")),
+	fixed("indent", "Adds spaces before each line of a string except the first.", cty.String, indent,
 		number("spaces", "How many spaces."),
 		text("str", "The lines.")),
 	{
-		name: "join", doc: "Puts the strings of one or more lists together into one string.",
-		params:  []param{{name: "separator", typ: cty.String, doc: "What to put between any two strings."}},
+		name: "join", doc: "Joins the strings of one or more lists.",
+		params:  []param{{name: "separator", typ: cty.String, doc: "The separator."}},
 		rest:    &param{name: "lists", typ: cty.List(cty.String), doc: "The lists of strings."},
 		returns: cty.String, run: join,
 	},
 	fixed("lower", "Converts all letters of a string to lower case.", cty.String, onText(strings.ToLower),
 		text("str", "The string.")),
-	fixed("split", "Cuts a string into a list of strings.", cty.List(cty.String), split,
-		text("separator", "Where to cut. An empty string cuts between any two characters."),
-		text("str", "The string to cut.")),
-	fixed("startswith", "Tells whether a string begins with another.", cty.Bool, startsWith,
-		param{name: "str", typ: cty.String, doc: "The string to look at.", mode: unknown},
-		text("prefix", "What it may begin with.")),
-	fixed("strcontains", "Tells whether a string contains another.", cty.Bool, comparing(strings.Contains),
-		text("str", "The string to look at."),
-		text("substr", "What it may contain.")),
-	fixed("strrev", "Reverses the order of the characters of a string. What is seen as one character stays one.", cty.String, library(stdlib.ReverseFunc),
+	fixed("split", "Splits a string into a list of strings.", cty.List(cty.String), split,
+		text("separator", "The separator. An empty separator splits between any two characters."),
+		text("str", "The string to split.")),
+	fixed("startswith", "Reports whether a string begins with a prefix.", cty.Bool, startsWith,
+		param{name: "str", typ: cty.String, doc: "The string to examine.", mode: unknown},
+		text("prefix", "The prefix.")),
+	fixed("strcontains", "Reports whether a string contains another string.", cty.Bool, comparing(strings.Contains),
+		text("str", "The string to examine."),
+		text("substr", "The string to find.")),
+	fixed("strrev", "Reverses the order of the characters of a string. Combined characters stay together.", cty.String, library(stdlib.ReverseFunc),
 		text("str", "The string.")),
-	fixed("substr", "Takes a part out of a string.", cty.String, library(stdlib.SubstrFunc),
+	fixed("substr", "Returns a part of a string.", cty.String, library(stdlib.SubstrFunc),
 		text("str", "The string."),
-		number("offset", "The first character to take, counted from zero; if negative, from the end of the string."),
-		number("length", "How many characters to take at most; if negative, all that follow.")),
+		number("offset", "The index of the first character, counted from zero. A negative index counts from the end."),
+		number("length", "The maximum number of characters. If negative, all characters that follow.")),
 	fixed("title", "Converts the first letter of each word to upper case.", cty.String, library(stdlib.TitleFunc),
 		text("str", "The words.")),
-	fixed("trim", "Takes given characters off both ends of a string.", cty.String, onTexts(strings.Trim),
+	fixed("trim", "Removes given characters from both ends of a string.", cty.String, onTexts(strings.Trim),
 		text("str", "The string."),
-		text("cutset", "The characters to take off, in any order.")),
-	fixed("trimprefix", "Takes a string off the beginning of another, if it is there.", cty.String, onTexts(strings.TrimPrefix),
+		text("cutset", "The characters to remove, in any order.")),
+	fixed("trimprefix", "Removes a prefix from a string, if present.", cty.String, onTexts(strings.TrimPrefix),
 		text("str", "The string."),
-		text("prefix", "What to take off.")),
-	fixed("trimspace", "Takes white space, line breaks included, off both ends of a string.", cty.String, onText(strings.TrimSpace),
+		text("prefix", "The string to remove.")),
+	fixed("trimspace", "Removes white space and line breaks from both ends of a string.", cty.String, onText(strings.TrimSpace),
 		text("str", "The string.")),
-	fixed("trimsuffix", "Takes a string off the end of another, if it is there.", cty.String, onTexts(strings.TrimSuffix),
+	fixed("trimsuffix", "Removes a suffix from a string, if present.", cty.String, onTexts(strings.TrimSuffix),
 		text("str", "The string."),
-		text("suffix", "What to take off.")),
+		text("suffix", "The string to remove.")),
 	fixed("upper", "Converts all letters of a string to upper case.", cty.String, onText(strings.ToUpper),
 		text("str", "The string.")),
 }
 
-// comparing answers a question about two strings.
+// comparing makes a function that answers a question about two strings.
 func comparing(f func(a, b string) bool) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		return cty.BoolVal(f(c.args[0].AsString(), c.args[1].AsString())), nil
 	}
 }
 
-// onTexts runs a function from two strings to one.
+// onTexts makes a function of two strings from f.
 func onTexts(f func(a, b string) string) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		return cty.StringVal(f(c.args[0].AsString(), c.args[1].AsString())), nil
@@ -76,7 +76,7 @@ func chomp(c *call) (cty.Value, error) {
 	return cty.StringVal(strings.TrimRight(c.args[0].AsString(), "\r\n")), nil
 }
 
-// startsWith can have an answer before the string is known, if its beginning is.
+// startsWith can answer for an unknown string if its beginning is known.
 func startsWith(c *call) (cty.Value, error) {
 	str, prefix := c.args[0], c.args[1].AsString()
 	if str.IsKnown() {
@@ -135,7 +135,7 @@ func join(c *call) (cty.Value, error) {
 	return cty.StringVal(strings.Join(parts, sep)), nil
 }
 
-// nullElement is the mistake of a null in a list, which is the i-th of several.
+// nullElement returns the error for a null element in list i. The message names the list if there are several.
 func nullElement(lists, i, element int) error {
 	if lists == 1 {
 		return bad(i, "element %d is null; cannot concatenate null values", element)

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// builtins are all functions by name. The function type is for the console only.
+// builtins holds all functions by name, without the function type, which only the console has.
 var builtins = register(
 	numbers, texts, patterns, formats, sequences, mappings, sets, selections, casts, tryCan, markings,
 	encodings, documents, files, fileSets, templates, hashes, dates, networks, removed)
@@ -27,8 +27,8 @@ func register(groups ...[]*builtin) map[string]*builtin {
 	return all
 }
 
-// Table makes the functions for an Env, by plain name and by core:: name. The table may be used by
-// any number of evaluations at once and is not to be changed.
+// Table makes the functions for an Env, by plain name and by core:: name. Any number of evaluations may use the table
+// at once. Nobody may change it.
 func Table(env *Env) map[string]function.Function {
 	s := &scope{env: env, limits: env.Limits.Filled(), own: templates}
 	if s.limits == (limits.Limits{}).Filled() {
@@ -45,15 +45,15 @@ func Table(env *Env) map[string]function.Function {
 	return s.table
 }
 
-// pure are the functions that see nothing of an Env, within the usual limits: each walk makes a table, and a test may
-// have thousands of walks.
+// pure returns the functions that do not read an Env, with the default limits. They are made once, because each walk
+// makes a table and a test may have thousands of walks.
 var pure = sync.OnceValue(func() map[string]function.Function {
 	s := &scope{env: &Env{}, limits: limits.Limits{}.Filled(), table: make(map[string]function.Function, 2*len(builtins)+2), own: templates}
 	s.addAll(true)
 	return s.table
 })
 
-// addAll adds the functions that are pure, or those that are not.
+// addAll adds all pure functions, or all other functions.
 func (s *scope) addAll(pure bool) {
 	all := shapes()
 	specs := make([]function.Spec, len(all))
@@ -71,7 +71,7 @@ func (s *scope) add(of shape, spec *function.Spec) {
 	s.table[of.core] = f
 }
 
-// shapes are those of all functions.
+// shapes returns the shapes of all functions.
 var shapes = sync.OnceValue(func() []shape {
 	all := make([]shape, 0, len(builtins))
 	for _, b := range builtins {
@@ -80,8 +80,8 @@ var shapes = sync.OnceValue(func() []shape {
 	return all
 })
 
-// Names are the plain names of all functions, sorted; type, which only the console has, is not among
-// them, and neither are list and map, which only say that they are gone.
+// Names returns the plain names of all functions, sorted. It leaves out type, which only the console has, and list and
+// map, which only return an error.
 func Names() []string {
 	names := make([]string, 0, len(builtins))
 	for name, b := range builtins {
@@ -93,12 +93,12 @@ func Names() []string {
 	return names
 }
 
-// Meant says which function was meant by a name that none has, "" if none is like it.
+// Meant returns a sentence that suggests a function for an unknown name, or "" if no name is similar.
 func Meant(name string) string { return meant(name, Names()) }
 
-// Pure reports whether the result of a function depends on its arguments alone: on no file or directory, no
-// time, no chance, nothing that a walk is for, and no other function that does. name may begin with core::.
-// There is nothing to be said of an unknown name.
+// Pure reports whether the result of a function depends on its arguments only. The results of other functions depend on
+// a file or directory, the time, a random number, the operation of the walk, or on the functions that they call. name
+// may begin with core::. Pure returns false for an unknown name.
 func Pure(name string) bool {
 	b := builtins[strings.TrimPrefix(name, "core::")]
 	return b != nil && b.pure()
@@ -106,32 +106,32 @@ func Pure(name string) bool {
 
 func (b *builtin) pure() bool { return !b.impure && !b.observed && !b.world }
 
-// Fleeting reports whether a function gives another result in each run, for the same arguments and files. name may
-// begin with core::.
-func Fleeting(name string) bool {
+// Impure reports whether a function returns a different result in each run, for the same arguments and files. name
+// may begin with core::.
+func Impure(name string) bool {
 	name = strings.TrimPrefix(name, "core::")
 	b := builtins[name]
 	return b != nil && (b.impure || name == "plantimestamp")
 }
 
-// Signature is the shape of a function, as `metadata functions -json` shows it. The functions of a
-// Table do not have it: their parameters are capsules.
+// Signature describes a function as `metadata functions -json` prints it. The functions of a Table have capsules as
+// parameters and do not show these types.
 type Signature struct {
-	Doc      string // what the function is for
+	Doc      string // the purpose of the function
 	Params   []Param
-	Variadic *Param   // nil: no further arguments
-	Returns  cty.Type // cty.DynamicPseudoType where it depends on the arguments
+	Variadic *Param   // nil if the function takes no further arguments
+	Returns  cty.Type // cty.DynamicPseudoType if the type depends on the arguments
 }
 
-// Param is a parameter of a function.
+// Param describes a parameter of a function.
 type Param struct {
 	Name     string
-	Type     cty.Type // cty.DynamicPseudoType: any type, or an expression
+	Type     cty.Type // cty.DynamicPseudoType for any type and for expressions
 	Nullable bool
 	Doc      string
 }
 
-// SignatureOf gives the shape of a function; false if there is none of that name.
+// SignatureOf returns the signature of a function, and false if no function has the name.
 func SignatureOf(name string) (Signature, bool) {
 	b := find(name)
 	if b == nil {
@@ -166,7 +166,7 @@ func find(name string) *builtin {
 	return builtins[name]
 }
 
-// removed are functions of old that are here to say what to write instead.
+// removed are functions of old versions of the language. Their errors name the replacement.
 var removed = []*builtin{
 	removedFor("list", "[ ... ], or tolist([ ... ]) for elements of one type"),
 	removedFor("map", "{ ... }, or tomap({ ... }) for elements of one type"),

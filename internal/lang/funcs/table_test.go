@@ -22,13 +22,13 @@ type peerSignature struct {
 	Variadic *peerParam      `json:"variadic_parameter,omitempty"`
 }
 
-// signatureDifferences are the functions that are described differently than by Terraform 1.11.4.
+// signatureDifferences lists the functions whose signatures differ from Terraform 1.11.4.
 var signatureDifferences = map[string]string{
 	"contains": "the value may be null",
 }
 
-// testdata/peer/signatures.json is what `terraform metadata functions -json` printed, without the
-// descriptions.
+// TestSignatures compares the signatures with testdata/peer/signatures.json, the output of `terraform metadata
+// functions -json` without the descriptions.
 func TestSignatures(t *testing.T) {
 	raw, err := os.ReadFile("testdata/peer/signatures.json")
 	if err != nil {
@@ -77,7 +77,7 @@ func plainJSON(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// Every function and every parameter is described, in a sentence.
+// TestDocs checks that a sentence describes every function and every parameter.
 func TestDocs(t *testing.T) {
 	for _, name := range append(Names(), "type") {
 		sig, _ := SignatureOf(name)

@@ -18,91 +18,99 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Templates are evaluated with the same functions as everything else, template functions included: these
-// know how deep they are and draw on one budget (syntax.Budget), so that templates that call each other
-// come to an end.
+// templates are the functions that render templates. Templates can call all functions, these two included. A nested
+// template knows its depth and shares one budget (syntax.Budget) with the others, so that templates that call each
+// other end.
 var templates = []*builtin{
 	{
 		name: "templatefile", doc: "Reads a file and renders its content as a template.",
 		params: []param{
 			{name: "path", typ: cty.String, doc: "The file, text in UTF-8."},
-			{name: "vars", typ: cty.DynamicPseudoType, doc: "An object or map of what the template can refer to.", mode: marked | quick},
+			{name: "vars", typ: cty.DynamicPseudoType, doc: "An object or map with the variables of the template.", mode: marked | quick},
 		},
 		returns: cty.DynamicPseudoType, observed: true, run: templateFile,
 	},
 	{
-		name: "templatestring", doc: "Renders a string that comes from elsewhere as a template.",
+		name: "templatestring", doc: "Renders a string as a template.",
 		params: []param{
-			{name: "template", typ: customdecode.ExpressionClosureType, doc: "A reference to the string: not the template itself.", shown: cty.String},
-			{name: "vars", typ: cty.DynamicPseudoType, doc: "An object or map of what the template can refer to.", mode: marked | quick},
+			{name: "template", typ: customdecode.ExpressionClosureType, doc: "A reference to the string. A literal template is not allowed.", shown: cty.String},
+			{name: "vars", typ: cty.DynamicPseudoType, doc: "An object or map with the variables of the template.", mode: marked | quick},
 		},
 		returns: cty.String, world: true, run: templateString,
 	},
 }
 
-// errTooDeep passes through all levels as it is, instead of being wrapped a thousand times.
+// errTooDeep passes through all levels unchanged, instead of being wrapped a thousand times.
 type errTooDeep struct{ limit int }
 
 func (e errTooDeep) Error() string {
-	return fmt.Sprintf("templates call each other too deeply; the limit is %d templates, which TF_TEMPLATE_RECURSION_DEPTH changes", e.limit)
+	return fmt.Sprintf("templates call each other too deeply; the limit is %d templates; TF_TEMPLATE_RECURSION_DEPTH changes it", e.limit)
+}
+
+// rendering is the call of a function that renders a template.
+type rendering struct {
+	c      *call
+	secret string // the mark of the template's text; "" if messages may show it
 }
 
 func templateFile(c *call) (cty.Value, error) {
+	x := &rendering{c: c}
 	path := c.args[0].AsString()
-	vars, err := c.templateVars()
+	vars, err := x.vars()
 	if err != nil {
 		return cty.NilVal, err
 	}
-	src, err := c.text()
+	src, err := fileArgument{c}.text()
 	if err != nil {
 		return cty.NilVal, err
 	}
-	r, err := c.inner()
+	r, err := x.inner()
 	if err != nil {
 		return cty.NilVal, err
 	}
 	t, diags := r.parse(c.show(0, path), src, c.limits)
 	if diags.HasErrors() {
-		return cty.NilVal, c.templateError(diags)
+		return cty.NilVal, x.failure(diags)
 	}
-	return c.evaluate(r, t, vars)
+	return x.evaluate(r, t, vars)
 }
 
 func templateString(c *call) (cty.Value, error) {
+	x := &rendering{c: c}
 	e := customdecode.ExpressionClosureFromVal(c.given[0])
 	if why := notReference(e.Expression); why != "" {
 		return cty.NilVal, bad(0, "invalid template expression: %s", why)
 	}
 	v, diags := e.Value()
 	if diags.HasErrors() {
-		return cty.NilVal, bad(0, "invalid template expression: %w", c.templateError(diags))
+		return cty.NilVal, bad(0, "invalid template expression: %w", x.failure(diags))
 	}
 	for _, tag := range []mark.Tag{mark.Sensitive, mark.Ephemeral} {
 		if mark.Is(v, tag) {
-			c.secretReason = tag.String()
+			x.secret = tag.String()
 		}
 	}
-	v = c.taken.bare(v)
+	v = c.marks.unmark(v)
 	if v.IsNull() || v.Type() != cty.String && v.Type() != cty.DynamicPseudoType {
 		return cty.NilVal, bad(0, "invalid template value: a string is required")
 	}
-	vars, err := c.templateVars()
+	vars, err := x.vars()
 	if err != nil || !v.IsKnown() {
 		return cty.UnknownVal(cty.String), err
 	}
-	return c.renderString(v, vars)
+	return x.renderString(v, vars)
 }
 
-func (c *call) renderString(v cty.Value, vars map[string]cty.Value) (cty.Value, error) {
-	r, err := c.inner()
+func (x *rendering) renderString(v cty.Value, vars map[string]cty.Value) (cty.Value, error) {
+	r, err := x.inner()
 	if err != nil {
 		return cty.NilVal, err
 	}
-	t, diags := r.parse("<templatestring argument>", []byte(v.AsString()), c.limits)
+	t, diags := r.parse("<templatestring argument>", []byte(v.AsString()), x.c.limits)
 	if diags.HasErrors() {
-		return cty.NilVal, bad(0, "invalid template: %w", c.templateError(diags))
+		return cty.NilVal, bad(0, "invalid template: %w", x.failure(diags))
 	}
-	result, err := c.evaluate(r, t, vars)
+	result, err := x.evaluate(r, t, vars)
 	if err != nil {
 		return cty.NilVal, err
 	}
@@ -112,8 +120,8 @@ func (c *call) renderString(v cty.Value, vars map[string]cty.Value) (cty.Value, 
 	return result, nil
 }
 
-// notReference says why an expression is no reference to a string, "" if it is one. What is neither HCL's
-// own nor a call is one: references become that when they are compiled.
+// notReference explains why an expression is not a reference to a string, and returns "" if it is a reference. Compiled
+// references are neither nodes of HCL nor calls, so any other node counts as a reference.
 func notReference(e hcl.Expression) string {
 	const only = "templatestring is only for rendering templates retrieved dynamically from elsewhere"
 	const composed = "must be a direct reference to a single string from elsewhere, containing valid template syntax"
@@ -122,9 +130,9 @@ func notReference(e hcl.Expression) string {
 		*hclsyntax.ObjectConsExpr, *hclsyntax.ForExpr, *hclsyntax.SplatExpr, *hclsyntax.TemplateJoinExpr:
 		return composed
 	case *hclsyntax.TemplateWrapExpr:
-		return only + "; to render the template that the inner expression refers to, write that expression without quotes and ${ } around it"
+		return only + "; to render the referenced template, write the reference without quotes and ${ }"
 	case *hclsyntax.TemplateExpr, *hclsyntax.LiteralValueExpr:
-		return only + ", not for one that is written here; a string with ${ } in it is a template already"
+		return only + ", not for literal templates; a string with ${ } is already a template"
 	case *hclsyntax.IndexExpr:
 		return notReference(e.Collection)
 	case *hclsyntax.RelativeTraversalExpr:
@@ -138,20 +146,20 @@ func notReference(e hcl.Expression) string {
 	return ""
 }
 
-// inner is the state for the template that is called now.
-func (c *call) inner() (*render, error) {
-	outer := c.render
+// inner returns the state for a nested template. It fails if the templates are nested too deeply.
+func (x *rendering) inner() (*render, error) {
+	outer := x.c.render
 	if outer == nil {
-		return &render{depth: 1, budget: syntax.NewBudget(c.limits, innerError), parsed: map[string]*template{}}, nil
+		return &render{depth: 1, budget: syntax.NewBudget(x.c.limits, innerError), parsed: map[string]*template{}}, nil
 	}
-	if outer.depth >= c.limits.Templates {
-		return nil, errTooDeep{c.limits.Templates}
+	if outer.depth >= x.c.limits.Templates {
+		return nil, errTooDeep{x.c.limits.Templates}
 	}
 	outer.budget.Step(callCost)
 	return &render{depth: outer.depth + 1, budget: outer.budget, parsed: outer.parsed}, nil
 }
 
-// parse parses a template once, however often it is called from inside another.
+// parse parses a template once, even if other templates call it often.
 func (r *render) parse(name string, src []byte, l limits.Limits) (*template, hcl.Diagnostics) {
 	key := name + "\x00" + string(src)
 	if t := r.parsed[key]; t != nil {
@@ -185,7 +193,7 @@ func (r *render) parse(name string, src []byte, l limits.Limits) (*template, hcl
 	return t, nil
 }
 
-// notePieces makes expressions note that something is made of their values.
+// notePieces wraps expressions so that each value records its use as a part of another value.
 func notePieces(list []hclsyntax.Expression) {
 	for i, e := range list {
 		if _, literal := e.(*hclsyntax.LiteralValueExpr); !literal {
@@ -202,36 +210,36 @@ func (e *piece) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return mark.Piece(v), diags
 }
 
-// UnwrapExpression lets functions that want a reference see one.
+// UnwrapExpression lets functions that require a reference see the wrapped expression.
 func (e *piece) UnwrapExpression() hcl.Expression { return e.Expression }
 
-// callCost is how many turns of a loop a template costs that is called from another.
+// callCost is the cost of a nested template, in turns of a loop.
 const callCost = 100
 
 func tooComplicated(p syntax.Problem, l limits.Limits) string {
 	switch p.Kind {
 	case syntax.Deep, syntax.Long:
-		return fmt.Sprintf("Expressions and control sequences in a template can be nested %d levels deep, of which an operator counts a tenth.", l.Nesting)
+		return fmt.Sprintf("Expressions and control sequences in a template can be nested %d levels deep. An operator counts a tenth.", l.Nesting)
 	case syntax.Tokens:
 		return fmt.Sprintf("Expressions and control sequences in a template can have %d tokens in all.", l.Tokens)
 	}
-	return "A name, a number, a comment or the text itself is too long to be read in a reasonable time."
+	return "A name, a number, a comment or the text is too long."
 }
 
-// templateVars are the second argument.
-func (c *call) templateVars() (map[string]cty.Value, error) {
-	v := c.args[1]
+// vars returns the variables of the template: the second argument.
+func (x *rendering) vars() (map[string]cty.Value, error) {
+	v := x.c.args[1]
 	if ty := v.Type(); !ty.IsObjectType() && !ty.IsMapType() {
 		return nil, bad(1, "invalid vars value: must be a map")
 	}
-	v = c.taken.bare(v)
+	v = x.c.marks.unmark(v)
 	vars := make(map[string]cty.Value, v.LengthInt())
 	for it := v.ElementIterator(); it.Next(); {
 		k, e := it.Element()
 		name := k.AsString()
 		if !hclsyntax.ValidIdentifier(name) {
 			return nil, bad(1, "invalid template variable name %s: must start with a letter, followed by zero or more letters, digits, and underscores",
-				c.quote(1, name))
+				x.c.quote(1, name))
 		}
 		vars[name] = e
 	}
@@ -239,34 +247,34 @@ func (c *call) templateVars() (map[string]cty.Value, error) {
 }
 
 // evaluate renders a template.
-func (c *call) evaluate(r *render, t *template, vars map[string]cty.Value) (cty.Value, error) {
+func (x *rendering) evaluate(r *render, t *template, vars map[string]cty.Value) (cty.Value, error) {
 	for _, ref := range t.refs {
-		if _, ok := vars[ref.RootName()]; !ok && c.secretReason != "" {
-			return cty.NilVal, bad(1, "vars map does not contain all keys that the template refers to, which is %s", c.secretReason)
+		if _, ok := vars[ref.RootName()]; !ok && x.secret != "" {
+			return cty.NilVal, bad(1, "the template, which is %s, refers to keys that the vars map does not contain", x.secret)
 		} else if !ok {
 			return cty.NilVal, bad(1, "vars map does not contain key %q, referenced at %s", ref.RootName(), ref.SourceRange())
 		}
 	}
-	base := &hcl.EvalContext{Functions: c.table}
+	base := &hcl.EvalContext{Functions: x.c.table}
 	ctx := base.NewChild()
 	ctx.Variables = vars
-	ctx.Functions = c.templateFunctions(r)
+	ctx.Functions = x.functions(r)
 	v, diags := t.expr.Value(ctx)
 	if diags.HasErrors() {
-		return cty.NilVal, c.templateError(diags)
+		return cty.NilVal, x.failure(diags)
 	}
-	if bare, _ := mark.Bare(v); bare.IsNull() {
+	if unmarked, _ := mark.Unmark(v); unmarked.IsNull() {
 		return cty.NilVal, fmt.Errorf("%s: Template result is null; a template must render to something other than null", t.expr.Range())
 	}
 	return v, nil
 }
 
-// templateFunctions are the ones that differ from those of the table.
-func (c *call) templateFunctions(r *render) map[string]function.Function {
-	s := *c.scope
+// functions returns the functions that are different inside a template.
+func (x *rendering) functions(r *render) map[string]function.Function {
+	s := *x.c.scope
 	s.render = r
-	fs := make(map[string]function.Function, 2*len(c.own))
-	for _, b := range c.own {
+	fs := make(map[string]function.Function, 2*len(x.c.own))
+	for _, b := range x.c.own {
 		of := shapeOf(b)
 		f := of.function(&s, &of.spec)
 		fs[b.name], fs["core::"+b.name] = f, f
@@ -274,8 +282,8 @@ func (c *call) templateFunctions(r *render) map[string]function.Function {
 	return fs
 }
 
-// templateError is what went wrong in a template, in one line for each mistake.
-func (c *call) templateError(diags hcl.Diagnostics) error {
+// failure returns the mistakes in a template as an error with a line for each.
+func (x *rendering) failure(diags hcl.Diagnostics) error {
 	var lines []string
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
@@ -284,10 +292,10 @@ func (c *call) templateError(diags hcl.Diagnostics) error {
 		if inner := innerError(d); inner != nil {
 			return inner
 		}
-		if c.secretReason != "" {
-			return fmt.Errorf("what is wrong is not shown, because the template is %s", c.secretReason)
+		if x.secret != "" {
+			return fmt.Errorf("the mistake is not shown, because the template is %s", x.secret)
 		}
-		line := d.Summary + "; " + c.suggested(d)
+		line := d.Summary + "; " + x.suggested(d)
 		if d.Subject != nil {
 			line = d.Subject.String() + ": " + line
 		}
@@ -298,7 +306,7 @@ func (c *call) templateError(diags hcl.Diagnostics) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// innerError finds the errors that pass through all levels.
+// innerError returns the error of a diagnostic if it passes through all levels, and nil otherwise.
 func innerError(d *hcl.Diagnostic) error {
 	extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
 	if !ok {
@@ -311,13 +319,13 @@ func innerError(d *hcl.Diagnostic) error {
 	return nil
 }
 
-// suggested is the detail of a diagnostic. HCL looks for a name that is like an unknown one among the
-// functions of the innermost scope only.
-func (c *call) suggested(d *hcl.Diagnostic) string {
+// suggested returns the detail of a diagnostic. For an unknown function it suggests a similar name, because HCL
+// searches only the functions of the innermost scope.
+func (x *rendering) suggested(d *hcl.Diagnostic) string {
 	extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d)
 	if !ok || extra.CalledFunctionNamespace() != "" {
 		return d.Detail
 	}
 	text := fmt.Sprintf("There is no function named %q.", extra.CalledFunctionName())
-	return text + meant(extra.CalledFunctionName(), slices.Sorted(maps.Keys(c.table)))
+	return text + meant(extra.CalledFunctionName(), slices.Sorted(maps.Keys(x.c.table)))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// What Terraform 1.11.4 does not have, and so cannot be recorded: functions of OpenTofu, and convert of
-// both. The cases are those of their documentation, and their edges. "!" is an error, and what it says.
+// TestNewerFunctions checks functions that Terraform 1.11.4 does not have, so that their answers cannot be recorded:
+// functions of OpenTofu, and convert. The cases come from the documentation. "!" precedes the text of an error.
 func TestNewerFunctions(t *testing.T) {
 	ctx := peerContext(t)
 	for expr, want := range map[string]string{
@@ -66,7 +66,7 @@ func TestNewerFunctions(t *testing.T) {
 	}
 }
 
-// outcome is the value as the console shows it, or what is wrong.
+// outcome returns the value in the console's form, or the error.
 func outcome(ctx *hcl.EvalContext, expr string) string {
 	v, diags := eval(ctx, expr)
 	if !diags.HasErrors() {
@@ -78,7 +78,7 @@ func outcome(ctx *hcl.EvalContext, expr string) string {
 	return "!! " + diags[0].Summary
 }
 
-// Unknown and marked values go through convert like through any conversion.
+// TestConvertOfUnknown checks that convert handles unknown and marked values like other conversions.
 func TestConvertOfUnknown(t *testing.T) {
 	ctx := with(peerContext(t), cty.UnknownVal(cty.String))
 	for expr, want := range map[string]string{

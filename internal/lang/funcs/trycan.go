@@ -12,21 +12,21 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// can and try take expressions instead of values, and evaluate them once. (HCL's own versions do it
-// twice, so that n of them inside one another take two to the n.)
+// tryCan are the functions can and try. They take expressions instead of values, and evaluate them once. HCL's own
+// versions evaluate twice, so that n nested calls take 2^n evaluations.
 //
-// Neither takes the ephemeral mark off. Whether an expression works says something about the values
-// in it: `can(regex("^a", var.password))` is one bit of the password. So the answer has the ephemeral
-// marks of what was looked at: of the result, if there is one, and if not, of the references in the
-// expression that failed (see ephemeralMarksOf). The sensitive mark is not kept that way, as in Terraform and OpenTofu.
+// Neither removes the ephemeral mark. Whether an expression succeeds reveals a fact about its values: `can(regex("^a",
+// var.password))` is one bit of the password. So the answer has the ephemeral marks of all values that the evaluation
+// read. If the expression succeeds, these are the marks of its result. If it fails, these are the marks of its
+// references (see ephemeralMarksOf). The sensitive mark is not kept, as in Terraform and OpenTofu.
 var tryCan = []*builtin{
 	{
-		name: "can", doc: "Tells whether an expression can be evaluated without an error.",
+		name: "can", doc: "Reports whether an expression can be evaluated without an error.",
 		params:  []param{{name: "expression", typ: customdecode.ExpressionClosureType, doc: "The expression."}},
 		returns: cty.Bool, whole: true, run: can,
 	},
 	{
-		name: "try", doc: "Gives the result of the first of several expressions that can be evaluated without an error.",
+		name: "try", doc: "Returns the result of the first expression that can be evaluated without an error.",
 		rest:    &param{name: "expressions", typ: customdecode.ExpressionClosureType, doc: "The expressions, in order."},
 		returns: cty.DynamicPseudoType, whole: true, run: try,
 	},
@@ -62,7 +62,7 @@ func try(c *call) (cty.Value, error) {
 		}
 		r := v
 		if s, _ := c.look(v); s.Unknown {
-			// It may fail when it is known, and something else come out.
+			// The expression may fail when the value is known, and then the result is another value.
 			r = mark.Same(cty.DynamicVal, v)
 		}
 		for _, f := range failed {
@@ -100,12 +100,13 @@ func noneWorked(failed []attempt) error {
 	return errors.New(b.String())
 }
 
-// ephemeralMarksOf gives r the ephemeral marks of what a failed expression looked at. got is the value that came with the
-// failure: compiled expressions put the marks of what they looked at onto that. Of HCL's own expressions, as templates
-// have them, the references are followed again. One that fails looked at what it reached before: of `local.list[9]` at
-// the list, but not at its elements, since the length of a list is not ephemeral because an element is.
+// ephemeralMarksOf adds the ephemeral marks of all values that a failed expression read to r. got is the value that was
+// returned with the failure: a compiled expression puts the marks of the values that it read onto got. For HCL's own
+// expressions, in templates, ephemeralMarksOf follows the references again. A failed reference has read the values
+// before the failure: `local.list[9]` has read the list but not its elements. An ephemeral element does not make the
+// length of its list ephemeral.
 //
-// What is too large to be looked through for marks is an error: it cannot be said to have none.
+// If a value is too large to be searched for marks, ephemeralMarksOf returns an error.
 func (c *call) ephemeralMarksOf(r cty.Value, e *customdecode.ExpressionClosure, got cty.Value) (cty.Value, error) {
 	r = stillEphemeral(r, got)
 	for _, t := range e.Expression.Variables() {
@@ -128,11 +129,11 @@ func (c *call) ephemeralMarksOf(r cty.Value, e *customdecode.ExpressionClosure, 
 	return r, nil
 }
 
-// deepEphemeral gives r the ephemeral marks of v and of everything in it; s is what was seen of v.
+// deepEphemeral adds the ephemeral marks of v, at any depth, to r. s is the result of a walk through v.
 func deepEphemeral(r, v cty.Value, s ctyvalue.Contents) cty.Value {
 	if !s.Marked {
 		return r
 	}
-	_, put := mark.BareDeep(v)
+	_, put := mark.UnmarkDeep(v)
 	return stillEphemeral(r, put(cty.True))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// typeOf is the console's function type. Its result is no value of the language, so that it can be shown
-// but not used: TypeText gives its text.
+// typeOf is the function type of the console. Its result is not a value of the language and cannot be used in
+// expressions. TypeText returns its text.
 var typeOf = &builtin{
 	name: "type", doc: "Shows the type of a value.",
 	params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}},
@@ -24,8 +24,8 @@ var typeOf = &builtin{
 
 var typeText = cty.Capsule("type", reflect.TypeFor[cty.Type]())
 
-// TypeText is what to print for a result of the function type, with a mask for the names that must not
-// be shown; false for any other value.
+// TypeText returns the text of a result of the function type, and false for any other value. It masks the attribute
+// names for which hidden returns true.
 func TypeText(v cty.Value, hidden func(name string) bool) (string, bool) {
 	if v == cty.NilVal || v.Type() != typeText || v.IsNull() || !v.IsKnown() {
 		return "", false
@@ -35,7 +35,7 @@ func TypeText(v cty.Value, hidden func(name string) bool) (string, bool) {
 	return t.String(), true
 }
 
-// typeWriter writes types the way they are written in configuration, one part of a structure to a line.
+// typeWriter writes types in the syntax of the configuration, each attribute or element on a line.
 type typeWriter struct {
 	strings.Builder
 	hidden func(name string) bool
@@ -86,7 +86,7 @@ func (b *typeWriter) object(ty cty.Type, depth int) {
 	b.WriteString("})")
 }
 
-// collection puts an element type that takes several lines on lines of its own.
+// collection writes an element type of several lines on separate lines.
 func (b *typeWriter) collection(ty cty.Type, depth int) {
 	kind := "map"
 	switch {

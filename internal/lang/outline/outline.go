@@ -1,9 +1,8 @@
-// Package outline is a configuration as `show -json` prints it: not what expressions mean, but
-// whether they are constant and what they refer to.
+// Package outline builds the form of a configuration that `show -json` prints. For each expression it holds the
+// constant value or the references, not the result of an evaluation.
 //
-// A body is held against its schema and becomes a tree of expressions; dynamic blocks and what the
-// schema does not know are left out, as Terraform and OpenTofu leave them out. Nothing is evaluated that is not
-// constant.
+// A body is read by its schema and becomes a tree of expressions. Like Terraform and OpenTofu, outline leaves out
+// dynamic blocks and names that the schema does not have. It evaluates only constant expressions.
 package outline
 
 import (
@@ -18,39 +17,39 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Expr is an expression: a constant, or what it refers to, or neither where it only calls
-// functions.
+// Expr is the outline of an expression: its constant value or its references. An expression that only calls functions
+// has neither.
 type Expr struct {
-	Constant   cty.Value // NilVal if it is none
-	References []string  // each with all its shorter forms after it, as often as it is written
+	Constant   cty.Value // NilVal if the expression is not constant
+	References []string  // each reference, followed by its shorter forms; a reference that is written twice is listed twice
 }
 
-// Body is what a block holds, in the order of names.
+// Body is the outline of a block, sorted by name.
 type Body struct {
 	Attrs  []Attr
 	Blocks []Blocks
 }
 
-// Attr is an argument.
+// Attr is the outline of an argument.
 type Attr struct {
 	Name string
 	Expr Expr
 }
 
-// Blocks are all blocks of one type.
+// Blocks holds all blocks of one type.
 type Blocks struct {
 	Name    string
 	Nesting schema.Nesting
 	Bodies  []Labeled
 }
 
-// Labeled is a block with its label, which only blocks in maps have.
+// Labeled is a block with its label. Only blocks of map nesting have a label.
 type Labeled struct {
 	Label string
 	*Body
 }
 
-// Of outlines an expression; nil gives an empty outline.
+// Of returns the outline of an expression, which is empty for nil.
 func Of(e hcl.Expression) Expr {
 	if e == nil {
 		return Expr{}
@@ -73,7 +72,7 @@ func Of(e hcl.Expression) Expr {
 	return out
 }
 
-// OfBody outlines a body that a schema describes.
+// OfBody returns the outline of a body by its schema. It is empty if b or s is nil.
 func OfBody(b hcl.Body, s *schema.Block) *Body {
 	out := &Body{}
 	if b == nil || s == nil {
@@ -111,8 +110,8 @@ func OfBody(b hcl.Body, s *schema.Block) *Body {
 	return out
 }
 
-// ofBlocks outlines blocks that stand for an attribute, as the one expression that they are the long
-// form of; false if there are none.
+// ofBlocks returns the outline of blocks that set an attribute, as one expression. It returns false if the body has no
+// such block.
 func ofBlocks(b hcl.Body, n *schema.Nested, ty cty.Type) (Expr, bool) {
 	content, _, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: n.Name}}})
 	if content == nil || len(content.Blocks) == 0 {
@@ -135,14 +134,14 @@ func ofBlocks(b hcl.Body, n *schema.Nested, ty cty.Type) (Expr, bool) {
 		items = append(items, cty.ObjectVal(item))
 	}
 	if constant {
-		if v, err := convert.To(cty.TupleVal(items), cty.List(ty.ElementType())); err == nil { // in the order of the blocks
+		if v, err := convert.To(cty.TupleVal(items), cty.List(ty.ElementType())); err == nil { // a list keeps the order of the blocks
 			out.Constant = v
 		}
 	}
 	return out, true
 }
 
-// BodySchema is what the HCL library has to know of a block to read it.
+// BodySchema returns the description of a block that the HCL library needs to read it.
 func BodySchema(s *schema.Block) *hcl.BodySchema {
 	out := &hcl.BodySchema{}
 	for _, a := range s.Attrs {
@@ -158,7 +157,7 @@ func BodySchema(s *schema.Block) *hcl.BodySchema {
 	return out
 }
 
-// Free outlines the arguments of a body without a schema: of a module call, or a provisioner.
+// Free returns the outline of a body without a schema: of a module call or a provisioner.
 func Free(b hcl.Body) *Body {
 	out := &Body{}
 	if b == nil {
@@ -172,7 +171,7 @@ func Free(b hcl.Body) *Body {
 	return out
 }
 
-// Names writes traversals, such as those of depends_on.
+// Names formats traversals, for example of depends_on.
 func Names(ts []hcl.Traversal) []string {
 	var out []string
 	for _, t := range ts {
@@ -181,7 +180,7 @@ func Names(ts []hcl.Traversal) []string {
 	return out
 }
 
-// short is a reference as addresses are written: without the word resource that may stand before a type.
+// short removes the word resource at the beginning of a reference, so that it has the form of an address.
 func short(t hcl.Traversal) hcl.Traversal {
 	if t.RootName() == "resource" && len(t) > 1 {
 		if a, ok := t[1].(hcl.TraverseAttr); ok {
@@ -191,7 +190,7 @@ func short(t hcl.Traversal) hcl.Traversal {
 	return t
 }
 
-// prefixes is a traversal and every shorter form of it, down to the object that it begins with.
+// prefixes returns a traversal and its shorter forms, down to the object at its beginning.
 func prefixes(t hcl.Traversal) []string {
 	t = short(t)
 	least := 2
@@ -224,7 +223,7 @@ func step(t hcl.Traversal, i int) (addr.Key, bool) {
 	return addr.KeyOf(ix.Key)
 }
 
-// constant is how many steps can be written down.
+// constant returns the number of steps before the first index or splat that is not constant.
 func constant(t hcl.Traversal) int {
 	for i, s := range t {
 		switch s.(type) {

@@ -97,7 +97,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// Blocks for an attribute that is a set stand in the order in which they are written.
+// TestBlocksForAttribute checks that blocks that set an attribute of set type keep the order of the file.
 func TestBlocksForAttribute(t *testing.T) {
 	sch := &schema.Block{Attrs: []*schema.Attr{{Name: "rule", Optional: true, Type: cty.Set(cty.Object(map[string]cty.Type{"port": cty.Number}))}}}
 	native, diags := hclsyntax.ParseConfig([]byte("rule { port = 80 }\nrule { port = \"443\" }\n"), "x.tf", hcl.InitialPos)

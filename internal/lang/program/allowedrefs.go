@@ -10,13 +10,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
 )
 
-// The titles of references to symbols that only repeated blocks have.
+// The titles of errors about count and each outside of repeated blocks.
 const (
 	withoutCount   = `Reference to "count" in non-counted context`
 	withoutForEach = `Reference to "each" in context without for_each`
 )
 
-// allowed reports whether a symbol may be used where the expression stands, and says why not.
+// allowed reports whether the expression may use the symbol count, each or self. It reports an error if not.
 func (r *rewriter) allowed(e *expr.Ref) bool {
 	switch e.Root {
 	case expr.RootCount:
@@ -49,7 +49,7 @@ func (r *rewriter) allowed(e *expr.Ref) bool {
 	return true
 }
 
-// ownKey reports whether e is the key of the instance that e is evaluated for.
+// ownKey reports whether e is exactly count.index or each.key, with or without parentheses.
 func ownKey(e hclsyntax.Expression) bool {
 	for {
 		switch x := e.(type) {
@@ -63,7 +63,8 @@ func ownKey(e hclsyntax.Expression) bool {
 	}
 }
 
-// staticOnly refuses what static evaluation cannot know.
+// staticOnly reports whether e may be used in the current context. In static evaluation only variables, locals, path
+// and terraform.workspace are allowed; staticOnly reports an error for all others.
 func (r *rewriter) staticOnly(e *expr.Ref) bool {
 	if r.c.static == "" {
 		return true
@@ -76,21 +77,23 @@ func (r *rewriter) staticOnly(e *expr.Ref) bool {
 			return true
 		}
 	}
-	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.", config.ReferenceText(e.Traversal), r.c.static), e.SrcRange)
+	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nUse only input variables, local values, functions and the workspace name: the value must be known before the plan.", config.ReferenceText(e.Traversal), r.c.static), e.SrcRange)
 	return false
 }
 
-// staticFunction rejects functions that static evaluation cannot call: those of providers, which are started later, and those
-// whose result changes from run to run, so that init, plan and apply would see different modules.
+// staticFunction reports whether a function may be called in the current context. Static evaluation cannot call
+// functions of providers, because providers are started later. It cannot call functions whose result changes from run
+// to run (unless place.Vary is set), because init, plan and apply would see different modules. staticFunction reports
+// an error for both.
 func (r *rewriter) staticFunction(e *hclsyntax.FunctionCallExpr) bool {
 	why := ""
 	switch {
 	case r.c.static == "":
 		return true
 	case strings.HasPrefix(e.Name, "provider::"):
-		why = "no provider is started yet when it is needed"
-	case funcs.Fleeting(e.Name) && !r.place.Vary:
-		why = "its result is another one in each run"
+		why = "providers are not running yet"
+	case funcs.Impure(e.Name) && !r.place.Vary:
+		why = "its result changes with each run"
 	default:
 		return true
 	}

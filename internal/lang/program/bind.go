@@ -12,11 +12,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Bind holds the program against the schemas of its providers. Bodies are compiled, once for each
-// module however often it is called, and what can be found wrong without evaluating anything is reported:
-// arguments and blocks that are missing or not supported, attributes and functions that do not exist. Resources may
-// lack arguments if incomplete is set. It may be called after Compile failed, to have all there is to report.
-// grown says that calls of functions of configured providers have added references, which are not known before.
+// Bind validates the program against the schemas of its providers. It compiles each body once for each module, however
+// often the module is called, and reports every mistake that can be found without evaluation: missing or unsupported
+// arguments and blocks, unknown attributes and functions. Resources may lack required arguments if incomplete is set.
+// Bind may be called after Compile failed, so that all mistakes are reported together.
+//
+// ok is false if Bind reported an error. grown is true if Bind added references: calls of functions of configured
+// providers refer to the configuration, and Bind is the first to know which functions those are.
 func (p *Program) Bind(s provider.Lookup, incomplete bool, bag *diag.Bag) (ok, grown bool) {
 	p.bound = &bound{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*Def]*expr.Body{}, metas: map[metaKey]cty.Value{}, flawed: map[*Def]bool{}}
 	c := &binder{p: p, s: s, bag: bag, ok: true, incomplete: incomplete}
@@ -33,7 +35,7 @@ func (p *Program) Bind(s provider.Lookup, incomplete bool, bag *diag.Bag) (ok, g
 	return c.ok, grown
 }
 
-// EachUnit visits every unit once, at the first node it stands at, callers before those they call.
+// EachUnit calls f once for each unit, with the first node of the unit, callers before the modules that they call.
 func (p *Program) EachUnit(f func(*Node)) {
 	seen := map[*Unit]bool{}
 	var visit func(*Node)
@@ -51,8 +53,8 @@ func (p *Program) EachUnit(f func(*Node)) {
 	visit(p.root)
 }
 
-// Schema is the schema of a resource or provider declaration, known after Bind; nil if there is
-// none.
+// Schema returns the schema of a resource or provider declaration. It returns nil before Bind, or if Bind found no
+// schema.
 func (p *Program) Schema(d Decl) *schema.Schema {
 	if p.bound == nil {
 		return nil
@@ -60,11 +62,12 @@ func (p *Program) Schema(d Decl) *schema.Schema {
 	return p.bound.schemas[d]
 }
 
-// Body is the body of a resource or provider configuration, compiled against its schema; nil if there is none.
+// Body returns the body of a resource or provider configuration, compiled against its schema, or nil if it has no
+// schema.
 func (p *Program) Body(d *Def) *expr.Body { return p.bound.bodies[d] }
 
-// Meta is what the provider_meta block of a module says to a provider, known after Bind; NilVal if
-// there is none, or no such module.
+// Meta returns the value of the provider_meta block of module m for a provider. It returns NilVal before Bind, or if
+// the module or the block does not exist.
 func (p *Program) Meta(m addr.Module, prov addr.Provider) cty.Value {
 	n := p.nodes[m]
 	if n == nil || p.bound == nil {
@@ -73,8 +76,8 @@ func (p *Program) Meta(m addr.Module, prov addr.Provider) cty.Value {
 	return p.bound.metas[metaKey{n.Unit, prov}]
 }
 
-// Sound reports whether Bind found nothing wrong with the body of a resource or a provider
-// configuration, so that it can be evaluated.
+// Sound reports whether a resource or provider configuration can be evaluated: it has a schema, its body fits the
+// schema, it is not part of a cycle and does not need one, and a resource has a provider configuration.
 func (p *Program) Sound(d Decl) bool {
 	if p.bound.schemas[d] == nil || p.endless[d] || p.decls[d].Kind == Resource && p.uses[d] == NoDecl {
 		return false
@@ -93,7 +96,7 @@ func (c *binder) resource(d *Declaration) {
 	sch, err := schemas.Usable(d.Res.Mode, d.Res.Type)
 	switch {
 	case err != nil:
-		c.error(diag.Errorf("Failed to load plugin schemas", "The schema of %s %q of provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", typeNouns[d.Res.Mode], d.Res.Type, prov.ForDisplay(), err).At(d.Res.TypeRange))
+		c.error(diag.Errorf("Failed to load plugin schemas", "The schema of %s %q of provider %s is invalid: %s.\n\nThis is a bug in the provider. Report it to its developers.", typeNouns[d.Res.Mode], d.Res.Type, prov.ForDisplay(), err).At(d.Res.TypeRange))
 	case sch == nil:
 		c.error(unknownType(d, prov, schemas))
 	default:
@@ -107,7 +110,7 @@ var (
 	typeNouns  = map[addr.Mode]string{addr.Managed: "resource type", addr.Data: "data source", addr.Ephemeral: "ephemeral resource"}
 )
 
-// blockOf is a block of a mode, with its article.
+// blockOf returns the name of a mode's block with its article, such as `a "data" block`.
 func blockOf(m addr.Mode) string {
 	article := "a"
 	if m == addr.Ephemeral {
@@ -136,7 +139,7 @@ func (c *binder) provider(d *Declaration) {
 		return
 	}
 	if err := schemas.UsableConfig(); err != nil {
-		c.error(diag.Errorf("Failed to load plugin schemas", "The schema of the settings of provider %s cannot be used: %s.\n\nThis is a bug in the provider, to be reported there.", d.Provider.Provider.ForDisplay(), err).At(d.Range))
+		c.error(diag.Errorf("Failed to load plugin schemas", "The schema of the configuration of provider %s is invalid: %s.\n\nThis is a bug in the provider. Report it to its developers.", d.Provider.Provider.ForDisplay(), err).At(d.Range))
 		return
 	}
 	c.p.bound.schemas[d.ID] = schemas.Config
@@ -145,7 +148,7 @@ func (c *binder) provider(d *Declaration) {
 	}
 }
 
-// body compiles a declaration's body once.
+// body compiles a declaration's body, unless it is already compiled.
 func (c *binder) body(n *Node, d *Def, sch *schema.Block) {
 	if c.p.bound.bodies[d] == nil {
 		c.p.bound.bodies[d] = c.compile(n, d, d.Body, sch)
@@ -153,7 +156,7 @@ func (c *binder) body(n *Node, d *Def, sch *schema.Block) {
 }
 
 func (c *binder) compile(n *Node, d *Def, raw *RawBody, sch *schema.Block) *expr.Body {
-	bc := &bodyCompiler{c: &compiler{u: n.Unit, n: n, bag: c.bag, d: d, quiet: true}, bag: c.bag, ok: true, incomplete: c.incomplete && d.Res != nil}
+	bc := &bodyCompiler{c: &compiler{u: n.Unit, n: n, bag: c.bag, d: d, discard: true}, bag: c.bag, ok: true, incomplete: c.incomplete && d.Src.Res != nil}
 	bc.beside(raw, d)
 	out := bc.compile(raw, sch)
 	if !bc.ok || bc.c.failed {
@@ -163,7 +166,8 @@ func (c *binder) compile(n *Node, d *Def, raw *RawBody, sch *schema.Block) *expr
 	return out
 }
 
-// unit checks what stands once in a module's text.
+// unit checks the parts of a module that do not differ from call to call: attribute references, function calls and
+// provider_meta blocks.
 func (c *binder) unit(n *Node) {
 	for i := range n.Unit.Paths {
 		if !n.Unit.Paths[i].Tried {
@@ -173,20 +177,20 @@ func (c *binder) unit(n *Node) {
 	c.functions(n)
 	for _, local := range slices.Sorted(maps.Keys(n.Unit.metas)) {
 		if !n.Unit.Module.HasResourcesOf(local) {
-			continue // there is nobody to say it to
+			continue // no resource uses the provider, so it is not started
 		}
 		schemas := c.s(n.Config.Provider(local))
 		switch {
 		case schemas == nil:
 		case schemas.Meta == nil:
-			c.error(diag.Errorf("Provider doesn't support provider_meta", "The provider %s takes no per-module metadata, so there can be no provider_meta block for it.", n.Config.Provider(local).ForDisplay()).At(n.Unit.Module.Meta[local].Range))
+			c.error(diag.Errorf("Provider doesn't support provider_meta", "The provider %s does not support provider_meta. Remove the block.", n.Config.Provider(local).ForDisplay()).At(n.Unit.Module.Meta[local].Range))
 		default:
 			c.meta(n, n.Config.Provider(local), n.Unit.metas[local], schemas.Meta.Block)
 		}
 	}
 }
 
-// meta evaluates a provider_meta block: constants, which need no frame.
+// meta evaluates a provider_meta block. The block consists of constants, so it needs no frame.
 func (c *binder) meta(n *Node, prov addr.Provider, raw *RawBody, sch *schema.Block) {
 	b := c.compile(n, nil, raw, sch)
 	s := expr.NewEnv(c.bag)

@@ -10,10 +10,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// binder is one run of Bind.
+// binder holds the state of one call of Bind.
 type binder struct {
 	p   *Program
-	s   provider.Lookup // where it gives none, that was reported
+	s   provider.Lookup // nil results have been reported
 	bag *diag.Bag
 	ok  bool
 
@@ -25,14 +25,14 @@ func (c *binder) error(d diag.Diagnostic) {
 	c.ok = false
 }
 
-// schemasOf gives a provider's schemas; nil if there are none, which was reported.
+// schemasOf returns a provider's schemas. It returns nil if they could not be loaded, which has been reported.
 func (c *binder) schemasOf(prov addr.Provider) *provider.Schemas {
 	s := c.s(prov)
 	c.ok = c.ok && s != nil
 	return s
 }
 
-// path checks one selection.
+// path checks that the attribute that a selection names exists in the resource's schema.
 func (c *binder) path(n *Node, s *selection) {
 	d := n.Unit.Defs[s.Target.Local]
 	sch := c.p.bound.schemas[n.Decl(d.Index)]
@@ -70,7 +70,7 @@ func adviceOn(a *schema.Attr) string {
 	return "Refer to the provider documentation for details."
 }
 
-// inside lets the library say what it thinks of the remaining steps.
+// inside checks the remaining steps of a selection against an attribute's type, with the errors of the HCL library.
 func (c *binder) inside(s *selection, ty cty.Type, rest hcl.Traversal) {
 	_, diags := rest.TraverseRel(cty.UnknownVal(ty))
 	if diags.HasErrors() && !s.Any {
@@ -79,7 +79,7 @@ func (c *binder) inside(s *selection, ty cty.Type, rest hcl.Traversal) {
 	}
 }
 
-// AllNames are the names of the attributes and block types of a block.
+// AllNames returns the names of the attributes and block types of a block.
 func AllNames(b *schema.Block) []string {
 	var out []string
 	for _, a := range b.Attrs {
@@ -88,8 +88,9 @@ func AllNames(b *schema.Block) []string {
 	return append(out, blockNames(b)...)
 }
 
-// functions holds the calls of a unit against what providers offer. A function that the schema
-// does not have may be one of a configured provider, if there is a configuration.
+// functions checks the calls of provider functions in a unit against the providers' schemas. A function that is not in
+// the schema may belong to a configured provider: if a configuration exists, the call is marked as Configured and
+// checked later.
 func (c *binder) functions(n *Node) {
 	for _, e := range n.Unit.functions {
 		if req := n.Unit.Module.Required[e.Local]; req == nil || req.Range == (diag.Range{}) {
@@ -118,22 +119,23 @@ func (c *binder) functions(n *Node) {
 	}
 }
 
-// ProviderCalls returns the calls of providers' functions in a declaration, for a variable of a module those in the argument.
+// ProviderCalls returns the calls of provider functions in a declaration. For a variable of a called module, it returns
+// the calls in the argument that sets the variable. It returns nil for implied provider configurations.
 func (p *Program) ProviderCalls(d *Declaration) []*expr.ProviderCall {
 	n := p.at[d.ID]
 	if n == nil {
 		return nil
 	}
 	if d.Kind == Variable && n.Parent != nil {
-		if a := n.Parent.Unit.Defs[n.Call].Args[d.Name]; a != nil {
+		if a := n.Parent.Unit.Defs[n.Call].Inputs.Args[d.Name]; a != nil {
 			return a.functions
 		}
 	}
-	return n.Unit.Defs[d.ID-n.Base].functions
+	return n.Unit.Defs[d.ID-n.Base].refs.functions
 }
 
-// configured adds the references that calls of configured providers' functions make: before
-// Bind it is not known which functions those are.
+// configured adds references for calls of functions of configured providers, and reports whether it added any. These
+// functions are not known before Bind.
 func (c *binder) configured() bool {
 	added := false
 	for id, d := range c.p.decls {

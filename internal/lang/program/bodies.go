@@ -10,14 +10,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// body compiles a body without a schema.
-func (r *rewriter) body(b hcl.Body) *RawBody {
+// bodyRewriter compiles the expressions of a body before its schema is known. The schema decides later which names are
+// arguments and which are blocks.
+type bodyRewriter struct{ r *rewriter }
+
+// body compiles a body without a schema. It returns an empty RawBody for nil.
+func (w bodyRewriter) body(b hcl.Body) *RawBody {
 	if b == nil {
 		return &RawBody{}
 	}
 	native, ok := b.(*hclsyntax.Body)
 	if !ok {
-		return r.jsonBody(b)
+		return w.jsonBody(b)
 	}
 	out := &RawBody{missing: native.MissingItemRange(), at: native.SrcRange}
 	attrs, _ := native.JustAttributes()
@@ -28,17 +32,17 @@ func (r *rewriter) body(b hcl.Body) *RawBody {
 	}
 	slices.SortFunc(out.Attrs, func(a, b rawAttr) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
 	for i := range out.Attrs {
-		out.Attrs[i].Expr = r.node(out.Attrs[i].source)
+		out.Attrs[i].Expr = w.r.node(out.Attrs[i].source)
 	}
 	for _, block := range visibleBlocks(native) {
-		if rb, ok := r.block(block); ok {
+		if rb, ok := w.block(block); ok {
 			out.Blocks = append(out.Blocks, rb)
 		}
 	}
 	return out
 }
 
-// visibleBlocks lists the blocks of a body that no earlier reader has taken out of it.
+// visibleBlocks lists the blocks of a body that no earlier call of PartialContent has removed.
 func visibleBlocks(b *hclsyntax.Body) hclsyntax.Blocks {
 	hidden := map[string]bool{}
 	out := make(hclsyntax.Blocks, 0, len(b.Blocks))
@@ -56,18 +60,18 @@ func visibleBlocks(b *hclsyntax.Body) hclsyntax.Blocks {
 	return out
 }
 
-func (r *rewriter) block(b *hclsyntax.Block) (rawBlock, bool) {
+func (w bodyRewriter) block(b *hclsyntax.Block) (rawBlock, bool) {
 	if b.Type == "dynamic" {
-		return r.dynamic(b)
+		return w.dynamic(b)
 	}
-	return rawBlock{typ: b.Type, labels: b.Labels, typeAt: b.TypeRange, Body: r.body(b.Body)}, true
+	return rawBlock{typ: b.Type, labels: b.Labels, typeAt: b.TypeRange, Body: w.body(b.Body)}, true
 }
 
-// dynamic compiles a dynamic block: its for_each in the scope around it, its labels and content
-// with the iterator.
-func (r *rewriter) dynamic(b *hclsyntax.Block) (rawBlock, bool) {
+// dynamic compiles a dynamic block: for_each in the surrounding scope, labels and content with the iterator. It reports
+// an error and returns false if the block is malformed.
+func (w bodyRewriter) dynamic(b *hclsyntax.Block) (rawBlock, bool) {
 	if len(b.Labels) != 1 {
-		r.c.error("Missing name for dynamic", "All dynamic blocks must have 1 labels (name): the type of the blocks to generate.", b.DefRange())
+		w.r.c.error("Missing name for dynamic", "A dynamic block must have one label: the type of the blocks to generate.", b.DefRange())
 		return rawBlock{}, false
 	}
 	d := &expr.Dynamic{Iterator: b.Labels[0]}
@@ -78,82 +82,82 @@ func (r *rewriter) dynamic(b *hclsyntax.Block) (rawBlock, bool) {
 		case "for_each", "labels":
 		case "iterator":
 			if d.Iterator = hcl.ExprAsKeyword(a.Expr); d.Iterator == "" {
-				r.c.error("Invalid expression", "Dynamic iterator must be a single variable name.", a.Expr.Range())
+				w.r.c.error("Invalid expression", "Dynamic iterator must be a single variable name.", a.Expr.Range())
 				return out, false
 			}
 		default:
-			r.c.error("Unsupported argument", "An argument named \""+name+"\" is not expected here."+diag.DidYouMean(name, []string{"for_each", "iterator", "labels"}), a.NameRange)
+			w.r.c.error("Unsupported argument", "An argument named \""+name+"\" is not expected here."+diag.DidYouMean(name, []string{"for_each", "iterator", "labels"}), a.NameRange)
 			return out, false
 		}
 	}
 	each := attrs["for_each"]
 	if each == nil {
-		r.c.error("Missing required argument", `The argument "for_each" is required, but no definition was found.`, b.Body.MissingItemRange())
+		w.r.c.error("Missing required argument", `The argument "for_each" is required, but no definition was found.`, b.Body.MissingItemRange())
 		return out, false
 	}
-	d.ForEach = r.node(each.Expr)
-	content := r.contentOf(b)
+	d.ForEach = w.r.node(each.Expr)
+	content := w.contentOf(b)
 	if content == nil {
 		return out, false
 	}
-	r.inContent(d.Iterator, func() {
-		d.Labels = r.dynamicLabels(attrs["labels"])
-		out.Body = r.body(content.Body)
+	w.r.inContent(d.Iterator, func() {
+		d.Labels = w.dynamicLabels(attrs["labels"])
+		out.Body = w.body(content.Body)
 	})
 	return out, true
 }
 
-func (r *rewriter) dynamicLabels(a *hclsyntax.Attribute) []hclsyntax.Expression {
+func (w bodyRewriter) dynamicLabels(a *hclsyntax.Attribute) []hclsyntax.Expression {
 	if a == nil {
 		return nil
 	}
 	list, ok := a.Expr.(*hclsyntax.TupleConsExpr)
 	if !ok {
-		r.c.error("Invalid dynamic block label", "The labels of a dynamic block must be a list, written with brackets.", a.Expr.Range())
+		w.r.c.error("Invalid dynamic block label", "The labels of a dynamic block must be a list, written with brackets.", a.Expr.Range())
 		return nil
 	}
-	return r.nodes(list.Exprs)
+	return w.r.nodes(list.Exprs)
 }
 
-// contentOf finds the one content block of a dynamic block.
-func (r *rewriter) contentOf(b *hclsyntax.Block) *hclsyntax.Block {
+// contentOf returns the only content block of a dynamic block. It reports an error and returns nil if there is no such
+// block, or anything else.
+func (w bodyRewriter) contentOf(b *hclsyntax.Block) *hclsyntax.Block {
 	var content *hclsyntax.Block
 	for _, inner := range b.Body.Blocks {
 		switch {
 		case inner.Type != "content":
-			r.c.error("Unsupported block type", "Blocks of type \""+inner.Type+"\" are not expected here."+diag.DidYouMean(inner.Type, []string{"content"}), inner.TypeRange)
+			w.r.c.error("Unsupported block type", "Blocks of type \""+inner.Type+"\" are not expected here."+diag.DidYouMean(inner.Type, []string{"content"}), inner.TypeRange)
 			return nil
 		case content != nil:
-			r.c.error("Extraneous dynamic content block", "Only one nested content block is allowed for each dynamic block.", inner.TypeRange)
+			w.r.c.error("Extraneous dynamic content block", "Only one nested content block is allowed for each dynamic block.", inner.TypeRange)
 			return nil
 		}
 		content = inner
 	}
 	if content == nil {
-		r.c.error("Missing dynamic content block", "A dynamic block must have a nested block of type \"content\" to describe the body of each generated block.", b.DefRange())
+		w.r.c.error("Missing dynamic content block", "A dynamic block must have a nested \"content\" block with the body of the generated blocks. Add one.", b.DefRange())
 	}
 	return content
 }
 
-// In JSON a body does not say which of its properties are arguments and which are blocks. Before
-// there is a schema only the references in it are found; bodies are compiled when one is there
-// (jsonContent).
+// In JSON, the syntax does not distinguish arguments from blocks. Before the schema is known, only the references in a
+// body are collected. jsonContent compiles the body when the schema is known.
 
-// jsonBody finds the references in a JSON body.
-func (r *rewriter) jsonBody(b hcl.Body) *RawBody {
-	out := &RawBody{json: b, missing: b.MissingItemRange(), why: r.why, place: r.place, locals: slices.Clone(r.locals), content: r.content}
+// jsonBody collects the references in a JSON body.
+func (w bodyRewriter) jsonBody(b hcl.Body) *RawBody {
+	out := &RawBody{json: b, missing: b.MissingItemRange(), why: w.r.why, place: w.r.place, locals: slices.Clone(w.r.locals), content: w.r.content}
 	attrs, _ := b.JustAttributes()
 	for _, a := range inOrder(attrs) {
 		e := Native(a.Expr)
-		if a.Name == "dynamic" && r.jsonDynamic(e) {
+		if a.Name == "dynamic" && w.jsonDynamic(e) {
 			continue
 		}
-		r.jsonValue(e)
+		w.jsonValue(e)
 	}
 	return out
 }
 
-// inOrder lists attributes by place.
+// inOrder returns attributes sorted by their position in the file.
 func inOrder(attrs hcl.Attributes) []*hcl.Attribute {
 	out := make([]*hcl.Attribute, 0, len(attrs))
 	for _, a := range attrs {
@@ -163,29 +167,29 @@ func inOrder(attrs hcl.Attributes) []*hcl.Attribute {
 	return out
 }
 
-// jsonValue finds the references in a property, which may turn out to be a block.
-func (r *rewriter) jsonValue(e hclsyntax.Expression) {
+// jsonValue collects the references in a property, which the schema may later turn out to define as a block.
+func (w bodyRewriter) jsonValue(e hclsyntax.Expression) {
 	switch e := e.(type) {
 	case *hclsyntax.ObjectConsExpr:
 		for _, item := range e.Items {
-			if name, ok := expr.LiteralKey(item.KeyExpr); ok && name == "dynamic" && r.jsonDynamic(item.ValueExpr) {
+			if name, ok := expr.LiteralKey(item.KeyExpr); ok && name == "dynamic" && w.jsonDynamic(item.ValueExpr) {
 				continue
 			}
-			r.node(item.KeyExpr)
-			r.jsonValue(item.ValueExpr)
+			w.r.node(item.KeyExpr)
+			w.jsonValue(item.ValueExpr)
 		}
 	case *hclsyntax.TupleConsExpr:
 		for _, item := range e.Exprs {
-			r.jsonValue(item)
+			w.jsonValue(item)
 		}
 	default:
-		r.node(e)
+		w.r.node(e)
 	}
 }
 
-// jsonDynamic finds the references in {"TYPE": {"for_each": …, "content": …}}; false if e does not
-// look like that.
-func (r *rewriter) jsonDynamic(e hclsyntax.Expression) bool {
+// jsonDynamic collects the references in {"TYPE": {"for_each": …, "content": …}}. It returns false if e does not have
+// this form.
+func (w bodyRewriter) jsonDynamic(e hclsyntax.Expression) bool {
 	type found struct {
 		typ string
 		obj *hclsyntax.ObjectConsExpr
@@ -206,28 +210,28 @@ func (r *rewriter) jsonDynamic(e hclsyntax.Expression) bool {
 		}
 	}
 	for _, f := range all {
-		r.jsonDynamicBlock(f.typ, f.obj)
+		w.jsonDynamicBlock(f.typ, f.obj)
 	}
 	return len(all) > 0
 }
 
-func (r *rewriter) jsonDynamicBlock(typ string, obj *hclsyntax.ObjectConsExpr) {
+func (w bodyRewriter) jsonDynamicBlock(typ string, obj *hclsyntax.ObjectConsExpr) {
 	iterator := typ
 	if it := jsonProperty(obj, "iterator"); it != nil {
 		if name, ok := expr.LiteralKey(it); ok {
 			iterator = name
 		}
 	}
-	r.node(jsonProperty(obj, "for_each"))
-	r.inContent(iterator, func() {
+	w.r.node(jsonProperty(obj, "for_each"))
+	w.r.inContent(iterator, func() {
 		if labels := jsonProperty(obj, "labels"); labels != nil {
-			r.node(labels)
+			w.r.node(labels)
 		}
-		r.jsonValue(jsonProperty(obj, "content"))
+		w.jsonValue(jsonProperty(obj, "content"))
 	})
 }
 
-// oneOrMany takes an object, or the objects of an array.
+// oneOrMany returns the object e, or the objects of the array e. It returns nil for other expressions.
 func oneOrMany(e hclsyntax.Expression) []*hclsyntax.ObjectConsExpr {
 	switch e := e.(type) {
 	case *hclsyntax.ObjectConsExpr:

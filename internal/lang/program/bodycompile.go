@@ -16,15 +16,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// bodyCompiler compiles the bodies of a unit against schemas and reports what does not fit.
+// bodyCompiler compiles the bodies of a unit against schemas and reports mismatches.
 type bodyCompiler struct {
-	c   *compiler // for JSON: expressions are compiled when the schema says what they are
+	c   *compiler // for JSON, whose expressions are compiled when the schema is known
 	bag *diag.Bag
 	ok  bool
 
-	incomplete           bool     // arguments may be missing
+	incomplete           bool     // required arguments may be missing
 	outer                *RawBody // the body that metaArgs and metaBlocks belong to
-	metaArgs, metaBlocks []string // what the language gives it beside its schema
+	metaArgs, metaBlocks []string // names that the language defines besides the schema
 }
 
 func (c *bodyCompiler) error(d diag.Diagnostic) {
@@ -32,24 +32,26 @@ func (c *bodyCompiler) error(d diag.Diagnostic) {
 	c.ok = false
 }
 
-// beside says which names of the language stand beside those of a declaration's schema.
+// beside records the meta-arguments and meta-blocks that the body of a declaration may have besides the names of its
+// schema.
 func (c *bodyCompiler) beside(raw *RawBody, d *Def) {
 	switch {
 	case d == nil:
 	case d.Kind == Resource:
 		c.outer = raw
-		c.metaArgs, c.metaBlocks = config.MetaNames(d.Res.Mode)
+		c.metaArgs, c.metaBlocks = config.MetaNames(d.Src.Res.Mode)
 	case d.Kind == Provider:
 		c.outer = raw
 		c.metaArgs, c.metaBlocks = config.ProviderMetaNames()
 	}
 }
 
-// compile holds a raw body against a schema.
+// compile compiles a raw body against a schema and reports mismatches. A body of constants is evaluated at once: the
+// result is in Ready.
 func (c *bodyCompiler) compile(raw *RawBody, sch *schema.Block) *expr.Body {
 	if raw.json != nil {
 		content := c.jsonContent(raw, sch)
-		raw.Attrs, raw.Blocks = content.Attrs, content.Blocks // for who wants to know where things are
+		raw.Attrs, raw.Blocks = content.Attrs, content.Blocks // for RawBody.Where
 		raw = content
 	}
 	b := &expr.Body{Schema: sch, Ty: sch.Type()}
@@ -86,7 +88,7 @@ func (c *bodyCompiler) attr(raw *RawBody, sch *schema.Block, a *schema.Attr) exp
 		return out
 	}
 	if raw.fromJSON && asBlocks(sch, a.Name) != nil {
-		out.Want = looseType(a.Type) // there is no telling blocks from objects: parts may be left out
+		out.Want = looseType(a.Type) // JSON does not distinguish blocks from objects, so attributes may be left out
 	}
 	out.Expr = written.Expr
 	if v, ok := expr.Constant(written.Expr); ok {
@@ -115,7 +117,8 @@ func (c *bodyCompiler) nested(raw *RawBody, n *schema.Nested) expr.BodyBlocks {
 	return out
 }
 
-// content holds the content of a dynamic block against its schema. What is wrong with it matters where there is a block.
+// content compiles the content of a dynamic block against its schema. It returns the mistakes instead of reporting
+// them: they matter only if the dynamic block generates a block.
 func (c *bodyCompiler) content(raw *RawBody, sch *schema.Block) (*expr.Body, []diag.Diagnostic) {
 	bag, ok, own := c.bag, c.ok, &diag.Bag{}
 	c.bag = own
@@ -124,7 +127,7 @@ func (c *bodyCompiler) content(raw *RawBody, sch *schema.Block) (*expr.Body, []d
 	return out, own.List()
 }
 
-// unknownNames reports arguments and blocks that the schema does not have.
+// unknownNames reports arguments and blocks that are not in the schema.
 func (c *bodyCompiler) unknownNames(raw *RawBody, sch *schema.Block) {
 	var metaArgs, metaBlocks []string
 	if raw == c.outer {
@@ -141,11 +144,11 @@ func (c *bodyCompiler) unknownNames(raw *RawBody, sch *schema.Block) {
 		}
 		near := diag.SuggestAmong(a.Name, append(argumentNames(sch), metaArgs...))
 		hint := diag.Meant(near)
-		if near == a.Name { // it is not one of those only in a block _
-			hint = ` In a block "_", every name is an argument of the provider: what has a meaning of its own stands outside of it.`
+		if near == a.Name { // an argument of the language, inside a block _
+			hint = ` A block "_" can contain only arguments of the provider. Move meta-arguments out of the block.`
 		}
-		said := diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.Name, hint).At(a.NameAt)
-		c.instead(said, func(d diag.Diagnostic) bool { return contains(a.at, *d.Subject) || c.needs(d, near, raw) })
+		reported := diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.Name, hint).At(a.NameAt)
+		c.instead(reported, func(d diag.Diagnostic) bool { return contains(a.at, *d.Subject) || c.needs(d, near, raw) })
 		raw.mean(sch, near)
 	}
 	for i := range raw.Blocks {
@@ -164,14 +167,16 @@ func (c *bodyCompiler) unknownNames(raw *RawBody, sch *schema.Block) {
 	}
 }
 
-// instead reports that something is not expected in a body. What was said of the references in it follows from that:
-// in "ignore_changes" or "when" they are no references.
+// instead reports d, an unexpected argument or block, and drops the earlier errors for which follows returns true.
+// These errors are consequences of d: for example, names in a misplaced "ignore_changes" or "when" were read as
+// references.
 func (c *bodyCompiler) instead(d diag.Diagnostic, follows func(diag.Diagnostic) bool) {
 	c.bag.Instead(d, follows)
 	c.ok = false
 }
 
-// needs reports whether an error is about what a count or for_each would give that is there under a wrong name.
+// needs reports whether error d is a consequence of a misspelt count or for_each in raw: d would not exist if the
+// argument had the name near. Only the outer body of a declaration has these arguments.
 func (c *bodyCompiler) needs(d diag.Diagnostic, near string, raw *RawBody) bool {
 	symbol := map[string]string{"count": withoutCount, "for_each": withoutForEach}[near]
 	of := c.c.d
@@ -183,16 +188,15 @@ func (c *bodyCompiler) needs(d diag.Diagnostic, near string, raw *RawBody) bool 
 	case d.Summary == config.InvalidImportTo:
 		return d.Related[0].Range == of.At
 	}
-	return of.Kind == Resource && d.Detail == noKeyOf(localName(of.Res.Name))
+	return of.Kind == Resource && d.Detail == noKeyOf(localName(of.Src.Res.Name))
 }
 
-// contains reports whether all of a place lies within another.
+// contains reports whether range at lies within another range of the same file.
 func contains(within, at hcl.Range) bool {
 	return within.Filename == at.Filename && within.Start.Byte <= at.Start.Byte && at.End.Byte <= within.End.Byte
 }
 
-// mean remembers the required argument that is there under a wrong name: it is not reported as
-// missing, too.
+// mean records that a required argument is present under a wrong name, so that it is not reported as missing too.
 func (raw *RawBody) mean(sch *schema.Block, name string) {
 	if a := sch.Attr(name); a != nil && a.Required && raw.attr(name) == nil {
 		raw.meant = name
@@ -217,14 +221,15 @@ func blockNames(sch *schema.Block) []string {
 	return out
 }
 
-// absent reports a required argument that is not there.
+// absent reports a missing required argument.
 func (c *bodyCompiler) absent(raw *RawBody, a *schema.Attr) {
 	if a.Required && raw.meant != a.Name && !c.incomplete {
 		c.error(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", a.Name).At(raw.missing))
 	}
 }
 
-// labels checks the labels of a block: one for maps, none otherwise.
+// labels checks the number of labels of a block: one for a map, none for any other nesting. It reports an error and
+// returns false if the number is wrong.
 func (c *bodyCompiler) labels(b *rawBlock, n *schema.Nested) bool {
 	want := 0
 	if n.Nesting == schema.Map {
@@ -245,8 +250,8 @@ func (c *bodyCompiler) labels(b *rawBlock, n *schema.Nested) bool {
 	return have == want
 }
 
-// configType is what an argument is converted to: its type, where parts of nested attributes that
-// a configuration need not set may be left out.
+// configType returns the type that an argument is converted to: its type, with those parts of nested attributes
+// optional that a configuration need not set.
 func configType(a *schema.Attr) cty.Type {
 	if a.Object == nil {
 		return a.Type
@@ -266,7 +271,7 @@ func objectType(o *schema.Object) cty.Type {
 	return o.Nesting.Of(cty.ObjectWithOptionalAttrs(atys, optional))
 }
 
-// asBlocks is an attribute as a block type, where configurations for old providers may write it so;
+// asBlocks returns an attribute as a block type, if configurations for old providers may write it as blocks. It returns
 // nil otherwise.
 func asBlocks(sch *schema.Block, name string) *schema.Nested {
 	for _, n := range sch.BlocksAsAttrs() {
@@ -277,7 +282,7 @@ func asBlocks(sch *schema.Block, name string) *schema.Nested {
 	return nil
 }
 
-// looseType is a type in which no attribute of an object is required.
+// looseType returns ty with every attribute of its objects optional.
 func looseType(ty cty.Type) cty.Type {
 	switch {
 	case ty.IsListType():
@@ -294,11 +299,11 @@ func looseType(ty cty.Type) cty.Type {
 	return ty
 }
 
-// asBlocks compiles blocks that stand for an attribute.
+// asBlocks compiles blocks that set an attribute.
 func (c *bodyCompiler) asBlocks(raw *RawBody, nested *schema.Nested, out expr.BodyAttr) expr.BodyAttr {
 	n := c.nested(raw, nested)
 	n.Attr = true
-	if len(n.Items) == 0 { // they are wrong, as was reported
+	if len(n.Items) == 0 { // all of them are malformed, which has been reported
 		out.Ready = cty.UnknownVal(out.Attr.Type)
 		return out
 	}
@@ -306,10 +311,10 @@ func (c *bodyCompiler) asBlocks(raw *RawBody, nested *schema.Nested, out expr.Bo
 	return out
 }
 
-// jsonContent reads a JSON body as its schema says.
+// jsonContent decodes a JSON body according to its schema and compiles its expressions.
 func (c *bodyCompiler) jsonContent(raw *RawBody, sch *schema.Block) *RawBody {
 	hs := outline.BodySchema(sch)
-	hs.Blocks = slices.Insert(hs.Blocks, 0, hcl.BlockHeaderSchema{Type: "dynamic", LabelNames: []string{"type"}}) // the schema may have its own
+	hs.Blocks = slices.Insert(hs.Blocks, 0, hcl.BlockHeaderSchema{Type: "dynamic", LabelNames: []string{"type"}}) // first, because the schema may define a block "dynamic" too
 	content, diags := raw.json.Content(hs)
 	if !c.bag.HCL(diags) {
 		c.ok = false
@@ -337,7 +342,7 @@ func (c *bodyCompiler) jsonBlock(r *rewriter, b *hcl.Block, sch *schema.Block) (
 	return c.jsonDynamic(r, b, out)
 }
 
-// jsonRaw is a JSON body whose references are known already.
+// jsonRaw returns a RawBody for a nested JSON body, whose references have been collected already.
 func (r *rewriter) jsonRaw(b hcl.Body) *RawBody {
 	return &RawBody{json: b, missing: b.MissingItemRange(), why: r.why, place: r.place, locals: slices.Clone(r.locals), content: r.content}
 }
@@ -352,7 +357,7 @@ func (c *bodyCompiler) jsonDynamic(r *rewriter, b *hcl.Block, out rawBlock) (raw
 		return out, false
 	}
 	if len(content.Blocks) != 1 {
-		c.error(diag.Errorf("Missing dynamic content block", "A dynamic block must have exactly one nested block of type \"content\" to describe the body of each generated block.").At(b.DefRange))
+		c.error(diag.Errorf("Missing dynamic content block", "A dynamic block must have exactly one nested \"content\" block with the body of the generated blocks.").At(b.DefRange))
 		return out, false
 	}
 	out.typ, out.labels = b.Labels[0], nil

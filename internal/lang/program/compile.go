@@ -9,13 +9,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// Compile gives a configuration its meaning, as far as that needs no schema: every reference is
-// found and resolved, names that are not declared are reported, and every resource finds its provider
-// configuration.
+// Compile compiles a configuration as far as possible without schemas. It resolves every reference, reports names that
+// are not declared, and finds the provider configuration of every resource. It returns false if it reported an error;
+// the program is usable for Bind even then.
 //
-// It works in three passes: the units (each module once, however often it is called), the nodes
-// (each place in the tree gets its range of declarations), and the references between
-// declarations.
+// Compile works in three passes: the units (each module once, however often it is called) together with the nodes (each
+// place in the tree gets a range of declarations), the provider configurations, and the references between declarations.
 func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	p := &Program{
 		tree: tree, units: map[*config.Module]*Unit{}, nodes: map[addr.Module]*Node{},
@@ -28,7 +27,7 @@ func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	return p, ok
 }
 
-// place makes the node of a module and of all below it.
+// place creates the nodes of a module and of all modules below it.
 func (p *Program) place(n *config.Node, parent *Node, call int32, bag *diag.Bag, ok *bool) *Node {
 	out := &Node{Config: n, Parent: parent, Call: call, Base: Decl(len(p.decls))}
 	p.nodes[n.Path] = out
@@ -55,39 +54,39 @@ func (p *Program) place(n *config.Node, parent *Node, call int32, bag *diag.Bag,
 func (p *Program) declare(n *Node, d *Def) {
 	out := &Declaration{
 		ID: Decl(len(p.decls)), Kind: d.Kind, Module: n.Config.Path, Name: d.Name, Range: d.At,
-		Var: d.Var, Out: d.Out, Mod: d.Mod, Res: d.Res, Prov: d.Prov,
+		Var: d.Src.Var, Out: d.Src.Out, Mod: d.Src.Mod, Res: d.Src.Res, Prov: d.Src.Prov,
 	}
 	switch d.Kind {
 	case Resource:
-		out.Resource = d.Res.In(n.Config.Path)
+		out.Resource = d.Src.Res.In(n.Config.Path)
 		p.resources[out.Resource] = out.ID
 	case Provider:
-		out.Provider = addr.ProviderConfig{Module: n.Config.Path, Provider: n.Config.Provider(d.Prov.Local), Alias: d.Prov.Alias}
+		out.Provider = addr.ProviderConfig{Module: n.Config.Path, Provider: n.Config.Provider(d.Src.Prov.Local), Alias: d.Src.Prov.Alias}
 		p.configs[out.Provider] = out.ID
 	}
 	p.decls = append(p.decls, out)
 	p.at = append(p.at, n)
 }
 
-// unit compiles all declarations.
+// unit compiles all declarations of the unit.
 func (c *compiler) unit() {
 	for _, d := range c.u.Defs {
 		c.d, c.check = d, ""
 		switch d.Kind {
 		case Variable:
-			c.conditions(d, Validation, AllowedRefs{}, ByCondition, d.Var.Validations)
+			c.conditions(d, Validation, AllowedRefs{}, ByCondition, d.Src.Var.Validations)
 		case Local:
-			d.Value = c.in(ByValue, AllowedRefs{}).expr(d.Loc.Expr)
+			d.Value = c.in(ByValue, AllowedRefs{}).expr(d.Src.Loc.Expr)
 		case Output:
-			if d.Value = c.in(ByValue, AllowedRefs{}).optional(d.Out.Expr); d.Value == nil {
-				d.Value = expr.UnknownAt(d.At) // that it is missing was said when the block was read
+			if d.Value = c.in(ByValue, AllowedRefs{}).optional(d.Src.Out.Expr); d.Value == nil {
+				d.Value = expr.UnknownAt(d.At) // the missing value was reported when the block was read
 			}
-			c.conditions(d, OutputPre, AllowedRefs{}, ByCondition, d.Out.Preconditions)
-			c.dependsOn(d.Out.DependsOn)
+			c.conditions(d, OutputPre, AllowedRefs{}, ByCondition, d.Src.Out.Preconditions)
+			c.dependsOn(d.Src.Out.DependsOn)
 		case Call:
 			c.call(d)
 		case Resource:
-			c.check = d.Res.Check
+			c.check = d.Src.Res.Check
 			c.resource(d)
 		case Provider:
 			c.provider(d)
@@ -95,13 +94,13 @@ func (c *compiler) unit() {
 			c.check = d.Name
 			c.checkBlock(d)
 		}
-		d.seen = nil
+		d.refs.seen = nil
 	}
 	c.moduleLevel()
 	c.u.constants()
 }
 
-// repetition compiles count, for_each or enabled.
+// repetition compiles count, for_each or enabled of a declaration, if it has one.
 func (c *compiler) repetition(d *Def) {
 	r := c.in(ByRepeat, AllowedRefs{})
 	switch {
@@ -116,15 +115,15 @@ func (c *compiler) repetition(d *Def) {
 
 func (c *compiler) call(d *Def) {
 	c.repetition(d)
-	c.dependsOn(d.Mod.DependsOn)
+	c.dependsOn(d.Src.Mod.DependsOn)
 	pl := c.inside(d.Repeat)
-	d.Args = c.arguments(d.Mod.Body, pl)
-	for _, passed := range d.Mod.Providers {
-		d.PassedKeys = append(d.PassedKeys, c.in(ByProvider, pl).optional(passed.Parent.Key))
+	d.Inputs.Args = c.arguments(d.Src.Mod.Body, pl)
+	for _, passed := range d.Src.Mod.Providers {
+		d.Inputs.PassedKeys = append(d.Inputs.PassedKeys, c.in(ByProvider, pl).optional(passed.Parent.Key))
 	}
 }
 
-// arguments compiles the inputs of a call, each with the references it makes.
+// arguments compiles the arguments of a module call, each with the references that it makes.
 func (c *compiler) arguments(b hcl.Body, pl AllowedRefs) map[string]*argument {
 	out := map[string]*argument{}
 	for _, a := range inputs(b, c) {
@@ -139,11 +138,11 @@ func (c *compiler) arguments(b hcl.Body, pl AllowedRefs) map[string]*argument {
 }
 
 func (c *compiler) resource(d *Def) {
-	res := d.Res
+	res := d.Src.Res
 	c.repetition(d)
 	c.dependsOn(res.DependsOn)
 	pl := c.inside(d.Repeat)
-	d.Body = c.in(ByValue, pl).body(res.Body)
+	d.Body = bodyRewriter{c.in(ByValue, pl)}.body(res.Body)
 	if res.Provider != nil {
 		d.ProviderKey = c.in(ByProvider, pl).optional(res.Provider.Key)
 	}
@@ -152,8 +151,8 @@ func (c *compiler) resource(d *Def) {
 	post := pl
 	post.Self = true
 	c.conditions(d, Post, post, ByCondition, life.Postconditions)
-	d.PreventDestroy = c.in(ByLifecycle, AllowedRefs{}).optional(life.PreventDestroy)
-	d.Destroy = c.in(ByLifecycle, AllowedRefs{}).optional(life.Destroy)
+	d.Lifecycle.PreventDestroy = c.in(ByLifecycle, AllowedRefs{}).optional(life.PreventDestroy)
+	d.Lifecycle.Destroy = c.in(ByLifecycle, AllowedRefs{}).optional(life.Destroy)
 	c.triggers(d, pl)
 	c.provisioners(d, post)
 }
@@ -161,20 +160,20 @@ func (c *compiler) resource(d *Def) {
 func (c *compiler) provisioners(d *Def, pl AllowedRefs) {
 	d.Bodies = map[any]*RawBody{}
 	r := c.in(ByProvision, pl)
-	d.parts = map[any][]use{}
+	d.refs.parts = map[any][]use{}
 	compile := func(of any, b hcl.Body) {
 		var uses []use
 		c.part = &uses
-		d.Bodies[of] = r.body(b)
-		d.parts[of], c.part = uses, nil
+		d.Bodies[of] = bodyRewriter{r}.body(b)
+		d.refs.parts[of], c.part = uses, nil
 	}
 	connection := func(conn *config.Connection) {
 		if conn != nil {
 			compile(conn, conn.Body)
 		}
 	}
-	connection(d.Res.Connection)
-	for _, p := range d.Res.Provisioners {
+	connection(d.Src.Res.Connection)
+	for _, p := range d.Src.Res.Provisioners {
 		compile(p, p.Body)
 		connection(p.Connection)
 	}
@@ -182,12 +181,12 @@ func (c *compiler) provisioners(d *Def, pl AllowedRefs) {
 
 func (c *compiler) provider(d *Def) {
 	c.repetition(d)
-	d.Body = c.in(ByValue, c.inside(d.Repeat)).body(d.Prov.Body)
+	d.Body = bodyRewriter{c.in(ByValue, c.inside(d.Repeat))}.body(d.Src.Prov.Body)
 }
 
 func (c *compiler) checkBlock(d *Def) {
-	c.conditions(d, Assert, AllowedRefs{}, ByCondition, d.Chk.Asserts)
-	for _, n := range d.Chk.Scoped {
+	c.conditions(d, Assert, AllowedRefs{}, ByCondition, d.Src.Chk.Asserts)
+	for _, n := range d.Src.Chk.Scoped {
 		if i, ok := c.u.resources[n]; ok {
 			c.record(use{local: i, why: ByDepends, hint: AllKeys, at: d.At})
 		}
@@ -201,18 +200,19 @@ func (c *compiler) conditions(d *Def, when When, pl AllowedRefs, why Use, list [
 	}
 }
 
-// moduleLevel compiles what belongs to no declaration.
+// moduleLevel compiles the blocks that belong to no declaration: provider_meta and import blocks.
 func (c *compiler) moduleLevel() {
 	for local, m := range c.u.Module.Meta {
 		c.d = &Def{}
-		c.u.metas[local] = c.in(ByValue, AllowedRefs{}).body(m.Body)
+		c.u.metas[local] = bodyRewriter{c.in(ByValue, AllowedRefs{})}.body(m.Body)
 	}
 	for _, im := range c.u.Module.Imports {
 		c.importBlock(im)
 	}
 }
 
-// dependsOn resolves whole objects.
+// dependsOn records the references of a depends_on argument. Each entry must name a whole object, not an attribute of
+// one.
 func (c *compiler) dependsOn(list []hcl.Traversal) {
 	for _, t := range list {
 		e := &expr.Ref{ScopeTraversalExpr: &hclsyntax.ScopeTraversalExpr{Traversal: t, SrcRange: t.SourceRange()}}
@@ -225,7 +225,7 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 			continue
 		}
 		if len(target.Rest) > 0 {
-			c.error("Invalid depends_on reference", "References in depends_on must be to a whole object (resource, etc), not to an attribute of an object. Remove the attribute.", target.Rest.SourceRange())
+			c.error("Invalid depends_on reference", "References in depends_on must name a whole object, such as a resource, not an attribute. Remove the attribute.", target.Rest.SourceRange())
 			continue
 		}
 		u := instancesOf(target)
@@ -233,7 +233,7 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 		switch target.Root {
 		case expr.RootResource, expr.RootVariable, expr.RootLocal:
 			if c.u.Defs[u.local] == c.d {
-				c.bag.Add(diag.Warningf("Self-referential block", "This block refers to itself in depends_on. A block cannot wait for itself, so the reference has no effect. Remove it.").At(t.SourceRange()))
+				c.bag.Add(diag.Warningf("Self-referential block", "This block refers to itself in depends_on, which has no effect. Remove the reference.").At(t.SourceRange()))
 				continue
 			}
 		case expr.RootCall:
@@ -241,13 +241,13 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 				u.local = target.Local + int32(len(c.u.Calls))
 			}
 		default:
-			continue // path and the like: nothing to wait for
+			continue // path and the like, which need no waiting
 		}
 		c.record(u)
 	}
 }
 
-// inputs lists the arguments of a module call, those of an escape block included.
+// inputs lists the arguments of a module call, including the arguments in its escape blocks "_".
 func inputs(b hcl.Body, c *compiler) []*hcl.Attribute {
 	if b == nil {
 		return nil

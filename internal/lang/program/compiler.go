@@ -10,18 +10,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// compiler compiles one unit. Its diagnostics name the first node that the unit stands at.
+// compiler compiles one unit. Its diagnostics name the first node of the unit.
 type compiler struct {
-	u      *Unit
-	n      *Node
-	bag    *diag.Bag
-	d      *Def
-	arg    *argument // set while an argument of a call is compiled
-	check  string    // the check block being compiled
-	part   *[]use    // set while a part of a declaration is compiled that has references of its own
-	static string    // what is evaluated statically and needs this; "" otherwise
-	failed bool
-	quiet  bool // what is compiled was compiled before: neither record nor report
+	u       *Unit
+	n       *Node
+	bag     *diag.Bag
+	d       *Def
+	arg     *argument // the argument of a call being compiled, or nil
+	check   string    // the check block being compiled, or ""
+	part    *[]use    // the references of the provisioner or connection being compiled, or nil
+	static  string    // the feature that needs static evaluation, for messages; "" otherwise
+	failed  bool
+	discard bool // the text was compiled before: do not record its references again
 }
 
 func (c *compiler) error(title, detail string, at diag.Range) {
@@ -40,18 +40,18 @@ func (c *compiler) in(why Use, pl AllowedRefs) *rewriter {
 }
 
 func (n *Node) compiler(d *Def, static string, bag *diag.Bag) *compiler {
-	return &compiler{u: n.Unit, n: n, bag: bag, d: d, static: static, quiet: true}
+	return &compiler{u: n.Unit, n: n, bag: bag, d: d, static: static, discard: true}
 }
 
-// inside is where the body of a repeated block stands.
+// inside returns the symbols that the body of a repeated block may use.
 func (c *compiler) inside(rep config.Repeat) AllowedRefs {
 	return AllowedRefs{Count: rep.Count != nil, Each: rep.ForEach != nil}
 }
 
-// record notes a reference of the declaration being compiled, once for each target and key.
+// record adds a reference to the argument, part or declaration being compiled.
 func (c *compiler) record(u use) {
-	if c.quiet || c.d.Kind == Variable && u.local == c.d.Index && c.arg == nil {
-		return // a validation is about the variable's own value, which it does not make
+	if c.discard || c.d.Kind == Variable && u.local == c.d.Index && c.arg == nil {
+		return // a validation refers to its own variable, and the reference creates no dependency
 	}
 	if u.output != "" {
 		c.u.OutputUses = append(c.u.OutputUses, OutputUse{Of: u.local, Name: u.output, At: u.at})
@@ -63,27 +63,17 @@ func (c *compiler) record(u use) {
 	if c.part != nil {
 		*c.part = append(*c.part, u)
 	}
-	id := u
-	id.why, id.at = 0, diag.Range{}
-	if i, ok := c.d.seen[id]; ok {
-		c.d.uses[i].why |= u.why
-		return
-	}
-	if c.d.seen == nil {
-		c.d.seen = map[use]int{}
-	}
-	c.d.seen[id] = len(c.d.uses)
-	c.d.uses = append(c.d.uses, u)
+	c.d.refs.add(u)
 }
 
-// varies notes that the declaration being compiled is no constant.
+// varies records that the declaration being compiled is not a constant.
 func (c *compiler) varies() {
-	if !c.quiet {
-		c.d.varies = true
+	if !c.discard {
+		c.d.refs.varies = true
 	}
 }
 
-// owner is the index of the declaration being compiled, -1 if it is none of the unit's.
+// owner returns the index of the declaration being compiled, or -1 if the declaration is not in the unit.
 func (c *compiler) owner() int32 {
 	if i := c.d.Index; int(i) < len(c.u.Defs) && c.u.Defs[i] == c.d {
 		return i
@@ -98,18 +88,18 @@ type rewriter struct {
 	place   AllowedRefs
 	locals  []locals // names of for variables and iterators, innermost last
 	depth   int
-	lenient int // calls of try and can around
-	content int // contents of dynamic blocks around
+	lenient int // depth of calls of try and can
+	content int // depth of contents of dynamic blocks
 }
 
-// within runs f with more local names.
+// within runs f with additional local names.
 func (r *rewriter) within(names locals, f func()) {
 	r.locals = append(r.locals, names)
 	f()
 	r.locals = r.locals[:len(r.locals)-1]
 }
 
-// inContent runs f in the content of a dynamic block.
+// inContent runs f as in the content of a dynamic block, with its iterator as a local name.
 func (r *rewriter) inContent(iterator string, f func()) {
 	r.content++
 	r.within(locals{iterator: nil}, f)
@@ -125,17 +115,18 @@ func (r *rewriter) isLocal(name string) bool {
 	return false
 }
 
-// loopOver is what the loop that a local name belongs to goes over, if that is something whole.
+// loopOver returns the declaration that the loop of a local name iterates over. It returns nil if the loop iterates
+// over anything but a whole declaration, or if the name is not local.
 func (r *rewriter) loopOver(name string) *expr.Ref {
 	for _, names := range slices.Backward(r.locals) {
-		if over, ok := names[name]; ok {
-			return over
+		if loop, ok := names[name]; ok {
+			return loop
 		}
 	}
 	return nil
 }
 
 func (c *compiler) tooDeep(e hclsyntax.Expression) hclsyntax.Expression {
-	c.error("Expression too deeply nested", "The parts of this expression are nested more than 2000 levels deep, which is more than can be evaluated safely.", e.Range())
+	c.error("Expression too deeply nested", "The parts of this expression are nested more than 2000 levels deep. Move parts into local values.", e.Range())
 	return expr.UnknownAt(e.Range())
 }

@@ -1,16 +1,15 @@
 package program
 
-// A local that is made of literals, pure functions (funcs.Pure) and other such locals is a constant: it
-// has one value, in every instance of its module, in both faces, in every walk. The program keeps that value
-// in a cell of its own instead of one in each frame, so that what the check of the program has computed
-// is there when the walks come.
+// A local is a constant if it consists of literals, pure functions (funcs.Pure) and other constants. Its value is the
+// same in every instance of its module, in both faces and in every walk. The program keeps the value in one shared cell
+// instead of a cell in each frame, so that later walks reuse the value that the check of the program computed.
 //
-// What makes a local vary is found where its expression is compiled (compiler.varies): any reference but
-// one to a local, and any function that is not pure. So nothing that is unknown at any time, differs
-// between plan and apply, or is ephemeral gets into a constant, and what is wrong with one is wrong for
-// everyone. Closing the shortcut "constants" gives each frame its own again (docs/performance.md).
+// The compiler finds out whether a local varies when it compiles the expression (compiler.varies). A local varies if it
+// has a reference to anything but a local, or calls a function that is not pure. A constant therefore never contains a
+// value that is unknown, ephemeral, or different between plan and apply, and an error in a constant is an error in every
+// instance. Disabling the shortcut "constants" puts a cell into each frame again (docs/performance.md).
 
-// constants finds the locals that are constants and gives them their cells.
+// constants gives each constant local its shared cell.
 func (u *Unit) constants() {
 	asked := make([]bool, len(u.Defs))
 	for _, d := range u.Defs {
@@ -20,17 +19,18 @@ func (u *Unit) constants() {
 	}
 }
 
-// constant finds out once whether a local is a constant. What is in a cycle is none.
+// constant reports whether a local is a constant, and stores the answer in refs.varies. Locals in a cycle are not
+// constants.
 func (u *Unit) constant(d *Def, asked []bool) bool {
-	if asked[d.Index] || d.varies {
-		return !d.varies
+	if asked[d.Index] || d.refs.varies {
+		return !d.refs.varies
 	}
-	asked[d.Index], d.varies = true, true // until that is known
-	for _, use := range d.uses {
+	asked[d.Index], d.refs.varies = true, true // assumed until the uses are checked, so that a cycle ends
+	for _, use := range d.refs.uses {
 		if !u.constant(u.Defs[use.local], asked) {
 			return false
 		}
 	}
-	d.varies = false
+	d.refs.varies = false
 	return true
 }

@@ -6,19 +6,19 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Decl is the index of a declaration in its Program: dense, over the whole module tree.
+// Decl is the index of a declaration in its Program. Indexes are dense and cover the whole module tree.
 type Decl uint32
 
-// Kind says what a declaration declares.
+// Kind is the kind of a declaration.
 type Kind uint8
 
-// The kinds.
+// The kinds of declarations.
 const (
 	Variable Kind = iota
 	Local
 	Output
-	Call           // a module call: its repetition
-	ModuleContents // everything inside a module call: what depends_on = [module.x] means
+	Call           // a module call: only its repetition
+	ModuleContents // everything inside a module call: the target of depends_on = [module.x]
 	Resource       // of any mode
 	Provider       // a provider configuration
 	Check
@@ -28,17 +28,17 @@ func (k Kind) String() string {
 	return [...]string{"variable", "local", "output", "call", "whole", "resource", "provider", "check"}[k]
 }
 
-// Declaration is one named thing in one module of the tree.
+// Declaration is a named block or argument in one module of the tree.
 type Declaration struct {
 	ID       Decl
 	Kind     Kind
-	Module   addr.Module // where it stands; of Call and ModuleContents: the module that holds the call
+	Module   addr.Module // the module that contains it; of Call and ModuleContents: the module that contains the call
 	Name     string      // of a variable, local, output, call or check
 	Resource addr.Resource
-	Provider addr.ProviderConfig // also of implied ones: empty default configurations of the root
+	Provider addr.ProviderConfig // also of implied empty default configurations of the root
 	Range    diag.Range
 
-	// At most one of these is set, by Kind.
+	// At most one of these fields is set, depending on Kind.
 	Var  *config.Variable
 	Out  *config.Output
 	Mod  *config.Call
@@ -46,12 +46,12 @@ type Declaration struct {
 	Prov *config.Provider
 }
 
-// CheckBlock names the check block that a resource stands in, as users write it.
+// CheckBlock returns the address of the check block that contains a resource, such as check.health.
 func (d *Declaration) CheckBlock() string {
 	return (&Declaration{Kind: Check, Module: d.Module, Name: d.Res.Check}).String()
 }
 
-// String is the address as users write it, with its module before it.
+// String returns the address as users write it, preceded by its module.
 func (d *Declaration) String() string {
 	switch d.Kind {
 	case Resource:
@@ -66,10 +66,10 @@ func (d *Declaration) String() string {
 	return d.Module.String() + "." + local
 }
 
-// Use is a set of reasons why a reference is there.
+// Use is a set of reasons for a reference.
 type Use uint16
 
-// The reasons.
+// The reasons for a reference.
 const (
 	ByValue     Use = 1 << iota // body or expression
 	ByRepeat                    // own count, for_each, enabled
@@ -85,14 +85,14 @@ const (
 	ByNull                      // inside ephemeralasnull: its type, not its value
 )
 
-// KeyHint says which instances of its target a reference means.
+// KeyHint specifies which instances of its target a reference selects.
 type KeyHint uint8
 
-// The hints.
+// The kinds of KeyHint.
 const (
-	AllKeys KeyHint = iota // all instances, or it is not known which
-	Same                   // the one with the referrer's own key: [count.index], [each.key]
-	Fixed                  // the one with the key in Ref.Fixed
+	AllKeys KeyHint = iota // all instances, or unknown ones
+	Same                   // the instance with the referrer's own key: [count.index], [each.key]
+	Fixed                  // the instance with the key in Ref.Fixed
 	Single                 // the target is not repeated
 )
 
@@ -102,10 +102,10 @@ type Ref struct {
 	Use   Use
 	Key   KeyHint
 	Fixed addr.Key
-	Range diag.Range // where the first of them stands
+	Range diag.Range // the first place of the reference
 }
 
-// RepeatKind says what makes instances.
+// RepeatKind is the way in which a block creates its instances.
 type RepeatKind uint8
 
 // The kinds of repetition.
@@ -113,13 +113,14 @@ const (
 	Once    RepeatKind = iota // one instance without a key
 	Count                     // [0], [1], …
 	ForEach                   // ["a"], …
-	Enabled                   // none, or one without a key
+	Enabled                   // no instance, or a single instance without a key
 )
 
-// RepeatOf says what makes the instances of a resource, from its declaration alone.
+// RepeatOf returns the kind of repetition of a resource.
 func RepeatOf(r *config.Resource) RepeatKind { return RepeatKindOf(r.Repeat) }
 
-// Repeat says what makes the instances of a resource, a module call or a provider configuration.
+// Repeat returns the kind of repetition of a resource, a module call or a provider configuration. It returns Once for
+// all other declarations.
 func (d *Declaration) Repeat() RepeatKind {
 	switch {
 	case d.Kind == Resource:
@@ -132,7 +133,7 @@ func (d *Declaration) Repeat() RepeatKind {
 	return Once
 }
 
-// RepeatKindOf says what makes instances, from the arguments that do.
+// RepeatKindOf returns the kind of repetition that the arguments in r define.
 func RepeatKindOf(r config.Repeat) RepeatKind {
 	switch {
 	case r.Count != nil:
@@ -145,18 +146,18 @@ func RepeatKindOf(r config.Repeat) RepeatKind {
 	return Once
 }
 
-// Move is a moved block where it stands: what happens in every instance of that module.
+// Move is a moved block of one module of the tree. It applies to every instance of that module.
 type Move struct {
 	From, To addr.Target
 	In       addr.Module
 	Range    diag.Range
 }
 
-// Whole reports whether it is about a resource or a module call with all its instances. Where one
-// end has a key, each is about one instance.
+// Whole reports whether the move is about a resource or a module call with all its instances. If From or To ends in a
+// key, the move is about one instance.
 func (m *Move) Whole() bool { return !m.From.KeyedItself() && !m.To.KeyedItself() }
 
-// MovedStill is the error about a move of what is declared where it was.
+// MovedStill returns the error for a moved block whose source is still declared.
 func MovedStill(b *Move, what, from string, at diag.Range) diag.Diagnostic {
-	return diag.Errorf("Moved object still exists", "This block says that %s moved to %s, but that %s is still declared. Declare it under its new name only, or remove the moved block.", from, b.To, what).At(b.Range).See("declared here", at)
+	return diag.Errorf("Moved object still exists", "The moved block moves %s to %s, but that %s is still declared. Rename or remove the declaration, or remove the moved block.", from, b.To, what).At(b.Range).See("declared here", at)
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// providerFunction compiles a call into a provider's namespace; nil for other functions.
+// providerFunction compiles a call of a provider function. It returns nil for all other functions.
 func (r *rewriter) providerFunction(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	if !strings.HasPrefix(e.Name, "provider::") {
 		return nil
 	}
 	parts := strings.Split(e.Name, "::")
 	if len(parts) != 3 && len(parts) != 4 {
-		r.c.error("Invalid function call", "The name of a provider's function is provider::NAME::FUNCTION, or provider::NAME::ALIAS::FUNCTION for one configuration of the provider.", e.NameRange)
+		r.c.error("Invalid function call", "Name a provider's function as provider::NAME::FUNCTION, or provider::NAME::ALIAS::FUNCTION for one configuration of the provider.", e.NameRange)
 		return expr.UnknownAt(e.Range())
 	}
 	for i, a := range e.Args {
@@ -36,9 +36,10 @@ func (r *rewriter) providerFunction(e *hclsyntax.FunctionCallExpr) hclsyntax.Exp
 	return out
 }
 
-// noteFunction records a call for Check, and that a configuration is used if the name says which.
+// noteFunction records a call of a provider function in the unit, and in the argument or declaration being compiled.
+// Bind checks the recorded calls.
 func (c *compiler) noteFunction(e *expr.ProviderCall) {
-	if c.quiet {
+	if c.discard {
 		return
 	}
 	c.u.functions = append(c.u.functions, e)
@@ -46,28 +47,28 @@ func (c *compiler) noteFunction(e *expr.ProviderCall) {
 		c.arg.functions = append(c.arg.functions, e)
 		return
 	}
-	c.d.functions = append(c.d.functions, e)
+	c.d.refs.functions = append(c.d.refs.functions, e)
 }
 
-// UnknownFunction says that the provider has no such function, and which may have been meant.
+// UnknownFunction returns the message that the provider has no such function, with a suggestion.
 func UnknownFunction(e *expr.ProviderCall, all map[string]*provider.Function) string {
 	return fmt.Sprintf("The function %q is not available from the provider %q.%s", e.Name, e.Local, diag.DidYouMean(e.Name, slices.Sorted(maps.Keys(all))))
 }
 
-// UndeclaredFunction says that required_providers has no entry for the provider. Resource types imply one, names of
-// functions do not: they would be gone with the last resource.
+// UndeclaredFunction returns the message that required_providers has no entry for the provider. The type of a resource
+// implies an entry, but the name of a function does not: an implied entry would disappear with the last resource.
 func UndeclaredFunction(e *expr.ProviderCall, required map[string]*config.Requirement) string {
 	why := fmt.Sprintf("There is no provider with the local name %q in this module.", e.Local)
 	if required[e.Local] != nil {
-		why = fmt.Sprintf("The provider %q is only implied by what else is in this module, and functions need it to be declared.", e.Local)
+		why = fmt.Sprintf("This module does not declare the provider %q, and calls of its functions require that.", e.Local)
 	} else if hint := diag.DidYouMean(e.Local, slices.Sorted(maps.Keys(required))); hint != "" {
 		return why + hint
 	}
 	return fmt.Sprintf("%s Add an entry for it to required_providers in a terraform block:\n    %s = { source = %q }", why, e.Local, e.Provider.ForDisplay())
 }
 
-// functionNames are the names that calls may use, without those of providers. Functions that are
-// gone are among them: calling one says what to use instead.
+// functionNames returns the names that calls may use, without the functions of providers. It includes removed functions
+// (list, map): a call of them reports the replacement.
 var functionNames = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{"type": true, "list": true, "map": true}
 	for _, name := range funcs.Names() {
@@ -76,8 +77,8 @@ var functionNames = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// checkFunction reports a function that there is not; false if there is none. Inside try and can
-// that is left to the evaluation: configurations use them to get along with several versions.
+// checkFunction reports an error and returns false if the function does not exist. Inside try and can, it leaves this
+// error to the evaluation, because configurations use try and can to support several versions.
 func (r *rewriter) checkFunction(e *hclsyntax.FunctionCallExpr) bool {
 	namespace, plain := "", e.Name
 	if i := strings.LastIndex(e.Name, "::"); i >= 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 func (c *compiler) importBlock(im *config.Import) {
-	d := &Def{Kind: Resource, Name: im.Resource.Name, At: im.Range, Res: &config.Resource{Name: config.Name{Mode: im.Resource.Mode, Type: im.Resource.Type, Name: im.Resource.Name}}}
+	d := &Def{Kind: Resource, Name: im.Resource.Name, At: im.Range, Src: Source{Res: &config.Resource{Name: config.Name{Mode: im.Resource.Mode, Type: im.Resource.Type, Name: im.Resource.Name}}}}
 	d.Repeat.ForEach = im.ForEach
 	c.d = d
 	pl := AllowedRefs{Each: im.ForEach != nil}
@@ -34,7 +34,8 @@ func (c *compiler) importBlock(im *config.Import) {
 	c.u.Imports = append(c.u.Imports, out)
 }
 
-// importSteps goes through an address from left to right: of names there is a nil, of keys the expression.
+// importSteps returns one element for each step of an address, from left to right: nil for a name, the compiled
+// expression for a key.
 func (c *compiler) importSteps(e hclsyntax.Expression, pl AllowedRefs) []hclsyntax.Expression {
 	switch e := e.(type) {
 	case *hclsyntax.TemplateExpr:
@@ -55,7 +56,7 @@ func (c *compiler) importSteps(e hclsyntax.Expression, pl AllowedRefs) []hclsynt
 	case *hclsyntax.RelativeTraversalExpr:
 		return traversalSteps(c.importSteps(e.Source, pl), e.Traversal)
 	}
-	c.error("Invalid import address", "The \"to\" argument must be the address of a resource instance; its instance keys may be expressions.", e.Range())
+	c.error("Invalid import address", "The \"to\" argument must be the address of a resource instance. Only its instance keys can be expressions.", e.Range())
 	return nil
 }
 
@@ -70,7 +71,7 @@ func traversalSteps(steps []hclsyntax.Expression, t hcl.Traversal) []hclsyntax.E
 	return steps
 }
 
-// UndeclaredImports are the import blocks into resources that nothing declares, by resource.
+// UndeclaredImports returns the import blocks whose target resource is not declared, by resource.
 func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
 	out := map[addr.Resource]*config.Import{}
 	for m, n := range p.nodes {
@@ -84,12 +85,13 @@ func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
 	return out
 }
 
-// mayHave reports whether a resource that is not declared may be, where a module could not be read.
+// mayHave reports whether resource r, which is not declared, may be declared in a module or a part of a module that
+// could not be read.
 func (p *Program) mayHave(r addr.Resource) bool {
 	if n := p.nodes[r.Module]; n != nil {
 		return n.Unit.Module.Unreadable()
 	}
-	m := r.Module // up to the call that leads to what was not read
+	m := r.Module // up to the call of the module that could not be read
 	for p.nodes[m.Parent()] == nil {
 		m = m.Parent()
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// link turns the uses of the units into references between declarations of the tree.
+// link converts the uses of the units into references between declarations of the tree. It returns false if it reported
+// an error.
 func (p *Program) link(bag *diag.Bag) bool {
 	p.refs = make([][]Ref, len(p.decls))
 	l := &linker{p: p, bag: bag, ok: true, last: make([]int32, len(p.decls)), imports: p.importsByResource()}
@@ -21,17 +22,17 @@ func (p *Program) link(bag *diag.Bag) bool {
 	return l.ok
 }
 
-// linker collects the references of one declaration after another. For each target it remembers
-// where in the list the last entry for it stands, so that merging needs no map.
+// linker collects the references of one declaration after another. For each target it remembers the position of the last
+// list entry, so that merging needs no map.
 type linker struct {
 	p       *Program
 	bag     *diag.Bag
 	ok      bool
 	list    []Ref
-	prev    []int32 // of each entry, the one before it for the same target, plus one
+	prev    []int32 // of each entry: the index of the previous entry for the same target, plus one
 	imports map[addr.Resource][]placedImport
 	own     Decl    // the declaration itself
-	last    []int32 // of each target, its last entry, plus one; nil: nothing is merged
+	last    []int32 // of each target: the index of its last entry, plus one; nil: nothing is merged
 }
 
 func (l *linker) declaration(d *Declaration) {
@@ -41,8 +42,8 @@ func (l *linker) declaration(d *Declaration) {
 	}
 	n := l.p.at[d.ID]
 	u := n.Unit.Defs[d.ID-n.Base]
-	l.uses(n, u.uses)
-	l.functions(n, u.functions)
+	l.uses(n, u.refs.uses)
+	l.functions(n, u.refs.functions)
 	switch d.Kind {
 	case Variable:
 		l.variable(n, d)
@@ -60,8 +61,8 @@ func (l *linker) declaration(d *Declaration) {
 	l.p.refs[d.ID] = slices.Clone(l.list)
 }
 
-// resource adds the provider configuration that a resource uses, and what the import blocks for it
-// refer to, from the modules that they stand in.
+// resource adds the provider configuration that a resource uses, and the references of the import blocks for it,
+// resolved in the modules that contain the blocks.
 func (l *linker) resource(d *Declaration) {
 	to := l.p.uses[d.ID]
 	hint := Single
@@ -70,11 +71,11 @@ func (l *linker) resource(d *Declaration) {
 	}
 	l.add(Ref{To: to, Use: ByProvider, Key: hint, Range: d.Range})
 	for _, im := range l.imports[d.Resource] {
-		l.uses(im.n, im.block.Def.uses)
+		l.uses(im.n, im.block.Def.refs.uses)
 	}
 }
 
-// importsByResource finds the import blocks for each resource.
+// importsByResource returns the import blocks for each resource, in the order of the modules.
 func (p *Program) importsByResource() map[addr.Resource][]placedImport {
 	out := map[addr.Resource][]placedImport{}
 	nodes := slices.SortedFunc(maps.Values(p.nodes), func(a, b *Node) int { return cmp.Compare(a.Base, b.Base) })
@@ -92,7 +93,7 @@ type placedImport struct {
 	block *ImportBlock
 }
 
-// uses adds what a unit's declaration refers to, seen from a node.
+// uses adds the references of a unit's declaration, resolved at node n.
 func (l *linker) uses(n *Node, uses []use) {
 	for _, u := range uses {
 		to := n.Decl(u.local)
@@ -103,7 +104,7 @@ func (l *linker) uses(n *Node, uses []use) {
 	}
 }
 
-// outputs adds the outputs that a reference to a module call reads.
+// outputs adds the outputs that a reference to a module call reads: one output by name, or all.
 func (l *linker) outputs(n *Node, u use) {
 	child := n.Children[n.Unit.Defs[u.local].Nth]
 	if child == nil {
@@ -117,21 +118,21 @@ func (l *linker) outputs(n *Node, u use) {
 	}
 	if i, ok := child.Unit.Index(Output, u.output); ok {
 		l.add(Ref{To: child.Decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
-	} // otherwise evaluation says so: in try, or in an arm that is not taken, it is no mistake
+	} // otherwise evaluation reports it: inside try, or in a branch that is not evaluated, it is not an error
 }
 
-// variable adds what the argument for it in the call refers to, in the caller's module.
+// variable adds the references of the argument that sets the variable, resolved in the caller's module.
 func (l *linker) variable(n *Node, d *Declaration) {
 	if n.Parent == nil {
 		return
 	}
-	if a := n.Parent.Unit.Defs[n.Call].Args[d.Name]; a != nil {
+	if a := n.Parent.Unit.Defs[n.Call].Inputs.Args[d.Name]; a != nil {
 		l.uses(n.Parent, a.uses)
 		l.functions(n.Parent, a.functions)
 	}
 }
 
-// whole adds everything inside a called module.
+// whole adds the call and everything inside the called module.
 func (l *linker) whole(n *Node, u *Def) {
 	call := n.Unit.Calls[u.Nth]
 	l.add(Ref{To: n.Decl(call), Use: ByDepends, Key: AllKeys, Range: u.At})
@@ -147,17 +148,17 @@ func (l *linker) whole(n *Node, u *Def) {
 	}
 }
 
-// add puts a reference into the list, or its reasons onto the entry that is there.
+// add appends a reference to the list, or adds its reasons to an existing entry for the same target and instances.
 func (l *linker) add(r Ref) {
 	if r.To == NoDecl {
 		return
 	}
-	if l.last == nil { // a few references, of which none are merged
+	if l.last == nil { // a short list without merging (PartRefs)
 		l.list = append(l.list, r)
 		return
 	}
 	if r.To == l.own && r.Use == ByProvision && (r.Key == Single || r.Key == Same) {
-		return // by the time a provisioner runs its own object is there
+		return // a provisioner runs after its own object is created
 	}
 	for i := l.last[r.To]; i > 0; i = l.prev[i-1] {
 		if have := &l.list[i-1]; have.Key == r.Key && have.Fixed == r.Fixed {
@@ -169,16 +170,15 @@ func (l *linker) add(r Ref) {
 	l.last[r.To] = int32(len(l.list))
 }
 
-// PartRefs lists what one provisioner or connection of a resource refers to directly.
+// PartRefs lists the direct references of one provisioner or connection of a resource.
 func (p *Program) PartRefs(d Decl, part any) []Ref {
 	n := p.at[d]
 	l := &linker{p: p, bag: &diag.Bag{}}
-	l.uses(n, n.Unit.Defs[d-n.Base].parts[part])
+	l.uses(n, n.Unit.Defs[d-n.Base].refs.parts[part])
 	return l.list
 }
 
-// functions adds references to the configurations whose functions are called and that the calls
-// name.
+// functions adds references for calls of provider functions that name a configuration by its alias.
 func (l *linker) functions(n *Node, calls []*expr.ProviderCall) {
 	for _, e := range calls {
 		if e.Alias == "" {
@@ -187,7 +187,7 @@ func (l *linker) functions(n *Node, calls []*expr.ProviderCall) {
 		if d, _ := l.p.find(n, config.ProviderName{Local: e.Local, Alias: e.Alias}); d != NoDecl {
 			if prov := l.p.decls[d].Prov; prov != nil && prov.ForEach != nil {
 				l.ok = false
-				l.bag.Add(diag.Errorf("Missing provider instance key", "The configuration %q has for_each set, and the name of a function has no place for the key of an instance. Call the function through a configuration without for_each.", e.Local+"."+e.Alias).At(e.NameRange).See("declared here", prov.Range))
+				l.bag.Add(diag.Errorf("Missing provider instance key", "The configuration %q has for_each set, and a function call cannot select an instance. Use a provider configuration without for_each.", e.Local+"."+e.Alias).At(e.NameRange).See("declared here", prov.Range))
 				continue
 			}
 			l.add(Ref{To: d, Use: ByFunction, Key: AllKeys, Range: e.NameRange})
@@ -197,6 +197,6 @@ func (l *linker) functions(n *Node, calls []*expr.ProviderCall) {
 		if n.Unit.Module.Unreadable() {
 			continue
 		}
-		l.bag.Add(diag.Errorf("Provider configuration not present", "There is no configuration %q %s whose function could be called.", e.Local+"."+e.Alias, moduleOf(n)).At(e.NameRange))
+		l.bag.Add(diag.Errorf("Provider configuration not present", "There is no configuration %q %s. Add it, or call the function through another configuration.", e.Local+"."+e.Alias, moduleOf(n)).At(e.NameRange))
 	}
 }

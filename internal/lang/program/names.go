@@ -13,8 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// The titles here are those of Terraform and OpenTofu: users search for them, and tests of providers match
-// them.
+// The titles in this file equal the titles of Terraform and OpenTofu: users search for them, and tests of providers
+// match them.
 
 func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
 	if c.u.Module.Unreadable() {
@@ -38,11 +38,11 @@ func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
 	}
 }
 
-// mostGuessed is how many names of a module are compared with names that are not there. A thousand
-// mistakes in a module of thousands of names must not take their product.
+// mostGuessed limits the number of names that are compared with undeclared names in one module. Without a limit, a
+// thousand mistakes in a module of thousands of names would cost the product of both numbers.
 const mostGuessed = 1_000_000
 
-// mayGuess reports whether n more names may be compared.
+// mayGuess adds n comparisons and reports whether the total is within mostGuessed.
 func (c *compiler) mayGuess(n int) bool {
 	c.u.guessed += n
 	return c.u.guessed <= mostGuessed
@@ -63,7 +63,8 @@ func (c *compiler) undeclaredResource(n config.Name, at diag.Range) {
 	c.error("Reference to undeclared resource", detail+hint, at)
 }
 
-// nearResource suggests a resource of the same name in another mode, or one spelled similarly.
+// nearResource returns a suggestion: a resource of the same name in another mode, or a resource with a similar name. It returns
+// "" if it finds no such resource.
 func (c *compiler) nearResource(n config.Name) string {
 	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
 		if _, ok := c.u.resources[config.Name{Mode: m, Type: n.Type, Name: n.Name}]; ok {
@@ -99,13 +100,13 @@ func (c *compiler) invalidResourceReference(t hcl.Traversal) {
 	}
 }
 
-// roots are what references begin with that are to no managed resource, and rootsAlike what they are taken for.
+// roots are the first names of references to anything but managed resources. rootsAlike maps common mistakes to them.
 var (
 	roots      = []string{"count", "data", "each", "ephemeral", "local", "module", "path", "self", "terraform", "var"}
 	rootsAlike = map[string]string{"variable": "var", "variables": "var", "vars": "var", "locals": "local", "modules": "module", "datasource": "data"}
 )
 
-// maybeRoot helps those who wrote locals.x, or modul.x.
+// maybeRoot returns a suggestion for a misspelt root, such as locals.x or modul.x, or "".
 func maybeRoot(n config.Name) string {
 	root := rootsAlike[n.Type]
 	if root == "" {
@@ -117,7 +118,7 @@ func maybeRoot(n config.Name) string {
 	return fmt.Sprintf(" Did you mean %s.%s?", root, n.Name)
 }
 
-// maybeVariable helps those who forgot "var." or "local.".
+// maybeVariable returns a suggestion if "var." or "local." may be missing before name, or "".
 func (c *compiler) maybeVariable(name string) string {
 	if _, ok := c.u.ByName[Variable][name]; ok {
 		return fmt.Sprintf(" Did you mean the input variable var.%s?", name)
@@ -129,15 +130,16 @@ func (c *compiler) maybeVariable(name string) string {
 }
 
 func (c *compiler) unexpectedKey(e *expr.Ref, at diag.Range) {
-	c.error("Unexpected resource instance key", noKeyOf(localName(c.u.Defs[e.Local].Res.Name)), at)
+	c.error("Unexpected resource instance key", noKeyOf(localName(c.u.Defs[e.Local].Src.Res.Name)), at)
 }
 
-// noKeyOf says why there is no instance with a key of a resource.
+// noKeyOf returns the message that a resource without repetition has no instance keys.
 func noKeyOf(resource string) string {
 	return fmt.Sprintf(`Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this resource.`, resource)
 }
 
-// missingKey complains about an attribute of something repeated.
+// missingKey reports that a reference to an attribute or output of a repeated block has no instance key. It always
+// returns false.
 func (r *rewriter) missingKey(e *expr.Ref) bool {
 	d := r.c.u.Defs[e.Local]
 	what, index, noun, all := "count", "count.index", "resource", "%s[*]"
@@ -149,21 +151,22 @@ func (r *rewriter) missingKey(e *expr.Ref) bool {
 	}
 	name := "module." + d.Name
 	if e.Root == expr.RootResource {
-		name = localName(d.Res.Name)
+		name = localName(d.Src.Res.Name)
 	} else {
 		noun = "module"
 	}
-	r.c.error(fmt.Sprintf("Missing %s instance key", noun), fmt.Sprintf("Because %s has %q set, its attributes must be accessed on specific instances.\n\nFor example, to correlate with indices of a referring resource, use:\n    %s[%s]\n\nTo take all instances together, use:\n    %s", name, what, name, index, fmt.Sprintf(all, name)), e.Traversal[:len(e.Traversal)-e.After()].SourceRange())
+	r.c.error(fmt.Sprintf("Missing %s instance key", noun), fmt.Sprintf("Because %s has %q set, its attributes must be accessed on specific instances.\n\nTo use the same key as this block, use:\n    %s[%s]\n\nTo use all instances, use:\n    %s", name, what, name, index, fmt.Sprintf(all, name)), e.Traversal[:len(e.Traversal)-e.After()].SourceRange())
 	return false
 }
 
-// visible refuses references from outside to what a check block holds for itself.
+// visible reports whether a resource may be referred to from the declaration being compiled. The resource of a check
+// block is visible only inside that block. visible reports an error otherwise.
 func (c *compiler) visible(d *Def, at diag.Range) bool {
-	if d.Res.Check == "" || d.Res.Check == c.check {
+	if d.Src.Res.Check == "" || d.Src.Res.Check == c.check {
 		return true
 	}
 	c.bag.Add(diag.Diagnostic{Severity: diag.Error, Summary: "Reference to scoped resource",
-		Detail: fmt.Sprintf("%s belongs to the check %q and is not available outside of it.", localName(d.Res.Name), d.Res.Check)}.At(at).See("declared here", d.Res.Range))
+		Detail: fmt.Sprintf("%s belongs to the check %q and is not available outside it. Move the reference into the check, or the data block out of it.", localName(d.Src.Res.Name), d.Src.Res.Check)}.At(at).See("declared here", d.Src.Res.Range))
 	c.failed = true
 	return false
 }
@@ -184,7 +187,7 @@ func (c *compiler) knownField(symbol, name string, at diag.Range) bool {
 	detail := fmt.Sprintf("The %q object does not have an attribute named %q.", symbol, name)
 	switch {
 	case symbol == "terraform" && name == "env":
-		detail = `The attribute terraform.env was removed long ago: what was called an environment is now called a workspace, and its name is terraform.workspace.`
+		detail = `The attribute terraform.env is no longer supported. Use terraform.workspace.`
 	case symbol == "count":
 		detail += ` The only supported attribute is count.index, which is the index of each instance of a resource block that has the "count" argument set.`
 	case symbol == "each":

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Program is a compiled configuration. It is immutable once it is bound to schemas and was checked.
+// Program is a compiled configuration. It is immutable after Bind and the checks of package vet.
 type Program struct {
 	tree  *config.Tree
 	units map[*config.Module]*Unit
@@ -21,18 +21,18 @@ type Program struct {
 	decls []*Declaration
 	at    []*Node // node of each declaration
 	refs  [][]Ref
-	moves []*Move // in order, if they were ordered
+	moves []*Move // in the order of execution, once SetMoves was called
 
 	resources map[addr.Resource]Decl
 	configs   map[addr.ProviderConfig]Decl
-	uses      []Decl             // of resource declarations: the provider configuration
-	keyed     map[Decl]PassedKey // resources whose provider instance a caller chooses
+	uses      []Decl             // the provider configuration of each resource declaration
+	keyed     map[Decl]PassedKey // resources whose provider instance is chosen by a calling module
 
 	endless map[Decl]bool // declarations that are part of a cycle, or need one
-	bound   *bound        // what Bind found out
+	bound   *bound        // the results of Bind; nil before
 }
 
-// bound is what Bind found out.
+// bound holds the results of Bind.
 type bound struct {
 	schemas []*schema.Schema // by declaration
 	bodies  map[*Def]*expr.Body
@@ -45,10 +45,10 @@ type metaKey struct {
 	prov addr.Provider
 }
 
-// PassedKey is where a calling module chose an instance of a configuration that it passed down: the
-// n-th entry of the call that makes a node some way up.
+// PassedKey locates the providers entry in which a calling module chose an instance of a repeated provider
+// configuration.
 type PassedKey struct {
-	Up    int // how many calls above the resource's module
+	Up    int // number of calls above the resource's module
 	Entry int
 }
 
@@ -59,20 +59,20 @@ type Node struct {
 	Parent   *Node
 	Call     int32 // index of the call in the parent's unit
 	Base     Decl
-	Children []*Node // by the order of calls in the unit
+	Children []*Node // in the order of the calls in the unit; nil if a module could not be loaded
 }
 
-// Decl is the declaration that a definition of the unit is at this node, by its index.
+// Decl returns the index in the program of the unit's definition i at this node.
 func (n *Node) Decl(i int32) Decl { return n.Base + Decl(i) }
 
-// Decls lists all declarations; a Decl is an index into it.
+// Decls lists all declarations. A Decl is an index into the list.
 func (p *Program) Decls() []*Declaration { return p.decls }
 
-// Refs lists what d refers to directly, implicit references included, one entry for each target
-// and set of instances.
+// Refs lists the direct references of d, including implicit references. It has one entry for each target and set of
+// instances.
 func (p *Program) Refs(d Decl) []Ref { return p.refs[d] }
 
-// Call is where a module is called.
+// Call returns the range of the call of module m, or false if m is the root or does not exist.
 func (p *Program) Call(m addr.Module) (diag.Range, bool) {
 	n := p.nodes[m]
 	if n == nil || n.Parent == nil {
@@ -81,10 +81,10 @@ func (p *Program) Call(m addr.Module) (diag.Range, bool) {
 	return n.Config.Call.Range, true
 }
 
-// Tree is the configuration that was compiled.
+// Tree returns the configuration that was compiled.
 func (p *Program) Tree() *config.Tree { return p.tree }
 
-// Resource finds a resource's declaration.
+// Resource returns a resource's declaration, or false if the resource is not declared.
 func (p *Program) Resource(r addr.Resource) (*Declaration, bool) {
 	d, ok := p.resources[r]
 	if !ok {
@@ -93,7 +93,8 @@ func (p *Program) Resource(r addr.Resource) (*Declaration, bool) {
 	return p.decls[d], true
 }
 
-// Lookup finds a variable, local, output, call, whole or check.
+// Lookup returns a declaration of kind k by name, or false if it does not exist. It does not find resources and
+// providers.
 func (p *Program) Lookup(m addr.Module, k Kind, name string) (*Declaration, bool) {
 	n := p.nodes[m]
 	if n == nil {
@@ -106,8 +107,7 @@ func (p *Program) Lookup(m addr.Module, k Kind, name string) (*Declaration, bool
 	return p.decls[n.Decl(i)], true
 }
 
-// ProviderConfig finds a provider configuration where it is declared, implied ones of the root
-// included.
+// ProviderConfig returns the declaration of a provider configuration, including implied configurations of the root.
 func (p *Program) ProviderConfig(c addr.ProviderConfig) (*Declaration, bool) {
 	d, ok := p.configs[c]
 	if !ok {
@@ -116,38 +116,37 @@ func (p *Program) ProviderConfig(c addr.ProviderConfig) (*Declaration, bool) {
 	return p.decls[d], true
 }
 
-// ProviderOf is the provider configuration that a resource declaration uses.
+// ProviderOf returns the provider configuration that a resource declaration uses, or NoDecl.
 func (p *Program) ProviderOf(d Decl) Decl { return p.uses[d] }
 
-// Root is the root module.
+// Root returns the root module.
 func (p *Program) Root() *Node { return p.root }
 
-// Nodes lists the modules of the tree, each at every place where it stands, in no order.
+// Nodes iterates over all nodes of the module tree in no defined order.
 func (p *Program) Nodes() iter.Seq[*Node] { return maps.Values(p.nodes) }
 
-// Node finds a module in the tree; nil if there is none.
+// Node returns the node of a module, or nil if the module does not exist.
 func (p *Program) Node(m addr.Module) *Node { return p.nodes[m] }
 
-// NodeOf is where a declaration stands; nil for implied provider configurations.
+// NodeOf returns the node that contains a declaration, or nil for implied provider configurations.
 func (p *Program) NodeOf(d Decl) *Node { return p.at[d] }
 
-// Endless reports whether a declaration is part of a cycle or needs one, so that it cannot be
-// evaluated.
+// Endless reports whether a declaration is part of a cycle or needs one, so that it cannot be evaluated.
 func (p *Program) Endless(d Decl) bool { return p.endless[d] }
 
-// Cyclic reports whether there are cycles.
+// Cyclic reports whether the program has a cycle.
 func (p *Program) Cyclic() bool { return len(p.endless) > 0 }
 
-// SetEndless says which declarations are part of a cycle or need one.
+// SetEndless sets the declarations that are part of a cycle or need one.
 func (p *Program) SetEndless(ds map[Decl]bool) { p.endless = ds }
 
-// Moves lists the moved blocks of all modules in the order in which they are carried out.
+// Moves lists the moved blocks of all modules in the order of execution.
 func (p *Program) Moves() []*Move { return p.moves }
 
-// SetMoves says in which order moved blocks are carried out.
+// SetMoves sets the moved blocks of all modules, in the order of execution.
 func (p *Program) SetMoves(ms []*Move) { p.moves = ms }
 
-// Def is a declaration as its unit has it; nil for implied provider configurations.
+// Def returns the unit's definition of a declaration, or nil for implied provider configurations.
 func (p *Program) Def(d Decl) *Def {
 	n := p.at[d]
 	if n == nil {
@@ -156,7 +155,7 @@ func (p *Program) Def(d Decl) *Def {
 	return n.Unit.Defs[d-n.Base]
 }
 
-// moduleOf is "in the root module" or "in module.a".
+// moduleOf returns "in the root module" or, for example, "in module.a".
 func moduleOf(n *Node) string {
 	if n.Config.Path.IsRoot() {
 		return "in the root module"

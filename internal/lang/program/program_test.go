@@ -26,7 +26,7 @@ func compile(t *testing.T, text string) (*Program, *diag.Bag) {
 	return p, &bag
 }
 
-// A reference says which instances it means.
+// TestKeyHints checks which instances a reference selects.
 func TestKeyHints(t *testing.T) {
 	const text = `
 resource "terraform_data" "one" {}
@@ -62,7 +62,7 @@ resource "terraform_data" "r" {
 	}
 }
 
-// A name that is not declared is reported where it stands, with the one that may have been meant.
+// TestUndeclared checks that an undeclared name is reported at its line, with a suggestion.
 func TestUndeclared(t *testing.T) {
 	tests := map[string]string{
 		`var.nmae`:              `Reference to undeclared input variable: Did you mean "name"?`,
@@ -83,7 +83,7 @@ func TestUndeclared(t *testing.T) {
 	}
 }
 
-// What uses nothing but literals, pure functions and other constants is a constant.
+// TestConstantLocals checks that a local of literals, pure functions and other constants is a constant.
 func TestConstantLocals(t *testing.T) {
 	p, _ := compile(t, "variable \"v\" {}\nlocals {\n a = upper(\"x\")\n b = [local.a]\n c = var.v\n d = [local.c]\n e = timestamp()\n}\n")
 	want := map[string]bool{"a": true, "b": true}
@@ -94,7 +94,7 @@ func TestConstantLocals(t *testing.T) {
 	}
 }
 
-// An import block's address is read once: keys belong to the module calls on the way, or to the resource.
+// TestImportAddress checks that the keys in an import address belong to the module calls in it, or to the resource.
 func TestImportAddress(t *testing.T) {
 	p, bag := compile(t, "resource \"terraform_data\" \"r\" { count = 2 }\nimport {\n to = terraform_data.r[1]\n id = \"x\"\n}\nimport {\n to = module.a.module.b[\"k\"].terraform_data.r\n id = \"x\"\n}\n")
 	im := p.Root().Unit.Imports

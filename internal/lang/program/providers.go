@@ -10,19 +10,20 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// A local name of a provider, with or without an alias, means in a module: the configuration that
-// the call passed in under that name; the module's own block; and for names without alias, the
-// default configuration of the same provider in the nearest caller. The root has an empty one of
-// every provider that nothing configures.
+// A local name of a provider, with or without an alias, refers to the first of these that exists:
+//   - the configuration that the call passed in under that name;
+//   - the module's own block;
+//   - for a name without an alias, the default configuration of the same provider in the nearest caller.
+// The root has an implied empty configuration of every provider without a configuration.
 
-// noDecl is where a provider configuration is missing.
+// NoDecl is the Decl of a missing provider configuration.
 const NoDecl = ^Decl(0)
 
-// resolveProviders finds the configuration that every resource uses.
+// resolveProviders finds the provider configuration that every resource uses. It returns false if it reported an error.
 func (p *Program) resolveProviders(bag *diag.Bag) bool {
 	r := &providerResolver{p: p, bag: bag, ok: true}
 	p.uses = make([]Decl, len(p.decls))
-	declared := p.decls // implied configurations are appended behind
+	declared := p.decls // implied configurations are appended to p.decls
 	for _, d := range declared {
 		p.uses[d.ID] = NoDecl
 		n := p.at[d.ID]
@@ -66,7 +67,7 @@ func (r *providerResolver) ofResource(n *Node, res *config.Resource) Decl {
 			at = res.Provider.Range
 		}
 		if takes(n, name) {
-			return d // checkUnpassed says so
+			return d // checkUnpassed reports it
 		}
 		r.error(diag.Errorf("Provider configuration not present", "There is no configuration %q of provider %s %s. Add a provider %q block with alias = %q, or use another configuration.",
 			name, prov.ForDisplay(), moduleOf(n), name.Local, name.Alias).At(at))
@@ -74,7 +75,8 @@ func (r *providerResolver) ofResource(n *Node, res *config.Resource) Decl {
 	return d
 }
 
-// checkKey holds the choice of a provider instance against whether there are several.
+// checkKey checks that a resource selects an instance of its provider configuration if and only if the configuration has
+// for_each. passed is true if a calling module selected the instance.
 func (r *providerResolver) checkKey(d *Declaration, passed bool) {
 	if r.p.uses[d.ID] == NoDecl {
 		return
@@ -87,13 +89,14 @@ func (r *providerResolver) checkKey(d *Declaration, passed bool) {
 	}
 	switch repeated := prov != nil && prov.ForEach != nil; {
 	case repeated && !own && !passed:
-		r.error(diag.Errorf("Missing provider instance key", "The provider configuration %q has for_each set, so one of its instances must be chosen:\n    provider = %s[each.key]", prov.ProviderName, prov.ProviderName).At(at).See("declared here", prov.Range))
+		r.error(diag.Errorf("Missing provider instance key", "The provider configuration %q has for_each set. Select one of its instances, for example:\n    provider = %s[each.key]", prov.ProviderName, prov.ProviderName).At(at).See("declared here", prov.Range))
 	case !repeated && own:
-		r.error(diag.Errorf("Unexpected provider instance key", "The provider configuration does not have for_each set, so there are no instances to choose from. Remove the key.").At(at))
+		r.error(diag.Errorf("Unexpected provider instance key", "The provider configuration does not have for_each set, so it has no instances. Remove the key.").At(at))
 	}
 }
 
-// checkUnpassed reports what the configuration_aliases of the root module name and nothing passes it.
+// checkUnpassed reports the configuration_aliases of the root module that the root itself does not configure: no caller
+// can pass them.
 func (r *providerResolver) checkUnpassed(root *Node) {
 	if r.p.tree.Called || root.Unit.Module.Unreadable() {
 		return
@@ -102,14 +105,14 @@ func (r *providerResolver) checkUnpassed(root *Node) {
 		req := root.Unit.Module.Required[local]
 		for _, name := range req.Aliases {
 			if _, own := ownConfig(root, name); !own {
-				r.error(diag.Errorf("Provider configuration not present", "This module expects its caller to pass it the configuration %q (configuration_aliases), and there is no caller here. Call it from another module, with an entry for %s in the providers argument; or add a provider %q block with alias = %q, for a test to the test file.",
+				r.error(diag.Errorf("Provider configuration not present", "This module expects the configuration %q from its caller (configuration_aliases), and it has no caller here. Call it from another module with an entry for %s in the providers argument, or add a provider %q block with alias = %q. For a test, add it to the test file.",
 					name, name, name.Local, name.Alias).At(req.Range))
 			}
 		}
 	}
 }
 
-// expectsPassed reports whether a module declares that its caller passes a configuration.
+// expectsPassed reports whether a called module declares that its caller passes a configuration.
 func expectsPassed(n *Node, name config.ProviderName) bool {
 	return n.Parent != nil && takes(n, name)
 }
@@ -120,8 +123,8 @@ func takes(n *Node, name config.ProviderName) bool {
 	return req != nil && slices.Contains(req.Aliases, name)
 }
 
-// lookupConfig finds the declaration that a provider name means in a module, noDecl if there is
-// none. It implies an empty configuration in the root where the language wants one; find does not.
+// lookupConfig returns the declaration that a provider name refers to in a module, or NoDecl if it does not exist.
+// Unlike find, it creates an implied empty configuration in the root if the language requires one.
 func (p *Program) lookupConfig(n *Node, name config.ProviderName) Decl {
 	d, root := p.find(n, name)
 	if d == NoDecl && !root.Provider.IsZero() {
@@ -130,8 +133,8 @@ func (p *Program) lookupConfig(n *Node, name config.ProviderName) Decl {
 	return d
 }
 
-// find is lookupConfig without implying anything. Where only an implied configuration can be meant,
-// it says which one.
+// find works like lookupConfig but creates no implied configuration. If the name can only refer to an implied
+// configuration, find returns NoDecl and the address of that configuration.
 func (p *Program) find(n *Node, name config.ProviderName) (Decl, addr.ProviderConfig) {
 	prov := n.Config.Provider(name.Local)
 	for {
@@ -158,17 +161,17 @@ func (p *Program) find(n *Node, name config.ProviderName) (Decl, addr.ProviderCo
 	}
 }
 
-// ownConfig is the module's own block of that name. In a called module an empty one without alias only
-// says that the caller's configuration is meant, which it is without saying so.
+// ownConfig returns the index of the module's own block of that name. In a called module, an empty block without an
+// alias does not count: it only declares that the caller's configuration is used, which is the default.
 func ownConfig(n *Node, name config.ProviderName) (int32, bool) {
 	i, ok := n.Unit.configs[name]
-	if ok && n.Parent != nil && name.Alias == "" && isEmpty(n.Unit.Defs[i].Prov) {
+	if ok && n.Parent != nil && name.Alias == "" && isEmpty(n.Unit.Defs[i].Src.Prov) {
 		return 0, false
 	}
 	return i, ok
 }
 
-// passedFor is the entry of the call's providers argument for a name.
+// passedFor returns the entry for a name in the call's providers argument, or nil.
 func passedFor(n *Node, name config.ProviderName) *config.Passed {
 	if n.Parent == nil {
 		return nil
@@ -182,9 +185,9 @@ func passedFor(n *Node, name config.ProviderName) *config.Passed {
 	return nil
 }
 
-// localFor is the name that a module has for a provider: under its own host, or failing that under
-// that of the other registry, which a state or another module may know it by. Where it has none, and
-// its type is taken for another provider, the result means no declared name.
+// localFor returns a module's local name for a provider. It looks for the same source address first, then for the same
+// provider at the other registry, whose host a state or another module may use. If the module has no name for the
+// provider, and its type names another provider, the result is a string that is not a declared name.
 func localFor(n *Node, prov addr.Provider) string {
 	if local, ok := localOf(n, prov.Type, func(p addr.Provider) bool { return p == prov }); ok {
 		return local
@@ -195,8 +198,8 @@ func localFor(n *Node, prov addr.Provider) string {
 	return prov.String()
 }
 
-// localOf is the local name of the provider that is meant: a declared one, or its type, which stands
-// for it undeclared.
+// localOf returns the local name of the provider for which meant returns true: a declared name, or typ, which names a
+// provider without a declaration. It returns false if neither matches.
 func localOf(n *Node, typ string, meant func(addr.Provider) bool) (string, bool) {
 	for _, local := range slices.Sorted(maps.Keys(n.Unit.Module.Required)) {
 		if meant(n.Unit.Module.Required[local].Source) {
@@ -206,7 +209,8 @@ func localOf(n *Node, typ string, meant func(addr.Provider) bool) (string, bool)
 	return typ, meant(n.Config.Provider(typ))
 }
 
-// implied is an empty configuration of the root: a default one, or one that a caller which is not there passes.
+// implied returns an implied configuration of the root, and creates it if necessary: an empty default configuration, or
+// a configuration that the missing caller of a called tree would pass.
 func (p *Program) implied(c addr.ProviderConfig) Decl {
 	if d, ok := p.configs[c]; ok {
 		return d
@@ -218,8 +222,8 @@ func (p *Program) implied(c addr.ProviderConfig) Decl {
 	return d.ID
 }
 
-// ProviderFor finds the configuration that a provider and alias mean in a module, for objects
-// without a declaration: the module itself may be gone. False if there is none.
+// ProviderFor returns the configuration of a provider and alias in a module, for objects without a declaration. If the
+// module no longer exists, ProviderFor uses the nearest existing caller. It returns false if no configuration exists.
 func (p *Program) ProviderFor(m addr.Module, prov addr.Provider, alias string) (Decl, bool) {
 	n := p.nodes[m]
 	for n == nil && !m.IsRoot() {
@@ -230,22 +234,24 @@ func (p *Program) ProviderFor(m addr.Module, prov addr.Provider, alias string) (
 	return d, d != NoDecl
 }
 
-// Existing finds a configuration by provider, without implying anything.
+// Existing returns the configuration of a provider and alias in a module, or NoDecl. It creates no implied
+// configuration.
 func (p *Program) Existing(n *Node, prov addr.Provider, alias string) Decl {
 	d, _ := p.find(n, config.ProviderName{Local: localFor(n, prov), Alias: alias})
 	if d == NoDecl && alias != "" && n.Parent != nil {
-		return p.Existing(n.Parent, prov, alias) // aliases are not inherited, but objects may outlive what passed them
+		return p.Existing(n.Parent, prov, alias) // aliases are not inherited, but objects may outlive the entry that passed them
 	}
 	return d
 }
 
-// PassedKey is where a calling module chose the provider instance of a resource; false if none did.
+// PassedKey returns the providers entry in which a calling module chose the provider instance of a resource, or false if
+// no caller chose one.
 func (p *Program) PassedKey(d Decl) (PassedKey, bool) {
 	at, ok := p.keyed[d]
 	return at, ok
 }
 
-// passedKey finds the entry that chooses the provider instance for a name, if one does.
+// passedKey returns the providers entry that chooses the provider instance for a name, or false if no entry does.
 func (p *Program) passedKey(n *Node, name config.ProviderName) (PassedKey, bool) {
 	for up := 0; n.Parent != nil; up++ {
 		i := slices.IndexFunc(n.Config.Call.Providers, func(e config.Passed) bool { return e.Child == name })
@@ -264,37 +270,37 @@ func (p *Program) passedKey(n *Node, name config.ProviderName) (PassedKey, bool)
 	return PassedKey{}, false
 }
 
-// checkPassed holds a call's providers argument against the module it calls.
+// checkPassed checks a call's providers argument against the module that it calls.
 func (r *providerResolver) checkPassed(n *Node, call *Def) {
 	child := n.Children[call.Nth]
 	if child == nil {
 		return
 	}
-	for i := range call.Mod.Providers {
-		r.checkEntry(n, child, &call.Mod.Providers[i])
+	for i := range call.Src.Mod.Providers {
+		r.checkEntry(n, child, &call.Src.Mod.Providers[i])
 	}
-	r.checkWanted(child, call.Mod)
+	r.checkWanted(child, call.Src.Mod)
 	r.checkLegacy(child, call)
 }
 
 func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 	if n.Unit.Module.Unreadable() || child.Unit.Module.Unreadable() {
-		return // some of this is not known
+		return // some blocks are unknown
 	}
 	if r.p.lookupConfig(n, e.Parent.ProviderName) == NoDecl && !expectsPassed(n, e.Parent.ProviderName) {
 		if takes(n, e.Parent.ProviderName) {
-			return // checkUnpassed says so
+			return // checkUnpassed reports it
 		}
-		r.error(diag.Errorf("Provider configuration not present", "The configuration %q is not declared %s, so it cannot be passed to module.%s.", e.Parent.ProviderName, moduleOf(n), child.Config.Call.Name).At(e.Parent.Range))
+		r.error(diag.Errorf("Provider configuration not present", "The configuration %q is not declared %s. Declare it, or pass another configuration to module.%s.", e.Parent.ProviderName, moduleOf(n), child.Config.Call.Name).At(e.Parent.Range))
 		return
 	}
 	given, wanted := n.Config.Provider(e.Parent.Local), child.Config.Provider(e.Child.Local)
 	req := child.Unit.Module.Required[e.Child.Local]
-	listed := req != nil && req.Range != (diag.Range{}) // in required_providers, not by the type of a resource
+	listed := req != nil && req.Range != (diag.Range{}) // in required_providers, not implied by the type of a resource
 	own, declared := child.Unit.Module.Providers[e.Child]
 	switch {
 	case declared && !isEmpty(own):
-		r.error(diag.Errorf("Cannot override provider configuration", "The configuration of %s has its own local configuration for %s, and so it cannot accept an overridden configuration provided by its caller.", child.Config.Path, e.Child).At(e.Range).See("declared here", own.Range))
+		r.error(diag.Errorf("Cannot override provider configuration", "%s configures the provider %s itself, so its caller cannot pass a configuration. Remove the entry here, or the provider block in the module.", child.Config.Path, e.Child).At(e.Range).See("declared here", own.Range))
 	case given != wanted && given.Canon() != wanted.Canon():
 		text := fmt.Sprintf("The assigned configuration is for provider %q, but local name %q in %s represents %q.", given.ForDisplay(), e.Child.Local, child.Config.Path, wanted.ForDisplay())
 		if !listed {
@@ -303,32 +309,32 @@ func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 		r.error(diag.Errorf("Provider type mismatch", "%s", text).At(e.Range))
 	case declared || listed && (e.Child.Alias == "" || slices.Contains(req.Aliases, e.Child)):
 	case listed && wanted.Namespace != "hashicorp": // Terraform's rule
-		r.error(diag.Errorf("Reference to undefined provider", "The child module does not declare any provider requirement with the local name %q.\n\nIf you also control the child module, you can add an entry for %s to configuration_aliases in its required_providers block to accept this provider configuration.", e.Child, e.Child).At(e.Range))
+		r.error(diag.Errorf("Reference to undefined provider", "The child module does not require a provider with the local name %q. Remove the entry.\n\nIf you also control the child module, you can add %s to configuration_aliases in its required_providers block instead.", e.Child, e.Child).At(e.Range))
 	default:
 		how := fmt.Sprintf("a required_providers entry named %q with the source address %q", e.Child, wanted.ForDisplay())
 		if e.Child.Alias != "" {
 			how = fmt.Sprintf("%s to configuration_aliases of its required_providers entry for %q", e.Child, wanted.ForDisplay())
 		}
-		r.bag.Add(diag.Warningf("Reference to undefined provider", "There is no explicit declaration for local provider name %q in %s, so it is taken to mean %q.\n\nIf you also control the child module, add %s.", e.Child, child.Config.Path, wanted.ForDisplay(), how).At(e.Range))
+		r.bag.Add(diag.Warningf("Reference to undefined provider", "The local provider name %q is not declared in %s, so it means %q.\n\nIf you also control the child module, add %s.", e.Child, child.Config.Path, wanted.ForDisplay(), how).At(e.Range))
 	}
 }
 
-// checkWanted reports what a module must be passed and is not.
+// checkWanted reports the configurations that a module requires and its call does not pass.
 func (r *providerResolver) checkWanted(child *Node, call *config.Call) {
 	for _, local := range slices.Sorted(maps.Keys(child.Unit.Module.Required)) {
 		req := child.Unit.Module.Required[local]
 		for _, alias := range req.Aliases {
 			if passedFor(child, alias) == nil {
-				r.error(diag.Errorf("Missing required provider configuration", "The child module requires an additional configuration for provider %s, with the local name %q.\n\nRefer to the module's documentation to understand the intended purpose of this additional provider configuration, and then add an entry for %s in the \"providers\" meta-argument in the module block to choose which provider configuration the module should use for that purpose.",
+				r.error(diag.Errorf("Missing required provider configuration", "The child module requires a configuration for provider %s, with the local name %q. See the module's documentation for its purpose.\n\nAdd an entry for %s to the \"providers\" argument of the module block.",
 					req.Source.ForDisplay(), alias, alias).At(call.Range).See("required here", req.Range))
 			}
 		}
 	}
 }
 
-// checkLegacy refuses repetition of modules that configure providers themselves.
+// checkLegacy reports an error if a call with repetition or depends_on calls a module that configures providers itself.
 func (r *providerResolver) checkLegacy(child *Node, call *Def) {
-	if call.Repetition == nil && len(call.Mod.DependsOn) == 0 {
+	if call.Repetition == nil && len(call.Src.Mod.DependsOn) == 0 {
 		return
 	}
 	own := firstOwnConfig(child)
@@ -339,14 +345,14 @@ func (r *providerResolver) checkLegacy(child *Node, call *Def) {
 	if call.Repetition != nil {
 		at = call.Repetition.Range()
 	}
-	r.error(diag.Errorf("Module is incompatible with count, for_each, and depends_on", "The module at %s is a legacy module which contains its own local provider configurations, and so calls to it may not use the count, for_each, enabled, or depends_on arguments.\n\nIf you also control the module %q, consider updating this module to instead expect provider configurations to be passed by its caller.",
+	r.error(diag.Errorf("Module is incompatible with count, for_each, and depends_on", "The module at %s contains provider configurations, so calls to it cannot use count, for_each, enabled or depends_on.\n\nRemove the argument. If you also control the module %q, remove its provider blocks and pass configurations from the caller.",
 		child.Config.Path, child.Config.Source).At(at).See("a provider configured here", own.Range))
 }
 
-// firstOwnConfig finds a provider block with settings in a module or below it.
+// firstOwnConfig returns a provider block with settings in a module or below it, or nil.
 func firstOwnConfig(n *Node) *config.Provider {
 	for _, i := range sortedConfigs(n.Unit) {
-		if p := n.Unit.Defs[i].Prov; !isEmpty(p) {
+		if p := n.Unit.Defs[i].Src.Prov; !isEmpty(p) {
 			return p
 		}
 	}
@@ -370,7 +376,7 @@ func sortedConfigs(u *Unit) []int32 {
 	return out
 }
 
-// isEmpty reports whether a provider block says nothing: the old way to declare that the caller
+// isEmpty reports whether a provider block has no settings. An empty block is the old way to declare that the caller
 // passes a configuration.
 func isEmpty(p *config.Provider) bool {
 	if p.ForEach != nil || len(p.Versions) > 0 || p.Body == nil {
@@ -380,7 +386,7 @@ func isEmpty(p *config.Provider) bool {
 	return len(attrs) == 0 && len(diags) == 0
 }
 
-// Describe names a declaration for panics, also one that is missing.
+// Describe returns the name of a declaration for panic messages. It accepts an index that does not exist.
 func (p *Program) Describe(d Decl) string {
 	if int(d) >= len(p.decls) {
 		return fmt.Sprintf("declaration %d", d)

@@ -10,16 +10,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// AllowedRefs says which symbols an expression may use beside the declarations of its module.
+// AllowedRefs specifies which symbols an expression may use besides the declarations of its module.
 type AllowedRefs struct {
 	Count bool // the block has count, and the expression is evaluated once per instance
 	Each  bool // the same with for_each
 	Self  bool
-	Names []string // what values come from outside for, with the evaluation
-	Vary  bool     // static evaluation may call functions whose result changes from run to run: it is used once
+	Names []string // names whose values the caller passes to the evaluation
+	Vary  bool     // static evaluation may call functions whose result changes from run to run, because the result is used once
 }
 
-// given are the names from outside, as names of loops are: the innermost meaning of a name counts.
+// given returns Names as local names, or nil if Names is empty. As with loops, the innermost meaning of a name counts.
 func (a AllowedRefs) given() []locals {
 	if len(a.Names) == 0 {
 		return nil
@@ -31,25 +31,24 @@ func (a AllowedRefs) given() []locals {
 	return []locals{out}
 }
 
-// locals are names that a loop or a dynamic block gives to what it goes through: what a for expression goes
-// over, where that is a reference to something whole, else nil.
+// locals maps the local names of a loop or a dynamic block to the declaration that the loop iterates over. The
+// declaration is nil if the loop iterates over anything but a whole declaration.
 type locals map[string]*expr.Ref
 
-// RawBody is a body compiled without a schema: its expressions are, which of them are arguments
-// and blocks is not yet known to be right. Bodies in JSON stay as they are until a schema says
-// what their properties mean.
+// RawBody is a body compiled without a schema: its expressions are compiled, but its arguments and blocks are not yet
+// checked. A JSON body stays uncompiled until a schema defines its properties.
 type RawBody struct {
 	Attrs    []rawAttr // in the order of the source
 	Blocks   []rawBlock
-	missing  hcl.Range // where something is missing
+	missing  hcl.Range // the range for errors about missing arguments
 	json     hcl.Body
-	fromJSON bool // it was in JSON before it was held against a schema
+	fromJSON bool // the body was JSON before jsonContent decoded it
 	why      Use
 	place    AllowedRefs
 	locals   []locals
-	content  int       // contents of dynamic blocks around
-	meant    string    // a required argument that is there under a wrong name
-	at       hcl.Range // all of it, in native syntax
+	content  int       // depth of contents of dynamic blocks
+	meant    string    // a required argument that is present under a wrong name
+	at       hcl.Range // the range of the whole body, in native syntax only
 }
 
 type rawAttr struct {
@@ -65,7 +64,7 @@ type rawBlock struct {
 	labels  []string
 	typeAt  hcl.Range
 	Body    *RawBody
-	Dynamic *expr.Dynamic // nil for a block written out; body is its content otherwise
+	Dynamic *expr.Dynamic // nil for an ordinary block; otherwise Body is the content of the dynamic block
 }
 
 func (b *RawBody) attr(name string) *rawAttr {
@@ -77,8 +76,9 @@ func (b *RawBody) attr(name string) *rawAttr {
 	return nil
 }
 
-// Where is the place in a body, which is that of a block at some place: where what the path names is written, or
-// inside of the block that does not have it, so that messages say which one that is.
+// Where returns the range of the text that path leads to. The range of the block with this body is at. If an attribute
+// of the path is not set, Where returns the range for missing arguments of the innermost block, so that messages
+// identify the block.
 func (raw *RawBody) Where(at hcl.Range, path cty.Path) hcl.Range {
 	if len(path) == 0 {
 		return cmp.Or(raw.missing, at)
@@ -100,7 +100,8 @@ func (raw *RawBody) Where(at hcl.Range, path cty.Path) hcl.Range {
 	return at
 }
 
-// blockAt finds the block that a path goes into: the n-th of its type where all are written out.
+// blockAt returns the block that a path leads to, or nil if the body has no block of that type. It finds the n-th block
+// if no block of the type is dynamic, or the block with a label, and the first block otherwise.
 func blockAt(raw *RawBody, name string, rest cty.Path) *rawBlock {
 	var all []*rawBlock
 	static := true

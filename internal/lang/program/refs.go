@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// instancesOf is a use of the instances that a reference means by its text alone.
+// instancesOf returns a use with the instances that the text of a reference selects.
 func instancesOf(e *expr.Ref) use {
 	switch {
 	case !e.Repeated:
@@ -20,7 +20,7 @@ func instancesOf(e *expr.Ref) use {
 	return use{hint: AllKeys}
 }
 
-// note records that the declaration being compiled refers to what e names.
+// note records the declaration that e names as a reference of the declaration being compiled.
 func (r *rewriter) note(e *expr.Ref, u use) {
 	switch e.Root {
 	case expr.RootVariable, expr.RootLocal, expr.RootCall, expr.RootResource:
@@ -32,8 +32,8 @@ func (r *rewriter) note(e *expr.Ref, u use) {
 	r.c.record(u)
 }
 
-// indexable resolves the collection of an index expression if that is a whole declaration that has count or for_each.
-// It returns nil for everything else: a key selects from the object of a single resource or module then.
+// indexable resolves the collection of an index expression if the collection is a whole declaration with count or
+// for_each. It returns nil for everything else: the key then selects from the object of a single resource or module.
 func (r *rewriter) indexable(e hclsyntax.Expression) *expr.Ref {
 	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
 	if !ok || r.isLocal(t.Traversal.RootName()) || !namesWhole(t.Traversal) {
@@ -46,7 +46,7 @@ func (r *rewriter) indexable(e hclsyntax.Expression) *expr.Ref {
 	return ref
 }
 
-// namesWhole reports whether t is only as long as the name of a resource or a module call.
+// namesWhole reports whether t consists of the name of a resource or a module call and nothing more.
 func namesWhole(t hcl.Traversal) bool {
 	switch t.RootName() {
 	case "var", "local", "path", "terraform", "tofu", "count", "each", "self":
@@ -57,7 +57,8 @@ func namesWhole(t hcl.Traversal) bool {
 	return len(t) == 2
 }
 
-// noteIndexed records a reference to the instance that a key expression selects.
+// noteIndexed records a reference to the instance that a key expression selects. It reports an error and returns false
+// if the target is not repeated.
 func (r *rewriter) noteIndexed(target *expr.Ref, key hclsyntax.Expression, at diag.Range) bool {
 	r.c.varies()
 	if !target.Repeated {
@@ -72,8 +73,8 @@ func (r *rewriter) noteIndexed(target *expr.Ref, key hclsyntax.Expression, at di
 	return true
 }
 
-// keyed checks that a reference selects an instance where there are several, and does not where
-// there are not.
+// keyed checks that a reference has an instance key only if its target is repeated, and has one if it selects an
+// attribute or output of a repeated target. It reports an error and returns false otherwise.
 func (r *rewriter) keyed(e *expr.Ref) bool {
 	switch e.Root {
 	case expr.RootCall, expr.RootResource:
@@ -82,7 +83,7 @@ func (r *rewriter) keyed(e *expr.Ref) bool {
 	}
 	repeated := e.Repeated
 	switch {
-	case e.HasKey && !repeated: // a resource: selectFromWhole has seen to modules
+	case e.HasKey && !repeated: // a resource, because selectFromWhole has handled modules
 		r.c.unexpectedKey(e, e.Traversal[:len(e.Traversal)-e.After()].SourceRange())
 		return false
 	case !e.HasKey && repeated && (len(e.Rest) > 0 || e.Output != ""):
@@ -91,7 +92,8 @@ func (r *rewriter) keyed(e *expr.Ref) bool {
 	return true
 }
 
-// resolve finds what a traversal names.
+// resolve finds the declaration or built-in object that a traversal names. It reports an error and returns false if the
+// name is not declared.
 func (r *rewriter) resolve(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool) {
 	out, ok := r.resolveName(e)
 	if ok && (out.Root == expr.RootCall || out.Root == expr.RootResource) {
@@ -104,7 +106,7 @@ func (r *rewriter) resolve(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool) {
 	return out, ok
 }
 
-// reserved are the roots that are kept for a future version of the language.
+// reserved are the roots that are reserved for a future version of the language.
 var reserved = map[string]bool{"template": true, "lazy": true, "arg": true}
 
 func (r *rewriter) resolveName(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool) {
@@ -130,17 +132,18 @@ func (r *rewriter) resolveName(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool
 		return out, true
 	default:
 		if reserved[name] {
-			r.c.error("Reserved symbol name", `The symbol name "`+name+`" is reserved for use in a future version of the language. If you are using a provider that already uses this as a resource type name, add the prefix "resource." to force interpretation as a resource type name.`, t[0].SourceRange())
+			r.c.error("Reserved symbol name", `The symbol name "`+name+`" is reserved for a future version of the language. If it is a resource type of your provider, add the prefix "resource.".`, t[0].SourceRange())
 			return out, false
 		}
 		return out, r.c.resourceNamed(out, addr.Managed, t, t)
 	}
 }
 
-// member is the name that is selected from an object such as var or path, which is not there as a whole.
-func (c *compiler) member(t hcl.Traversal) (string, bool) {
+// attribute returns the name that is selected from an object such as var or path. These objects cannot be used as a
+// whole: attribute then reports an error and returns false.
+func (c *compiler) attribute(t hcl.Traversal) (string, bool) {
 	if len(t) < 2 {
-		c.error("Invalid reference", `The "`+t.RootName()+`" object cannot be accessed directly. Instead, access one of its attributes.`, t.SourceRange())
+		c.error("Invalid reference", `The "`+t.RootName()+`" object cannot be used as a whole. Use one of its attributes.`, t.SourceRange())
 		return "", false
 	}
 	name, ok := t[1].(hcl.TraverseAttr)
@@ -152,7 +155,7 @@ func (c *compiler) member(t hcl.Traversal) (string, bool) {
 
 // named resolves var.x, local.x and module.x.
 func (c *compiler) named(e *expr.Ref, kind expr.Root, k Kind, t hcl.Traversal) bool {
-	name, ok := c.member(t)
+	name, ok := c.attribute(t)
 	if !ok {
 		return false
 	}
@@ -165,7 +168,7 @@ func (c *compiler) named(e *expr.Ref, kind expr.Root, k Kind, t hcl.Traversal) b
 	return true
 }
 
-// afterCall takes the instance key and the output name after module.x.
+// afterCall reads the instance key and the output name after module.x.
 func (c *compiler) afterCall(e *expr.Ref) bool {
 	if !c.instanceKey(e) {
 		return false
@@ -176,8 +179,8 @@ func (c *compiler) afterCall(e *expr.Ref) bool {
 	return true
 }
 
-// selectFromWhole takes a constant key after a single module as the name of an output, or as an index into the object of
-// all outputs, as any other key is. Terraform refuses such keys of resources only.
+// selectFromWhole reinterprets a constant key after a single module as the name of an output or as an index into the
+// object of all outputs. Terraform rejects such keys for resources only.
 func selectFromWhole(e *expr.Ref) {
 	e.Rest, e.Key, e.HasKey, e.Output = e.Traversal[2:], addr.NoKey, false, ""
 	if name, rest, ok := expr.Attribute(e.Rest); ok {
@@ -185,7 +188,7 @@ func selectFromWhole(e *expr.Ref) {
 	}
 }
 
-// instanceKey takes a constant key that follows the name of something repeatable.
+// instanceKey reads a constant key after the name of a resource or module call, if the reference has one.
 func (c *compiler) instanceKey(e *expr.Ref) bool {
 	if len(e.Rest) == 0 {
 		return true
@@ -196,14 +199,14 @@ func (c *compiler) instanceKey(e *expr.Ref) bool {
 	}
 	key, ok := addr.KeyOf(ix.Key)
 	if !ok {
-		c.error("Invalid index key", "Invalid index for resource instance: either a string or an integer is required, and an integer must be 0 or more.", ix.SrcRange)
+		c.error("Invalid index key", "An index of a resource instance must be a string or a whole number of 0 or more.", ix.SrcRange)
 		return false
 	}
 	e.Key, e.HasKey, e.Rest = key, true, e.Rest[1:]
 	return true
 }
 
-// resourceNamed resolves TYPE.NAME.
+// resourceNamed resolves TYPE.NAME. all is the traversal including the mode.
 func (c *compiler) resourceNamed(e *expr.Ref, mode addr.Mode, t, all hcl.Traversal) bool {
 	names, ok := c.twoNames(t, all)
 	if !ok {
@@ -221,7 +224,7 @@ func (c *compiler) resourceNamed(e *expr.Ref, mode addr.Mode, t, all hcl.Travers
 	return c.instanceKey(e)
 }
 
-// twoNames reads a type and a name; all is the traversal with the mode before them.
+// twoNames reads a type and a name from t. all is the traversal including the mode.
 func (c *compiler) twoNames(t, all hcl.Traversal) (names [2]string, ok bool) {
 	for i := range 2 {
 		if i < len(t) {
@@ -240,9 +243,9 @@ func (c *compiler) twoNames(t, all hcl.Traversal) (names [2]string, ok bool) {
 	return names, true
 }
 
-// fieldOf resolves path.x, terraform.x, count.index, each.key and each.value.
+// fieldOf resolves path.x, terraform.x, tofu.x, count.index, each.key and each.value.
 func (c *compiler) fieldOf(e *expr.Ref, symbol string, t hcl.Traversal) bool {
-	name, ok := c.member(t)
+	name, ok := c.attribute(t)
 	if !ok || !c.knownField(symbol, name, t[:2].SourceRange()) {
 		return false
 	}

@@ -13,17 +13,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Expressions are compiled by rewriting their syntax trees: what refers to a declaration becomes a
-// node of ours, and so does what the library evaluates otherwise than this language needs it.
-// Everything else stays the library's. Our nodes embed the library's node that they stand for,
-// which keeps ranges and the sealed interface; they find the frame through the root of the
-// evaluation context (expr.Env).
+// Expressions are compiled by rewriting their syntax trees. A reference to a declaration becomes a node of package
+// expr, and so does every construct that this language evaluates differently from the HCL library. All other nodes stay
+// nodes of the library. Each node of package expr embeds the library's node that it replaces, which keeps ranges and
+// satisfies the sealed interface. The nodes find the frame through the root of the evaluation context (expr.Env).
 
-// maxDepth is how deep expressions may nest. The parser has a limit of its own; this one is for
-// what was built from JSON.
+// maxDepth limits the nesting of expressions. The parser has a separate limit; maxDepth is for expressions built from
+// JSON.
 const maxDepth = 2000
 
-// expr compiles e. The result evaluates e inside a scope.
+// expr compiles e.
 func (r *rewriter) expr(e hcl.Expression) hclsyntax.Expression {
 	return r.node(Native(e))
 }
@@ -42,7 +41,7 @@ func (r *rewriter) node(e hclsyntax.Expression) hclsyntax.Expression {
 		return r.c.tooDeep(e)
 	}
 	if r.content > 0 && r.depth == 1 {
-		return r.late(e)
+		return r.deferred(e)
 	}
 	return r.compiled(e)
 }
@@ -86,9 +85,9 @@ func (r *rewriter) compiled(e hclsyntax.Expression) hclsyntax.Expression {
 	return r.composite(e)
 }
 
-// late compiles a whole expression in the content of a dynamic block. There may be no such block, which evaluation finds
-// out: until then nothing is wrong.
-func (r *rewriter) late(e hclsyntax.Expression) hclsyntax.Expression {
+// deferred compiles a whole expression in the content of a dynamic block. The dynamic block may generate no blocks, so
+// errors do not count until evaluation: deferred returns them in an expr.Deferred.
+func (r *rewriter) deferred(e hclsyntax.Expression) hclsyntax.Expression {
 	bag, failed := r.c.bag, r.c.failed
 	own := &diag.Bag{}
 	r.c.bag = own
@@ -99,14 +98,14 @@ func (r *rewriter) late(e hclsyntax.Expression) hclsyntax.Expression {
 		return out
 	}
 	r.c.failed = failed
-	return &expr.Late{Expression: e, Mistakes: own.List()}
+	return &expr.Deferred{Expression: e, Mistakes: own.List()}
 }
 
-// traversal compiles a name with what follows it.
+// traversal compiles a name and the steps after it.
 func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
 	if r.isLocal(e.Traversal.RootName()) {
-		if over := r.loopOver(e.Traversal.RootName()); over != nil {
-			r.selectsOutput(over, e.Traversal[1:], true)
+		if loop := r.loopOver(e.Traversal.RootName()); loop != nil {
+			r.selectsOutput(loop, e.Traversal[1:], true)
 		}
 		return expr.NewLoopVar(e)
 	}
@@ -125,8 +124,8 @@ func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expressi
 	return ref
 }
 
-// index compiles collection[key]. Of a repeated declaration it selects one instance, without
-// building the others.
+// index compiles collection[key]. If the collection is a repeated declaration, the result evaluates only the selected
+// instance.
 func (r *rewriter) index(e *hclsyntax.IndexExpr) hclsyntax.Expression {
 	n := *e
 	n.Key = r.node(e.Key)
@@ -142,7 +141,7 @@ func (r *rewriter) index(e *hclsyntax.IndexExpr) hclsyntax.Expression {
 	return &expr.Index{IndexExpr: &n, Target: target}
 }
 
-// relative compiles source.rest. Of one instance of a module it evaluates only the output.
+// relative compiles source.rest. If the source is one instance of a module, the result evaluates only the output.
 func (r *rewriter) relative(e *hclsyntax.RelativeTraversalExpr) hclsyntax.Expression {
 	n := *e
 	if ix, ok := e.Source.(*hclsyntax.IndexExpr); ok {
@@ -179,7 +178,7 @@ func (r *rewriter) outputOf(target *expr.Ref, ix *hclsyntax.IndexExpr, n *hclsyn
 	return &expr.OutputOf{RelativeTraversalExpr: n, Target: target, Key: key, KeyAt: ix.BracketRange}
 }
 
-// composite compiles constructors and templates.
+// composite compiles constructors, templates and syntax errors.
 func (r *rewriter) composite(e hclsyntax.Expression) hclsyntax.Expression {
 	switch e := e.(type) {
 	case *hclsyntax.TupleConsExpr:
@@ -225,7 +224,7 @@ func (r *rewriter) nodes(es []hclsyntax.Expression) []hclsyntax.Expression {
 	return out
 }
 
-// objectKey leaves bare names alone: they are strings.
+// objectKey compiles the key of an object. A bare name is a string, not a reference.
 func (r *rewriter) objectKey(e *hclsyntax.ObjectConsKeyExpr) hclsyntax.Expression {
 	if name := hcl.ExprAsKeyword(e.Wrapped); !e.ForceNonLiteral && name != "" {
 		return &hclsyntax.LiteralValueExpr{Val: cty.StringVal(name), SrcRange: e.Range()}
@@ -242,8 +241,8 @@ func (r *rewriter) forExpr(e *hclsyntax.ForExpr) hclsyntax.Expression {
 	n := *e
 	n.CollExpr = r.node(e.CollExpr)
 	names := locals{e.ValVar: nil}
-	if over, ok := n.CollExpr.(*expr.Ref); ok && len(over.Rest) == 0 && (over.Root == expr.RootLocal || over.Repeated && !over.HasKey) {
-		names[e.ValVar] = over
+	if loop, ok := n.CollExpr.(*expr.Ref); ok && len(loop.Rest) == 0 && (loop.Root == expr.RootLocal || loop.Repeated && !loop.HasKey) {
+		names[e.ValVar] = loop
 	}
 	if e.KeyVar != "" {
 		names[e.KeyVar] = nil
@@ -266,8 +265,8 @@ func (r *rewriter) splat(e *hclsyntax.SplatExpr) hclsyntax.Expression {
 	return &expr.Splat{SplatExpr: n}
 }
 
-// arguments compiles what a function is given. The second argument of convert is a type, whose
-// names are no references.
+// arguments compiles the arguments of a function call. The second argument of convert is a type: names in it are not
+// references.
 func (r *rewriter) arguments(e *hclsyntax.FunctionCallExpr) []hclsyntax.Expression {
 	if strings.TrimPrefix(e.Name, "core::") == "convert" && len(e.Args) > 1 {
 		out := r.nodes(append([]hclsyntax.Expression{e.Args[0]}, e.Args[2:]...))
@@ -302,8 +301,8 @@ func (r *rewriter) call(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	return expr.NewCall(&n)
 }
 
-// Native gives the syntax tree of an expression in either syntax. What cannot be
-// read becomes a syntax error, which is reported when the tree is compiled.
+// Native returns the syntax tree of an expression in native or JSON syntax. If the expression cannot be parsed, Native
+// returns a syntax error node, which is reported when the tree is compiled.
 func Native(e hcl.Expression) hclsyntax.Expression {
 	if n, ok := e.(hclsyntax.Expression); ok {
 		return n

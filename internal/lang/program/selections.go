@@ -7,9 +7,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// selectsOutput notes that something is selected from a whole call, or from a local that may be one.
+// selectsOutput records the name of an output that is selected from a whole call, or from a local that may be a whole
+// call.
 func (r *rewriter) selectsOutput(target *expr.Ref, rest hcl.Traversal, each bool) {
-	if r.c.quiet || target == nil || target.Root != expr.RootCall && target.Root != expr.RootLocal || target.Output != "" {
+	if r.c.discard || target == nil || target.Root != expr.RootCall && target.Root != expr.RootLocal || target.Output != "" {
 		return
 	}
 	if len(rest) > 1 && !each && target.Root == expr.RootLocal {
@@ -20,21 +21,21 @@ func (r *rewriter) selectsOutput(target *expr.Ref, rest hcl.Traversal, each bool
 	}
 }
 
-// selects notes that an attribute of a resource is selected.
+// selects records that an attribute of a resource is selected.
 func (r *rewriter) selects(target *expr.Ref, rest hcl.Traversal) {
 	r.noteSelection(selection{Target: target, Rest: rest})
 }
 
 func (r *rewriter) noteSelection(s selection) {
-	if r.c.quiet || s.Target.Root != expr.RootResource || len(s.Rest) == 0 {
+	if r.c.discard || s.Target.Root != expr.RootResource || len(s.Rest) == 0 {
 		return
 	}
 	s.From = r.c.owner()
-	s.Any = s.Any || r.content > 0 // there may be no such block
+	s.Any = s.Any || r.content > 0 // the dynamic block may generate no block
 	r.c.u.Paths = append(r.c.u.Paths, s)
 }
 
-// selectsEach is selects for what a splat selects from every instance.
+// selectsEach records the attribute or output that a splat selects from every instance.
 func (r *rewriter) selectsEach(source, each hclsyntax.Expression) {
 	target, ok := source.(*expr.Ref)
 	if !ok || target.HasKey || len(target.Rest) > 0 {
@@ -51,9 +52,9 @@ func (r *rewriter) selectsEach(source, each hclsyntax.Expression) {
 	r.selectsOutput(target, rel.Traversal, true)
 }
 
-// Selected is what the text of d selects of a resource that it refers to: a path for each place, as
-// far as its steps are constant, and only the empty one where it means the whole of it. What a
-// module's variable refers to stands in the call.
+// Selected returns the attributes of a resource that the text of d selects, as one path for each place. A path ends at
+// the first step that is not constant. Selected returns only the empty path if the text uses the whole resource, or if
+// no text is known. For a variable of a called module, the text is in the call.
 func (p *Program) Selected(d, resource Decl) []cty.Path {
 	n := p.at[resource]
 	from, ok := p.textIn(n, d)
@@ -66,7 +67,8 @@ func (p *Program) Selected(d, resource Decl) []cty.Path {
 	return []cty.Path{{}}
 }
 
-// textIn is the index, in the unit of n, of the declaration whose text makes the references of d.
+// textIn returns the index, in the unit of n, of the declaration whose text makes the references of d. It returns false
+// if n's module does not contain that text.
 func (p *Program) textIn(n *Node, d Decl) (int32, bool) {
 	at := p.at[d]
 	switch {

@@ -7,19 +7,20 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// triggers compiles replace_triggered_by.
+// triggers compiles the entries of replace_triggered_by.
 func (c *compiler) triggers(d *Def, pl AllowedRefs) {
-	for _, e := range d.Res.Lifecycle.Triggers {
+	for _, e := range d.Src.Res.Lifecycle.Triggers {
 		if t := c.in(ByTrigger, pl).trigger(Native(e)); t != nil {
-			d.Triggers = append(d.Triggers, t)
+			d.Lifecycle.Triggers = append(d.Lifecycle.Triggers, t)
 		}
 	}
 }
 
-// TriggerTitle is the title of all that is wrong with replace_triggered_by.
+// TriggerTitle is the title of errors about replace_triggered_by.
 const TriggerTitle = "Invalid replace_triggered_by expression"
 
-// trigger compiles one entry: a resource, one of its instances, or an attribute of that.
+// trigger compiles one entry: a resource, one of its instances, or an attribute of either. It reports an error and
+// returns nil if the entry is invalid.
 func (r *rewriter) trigger(e hclsyntax.Expression) *Trigger {
 	out := &Trigger{At: e.Range()}
 	if wrapped, ok := e.(*hclsyntax.TemplateWrapExpr); ok { // JSON: "${…}"
@@ -62,8 +63,8 @@ func (r *rewriter) triggerOf(out *Trigger, e hclsyntax.Expression, key hclsyntax
 	if !ok {
 		return nil
 	}
-	if target.Root != expr.RootResource || r.c.u.Defs[target.Local].Res.Mode != addr.Managed {
-		r.c.error("Invalid reference in replace_triggered_by expression", "Only managed resources and their attributes can be named here; count.index and each.key may select an instance.", out.At)
+	if target.Root != expr.RootResource || r.c.u.Defs[target.Local].Src.Res.Mode != addr.Managed {
+		r.c.error("Invalid reference in replace_triggered_by expression", "Name only managed resources and their attributes. count.index and each.key can select an instance.", out.At)
 		return nil
 	}
 	r.selects(target, target.Rest)

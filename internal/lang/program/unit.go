@@ -17,32 +17,49 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Unit is a module compiled once, however often it is called: everything that does not depend on
-// where it stands in the tree. Its declarations have indexes of their own; a node adds its base.
+// Unit is a module compiled once, however often it is called. It holds everything that does not depend on the place in
+// the tree. Its declarations have indexes within the unit; a node adds its base.
 type Unit struct {
 	Module     *config.Module
 	Defs       []*Def
 	ByName     [Check + 1]map[string]int32 // all kinds but resources and providers
 	resources  map[config.Name]int32
 	configs    map[config.ProviderName]int32
-	Calls      []int32 // indexes of the calls; the whole of calls[i] is calls[i]+len(calls)
+	Calls      []int32 // indexes of the calls; the ModuleContents of Calls[i] is Calls[i]+len(Calls)
 	Imports    []*ImportBlock
-	Paths      []selection          // attributes of resources that are referred to
-	selected   selections           // paths by who refers to what
-	OutputUses []OutputUse          // outputs of calls that are selected by name
-	functions  []*expr.ProviderCall // calls of functions of providers
+	Paths      []selection          // references to attributes of resources
+	selected   selections           // paths by referrer and target
+	OutputUses []OutputUse          // outputs of calls, selected by name
+	functions  []*expr.ProviderCall // calls of provider functions
 	metas      map[string]*RawBody  // provider_meta by local name
-	guessed    int                  // names that were compared with what was written instead
+	guessed    int                  // comparisons so far of declared names with misspelt ones
 }
 
-// Def is a declaration inside a unit.
+// Def is a declaration inside a unit: its block in the configuration, and its compiled expressions.
 type Def struct {
 	Kind  Kind
 	Name  string
 	Index int32
 	At    diag.Range
-	uses  []use
+	Src   Source
 
+	Repeat      config.Repeat
+	Repetition  hclsyntax.Expression // compiled count, for_each or enabled; nil if the block is not repeated
+	Value       hclsyntax.Expression // of a local or an output
+	Inputs      Inputs               // of a call
+	Nth         int32                // of a call: its index among the calls
+	Body        *RawBody             // of a resource or a provider
+	Conditions  [5][]*Condition      // by When
+	Lifecycle   Lifecycle            // of a resource
+	ProviderKey hclsyntax.Expression // key of the provider instance used
+	Bodies      map[any]*RawBody     // provisioners and connections, by their configuration
+	Once        *shared              // of a constant: holds its value (constants.go)
+
+	refs references
+}
+
+// Source is the block or the argument that declares a Def. At most one field is set, depending on Kind.
+type Source struct {
 	Var  *config.Variable
 	Loc  *config.Local
 	Out  *config.Output
@@ -50,64 +67,83 @@ type Def struct {
 	Res  *config.Resource
 	Prov *config.Provider
 	Chk  *config.Check
-
-	Repeat         config.Repeat
-	Repetition     hclsyntax.Expression   // of count, for_each or enabled, compiled; nil: none
-	Value          hclsyntax.Expression   // of a local or an output
-	Args           map[string]*argument   // of a call
-	Body           *RawBody               // of a resource or a provider
-	Conditions     [5][]*Condition        // by When
-	Triggers       []*Trigger             // replace_triggered_by
-	PreventDestroy hclsyntax.Expression   // prevent_destroy
-	Destroy        hclsyntax.Expression   // lifecycle.destroy
-	ProviderKey    hclsyntax.Expression   // key of the provider instance used
-	Bodies         map[any]*RawBody       // provisioners and connections, by their configuration
-	parts          map[any][]use          // what each of the bodies refers to
-	PassedKeys     []hclsyntax.Expression // of a call: the keys of the configurations that it passes, by entry
-	Nth            int32                  // of a call: its place among the calls
-	functions      []*expr.ProviderCall
-	seen           map[use]int // for record
-	varies         bool        // it uses more than other locals and pure functions
-	Once           *shared     // of a constant: where its value is kept (constants.go)
 }
 
-// use is a reference inside a unit, from the declaration that has it.
+// Inputs are the arguments of a module call.
+type Inputs struct {
+	Args       map[string]*argument
+	PassedKeys []hclsyntax.Expression // keys of the provider configurations that the call passes, by entry; nil: no key
+}
+
+// Lifecycle holds the compiled arguments of a lifecycle block. A nil expression is not set.
+type Lifecycle struct {
+	Triggers       []*Trigger // replace_triggered_by
+	PreventDestroy hclsyntax.Expression
+	Destroy        hclsyntax.Expression
+}
+
+// references holds the references of one Def's expressions. The compiler fills it; link and vet read it.
+type references struct {
+	uses      []use
+	parts     map[any][]use // the uses of each provisioner and connection
+	functions []*expr.ProviderCall
+	varies    bool        // the Def uses more than locals and pure functions, so that it is not a constant
+	seen      map[use]int // index in uses, while the Def is compiled
+}
+
+// add records a use. A second use of the same target and the same instances adds its reason to the first.
+func (r *references) add(u use) {
+	id := u
+	id.why, id.at = 0, diag.Range{}
+	if i, ok := r.seen[id]; ok {
+		r.uses[i].why |= u.why
+		return
+	}
+	if r.seen == nil {
+		r.seen = map[use]int{}
+	}
+	r.seen[id] = len(r.uses)
+	r.uses = append(r.uses, u)
+}
+
+// use is a reference from a declaration to another declaration of the same unit.
 type use struct {
 	local  int32
-	output string // of a call: one output; "" for all of it
+	output string // of a call: the name of one output; "" for all outputs
 	why    Use
 	hint   KeyHint
 	fixed  addr.Key
 	at     diag.Range
 }
 
-// OutputUse is a place where an output of a module is selected by its name.
+// OutputUse is a place that selects an output of a module by its name.
 type OutputUse struct {
-	Of   int32 // the call, or a local that may be the whole of one
+	Of   int32 // the call, or a local that may hold a whole call
 	Name string
-	Each bool // of a local: it is selected from one instance, or from each
+	Each bool // of a local: the name is selected from one or each instance in it
 	At   diag.Range
 }
 
-// selection is a reference to an attribute of a resource, of any instance: what Bind holds
-// against the schema. A reference inside try or can counts as well: an attribute that no version of
-// the object has is a mistake everywhere. A splat is no reference, and fails there when it is evaluated. Where there may be
-// no instance, what is missing is found by evaluating, too (expr.Ref.ofAny).
+// selection is a reference to an attribute of a resource, of any instance. Bind checks it against the schema. A
+// reference inside try or can is checked too: an attribute that is not in the schema is a mistake everywhere. A splat
+// inside try or can is not checked, and fails when it is evaluated. If the resource may have no instance (Any),
+// evaluation finds the missing attribute (expr.Ref.ofAny).
 type selection struct {
-	From   int32 // the declaration that refers; -1 if it is none
+	From   int32 // the declaration that contains the reference; -1 if it is not in the unit
 	Target *expr.Ref
 	Rest   hcl.Traversal
-	Tried  bool // by a splat inside try or can
-	Any    bool // of any instance, by a splat or an index that is no constant: there may be none
+	Tried  bool // selected by a splat inside try or can
+	Any    bool // selected by a splat or an index that is not constant, so that there may be no instance
 }
 
-// selections finds what a declaration selects of another of its unit.
+// selections maps pairs of declarations of a unit to the paths that the first selects of the second. It is computed on
+// first use.
 type selections struct {
 	once sync.Once
 	by   map[[2]int32][]cty.Path // from, target
 }
 
-// argument is an input of a module call.
+// argument is an argument of a module call.
 type argument struct {
 	rawAttr
 	uses      []use
@@ -123,7 +159,7 @@ type Condition struct {
 // Trigger is a compiled entry of replace_triggered_by.
 type Trigger struct {
 	Target *expr.Ref
-	Key    hclsyntax.Expression // nil: none, or constant in target
+	Key    hclsyntax.Expression // nil if the entry has no key, or a constant key in Target
 	Rest   hcl.Traversal
 	At     diag.Range
 }
@@ -133,38 +169,37 @@ type ImportBlock struct {
 	Config       *config.Import
 	ID, Identity hclsyntax.Expression
 	ForEach      hclsyntax.Expression
-	ModuleKeys   []hclsyntax.Expression // in the address, of each module call on the way; nil where there is none
+	ModuleKeys   []hclsyntax.Expression // the key of each module call in the address; nil if the call has no key
 	Key          hclsyntax.Expression   // of the resource
-	Def          *Def                   // carries for_each and the references
+	Def          *Def                   // holds for_each and the references
 }
 
-// Target is the resource that an import block names, seen from the module that has the block.
+// Target returns the resource that an import block in module m names.
 func (b *ImportBlock) Target(m addr.Module) addr.Resource {
 	r := b.Config.Resource
 	r.Module = m.Join(r.Module)
 	return r
 }
 
-// shared is a place in the program for the one value of a constant. What is put there, and how it is computed, is
-// the business of frames.
+// shared holds the one value of a constant in the program. Package frame decides the type and computes the value.
 type shared struct {
 	once sync.Once
 	cell any
 }
 
-// Get gives what is kept, made when first asked for.
+// Get returns the value. The first call computes it with make. Get is safe for concurrent use.
 func (s *shared) Get(make func() any) any {
 	s.once.Do(func() { s.cell = make() })
 	return s.cell
 }
 
-// Index finds a declaration by kind and name.
+// Index returns the index of a declaration by kind and name. It does not find resources and providers.
 func (u *Unit) Index(k Kind, name string) (int32, bool) {
 	i, ok := u.ByName[k][name]
 	return i, ok
 }
 
-// NewUnit lays out the declarations of a module, without compiling them.
+// NewUnit creates the declarations of a module, without compiling them.
 func NewUnit(m *config.Module) *Unit {
 	u := &Unit{Module: m, resources: make(map[config.Name]int32, len(m.Resources)), configs: map[config.ProviderName]int32{}, metas: map[string]*RawBody{}}
 	n := len(m.Variables) + len(m.Locals) + len(m.Outputs) + 2*len(m.Calls) + len(m.Resources) + len(m.Providers) + len(m.Checks)
@@ -173,18 +208,18 @@ func NewUnit(m *config.Module) *Unit {
 		u.ByName[k] = map[string]int32{}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Variables)) {
-		u.add(&Def{Kind: Variable, Name: name, Var: m.Variables[name], At: m.Variables[name].Range})
+		u.add(&Def{Kind: Variable, Name: name, Src: Source{Var: m.Variables[name]}, At: m.Variables[name].Range})
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Locals)) {
-		u.add(&Def{Kind: Local, Name: name, Loc: m.Locals[name], At: m.Locals[name].Range})
+		u.add(&Def{Kind: Local, Name: name, Src: Source{Loc: m.Locals[name]}, At: m.Locals[name].Range})
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Outputs)) {
-		u.add(&Def{Kind: Output, Name: name, Out: m.Outputs[name], At: m.Outputs[name].Range})
+		u.add(&Def{Kind: Output, Name: name, Src: Source{Out: m.Outputs[name]}, At: m.Outputs[name].Range})
 	}
 	u.addCalls(m)
 	u.addResources(m)
 	for _, name := range slices.Sorted(maps.Keys(m.Checks)) {
-		u.add(&Def{Kind: Check, Name: name, Chk: m.Checks[name], At: m.Checks[name].Range})
+		u.add(&Def{Kind: Check, Name: name, Src: Source{Chk: m.Checks[name]}, At: m.Checks[name].Range})
 	}
 	return u
 }
@@ -203,7 +238,7 @@ func (u *Unit) addCalls(m *config.Module) {
 	for _, k := range []Kind{Call, ModuleContents} {
 		for i, name := range names {
 			call := m.Calls[name]
-			j := u.add(&Def{Kind: k, Name: name, Mod: call, At: call.Range, Repeat: call.Repeat, Nth: int32(i)})
+			j := u.add(&Def{Kind: k, Name: name, Src: Source{Mod: call}, At: call.Range, Repeat: call.Repeat, Nth: int32(i)})
 			if k == Call {
 				u.Calls = append(u.Calls, j)
 			}
@@ -215,16 +250,16 @@ func (u *Unit) addResources(m *config.Module) {
 	names := slices.SortedFunc(maps.Keys(m.Resources), compareNames)
 	for _, name := range names {
 		res := m.Resources[name]
-		u.resources[name] = u.add(&Def{Kind: Resource, Name: name.Name, Res: res, At: res.Range, Repeat: res.Repeat})
+		u.resources[name] = u.add(&Def{Kind: Resource, Name: name.Name, Src: Source{Res: res}, At: res.Range, Repeat: res.Repeat})
 	}
 	configs := slices.SortedFunc(maps.Keys(m.Providers), compareProviderNames)
 	for _, name := range configs {
 		prov := m.Providers[name]
-		u.configs[name] = u.add(&Def{Kind: Provider, Name: name.String(), Prov: prov, At: prov.Range, Repeat: config.Repeat{ForEach: prov.ForEach}})
+		u.configs[name] = u.add(&Def{Kind: Provider, Name: name.String(), Src: Source{Prov: prov}, At: prov.Range, Repeat: config.Repeat{ForEach: prov.ForEach}})
 	}
 }
 
-// outputs lists the indexes of the outputs, by name.
+// outputs iterates over the indexes of the outputs, sorted by name.
 func (u *Unit) outputs() iter.Seq[int32] {
 	first := int32(len(u.Module.Variables) + len(u.Module.Locals))
 	return func(yield func(int32) bool) {
@@ -252,18 +287,18 @@ func (u *Unit) selects(from, target int32) []cty.Path {
 	return u.selected.by[[2]int32{from, target}]
 }
 
-// When says which conditions of a declaration are meant.
+// When is a kind of condition.
 type When uint8
 
 // The kinds of conditions.
 const (
 	Pre        When = iota // preconditions of a resource
 	Post                   // postconditions of a resource
-	Validation             // of a variable
+	Validation             // validation rules of a variable
 	OutputPre              // preconditions of an output
 	Assert                 // assertions of a check
-	Tested                 // assertions of a test, which belong to no declaration
+	Tested                 // assertions of a test file, which belong to no declaration
 )
 
-// HasDefault reports whether a variable need not be set.
+// HasDefault reports whether a variable has a default, so that it need not be set.
 func HasDefault(v *config.Variable) bool { return v.Default != cty.NilVal }

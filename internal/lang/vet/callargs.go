@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// checkCalls holds the arguments of every call against the variables of the module it calls.
+// checkCalls checks the arguments of every call against the variables of the called module.
 func checkCalls(p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, d := range p.Decls() {
@@ -29,7 +29,7 @@ func checkArguments(call *program.Def, child *program.Node, bag *diag.Bag) bool 
 	ok := true
 	vars := child.Unit.Module.Variables
 	var meant []string
-	for _, a := range call.Args {
+	for _, a := range call.Inputs.Args {
 		v := vars[a.Name]
 		switch {
 		case v == nil && child.Unit.Module.Unreadable():
@@ -45,10 +45,10 @@ func checkArguments(call *program.Def, child *program.Node, bag *diag.Bag) bool 
 		}
 	}
 	for name, v := range vars {
-		if call.Args[name] == nil && !program.HasDefault(v) && !slices.Contains(meant, name) {
+		if call.Inputs.Args[name] == nil && !program.HasDefault(v) && !slices.Contains(meant, name) {
 			ok = false
 			if child.Unit.Module.Broken(v.Range) {
-				continue // it may have a default
+				continue // the broken block may have a default
 			}
 			bag.Add(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", name).At(call.At).See("declared here", v.Range))
 		}

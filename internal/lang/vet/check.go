@@ -7,16 +7,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// CheckOptions say how far a check goes.
+// CheckOptions configure Check.
 type CheckOptions struct {
-	BodiesOnly bool          // compile the bodies and nothing more: the configuration was checked before
-	Incomplete bool          // resources may lack arguments
-	Called     bool          // the configuration is a module that others call (config.Tree)
-	Options    frame.Options // directories, callers of functions, limits; the rest is not used
+	BodiesOnly bool          // compile the bodies and skip the evaluation, because the configuration was checked before
+	Incomplete bool          // resources may lack required arguments
+	Called     bool          // the configuration is a module without its caller (config.Tree)
+	Options    frame.Options // directories, Run, limits; the other fields are not used
 }
 
-// Structure checks what a compiled program says without its schemas: arguments of calls, moves, deprecated outputs,
-// constants, cycles and destroy-time provisioners.
+// Structure checks the parts of a compiled program that need no schema: arguments of calls, moves, deprecated outputs,
+// constants, cycles and destroy-time provisioners. It returns false if it reported an error.
 func Structure(p *program.Program, bag *diag.Bag) bool {
 	ok := checkCalls(p, bag)
 	ok = checkMoves(p, bag) && ok
@@ -28,10 +28,10 @@ func Structure(p *program.Program, bag *diag.Bag) bool {
 	return destroyProvisioners(p, bag) && ok
 }
 
-// Check binds the program to the schemas of its providers (Program.Bind) and evaluates everything once, to
-// report what can be found wrong without any value: values of the wrong type, ephemeral values where they would
-// be kept. What is not written out is unknown. It may be called after Compile failed, to have all there is to
-// report. Of what needs itself only the bodies are looked at.
+// Check binds the program to the schemas of its providers (Program.Bind) and evaluates everything once, to report
+// mistakes that do not depend on values: values of the wrong type, ephemeral values in stored arguments. Values that are
+// not literal are unknown. Check may be called after Compile failed, so that all mistakes are reported together. It does
+// not evaluate declarations that are part of a cycle or need one. Check returns false if it reported an error.
 func Check(p *program.Program, s provider.Lookup, o CheckOptions, bag *diag.Bag) bool {
 	ok, grown := p.Bind(s, o.Incomplete, bag)
 	c := &checker{p: p, bag: bag, ok: ok}

@@ -5,8 +5,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// constVariables holds callers to what `const = true` promises of a module's variable: its value is known
-// before anything is planned, so that it can stand in the source of a module or choose a backend.
+// constVariables checks that callers pass static values to variables with `const = true`. The value of such a variable
+// must be known before planning, because the source of a module or a backend may use it.
 func constVariables(p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, d := range p.Decls() {
@@ -15,7 +15,7 @@ func constVariables(p *program.Program, bag *diag.Bag) bool {
 		}
 		for _, ref := range p.Refs(d.ID) {
 			if !byValue(ref) {
-				continue // its own conditions, and the call that it belongs to
+				continue // its own conditions, and the call of its module
 			}
 			to := notStatic(p, ref.To)
 			if to == nil {
@@ -25,7 +25,7 @@ func constVariables(p *program.Program, bag *diag.Bag) bool {
 			if to.ID != ref.To {
 				through = ", through " + name(p.Decls()[ref.To]) + ","
 			}
-			bag.Add(diag.Errorf("Dynamic value in static context", "Unable to use %s%s in static context, which is required by the variable %q of %s: it has const = true.\n\nWhat is needed before anything is planned can be made from input variables, local values, functions and the workspace name only.",
+			bag.Add(diag.Errorf("Dynamic value in static context", "Unable to use %s%s in static context, which is required by the variable %q of %s: it has const = true.\n\nUse only input variables, local values, functions and the workspace name: the value must be known before the plan.",
 				name(to), through, d.Name, d.Module).At(ref.Range).See("declared here", d.Range))
 			ok = false
 			break
@@ -34,8 +34,7 @@ func constVariables(p *program.Program, bag *diag.Bag) bool {
 	return ok
 }
 
-// notStatic finds what a value is made from that is not known before anything is planned, nil if there
-// is nothing.
+// notStatic returns a declaration that d is computed from and that is not known before planning, or nil.
 func notStatic(p *program.Program, d program.Decl) *program.Declaration {
 	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
 		static := at.Kind == program.Variable || at.Kind == program.Local
@@ -43,5 +42,5 @@ func notStatic(p *program.Program, d program.Decl) *program.Declaration {
 	}, byValue)
 }
 
-// byValue reports whether a reference makes a value.
+// byValue reports whether a reference contributes to a value.
 func byValue(ref program.Ref) bool { return ref.Use&(program.ByValue|program.ByFunction) != 0 }

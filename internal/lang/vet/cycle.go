@@ -10,10 +10,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// A strongly connected component of the references with more than one member, or with a reference to itself, is a
-// cycle, and the message shows a shortest way round through it.
+// A cycle is a strongly connected component of the references with more than one member, or with a reference to itself.
+// The message shows a shortest path around the cycle.
 
-// findCycles reports every cycle once, and tells the program what needs one.
+// findCycles reports every cycle once, and tells the program which declarations are part of a cycle or need one. It
+// returns false if it found a cycle.
 func findCycles(p *program.Program, bag *diag.Bag) bool {
 	of, nodes := walk.Components(len(p.Decls()), func(d int32) []program.Ref { return p.Refs(program.Decl(d)) }, func(r program.Ref) int32 { return int32(r.To) })
 	endless := map[program.Decl]bool{}
@@ -34,8 +35,8 @@ func findCycles(p *program.Program, bag *diag.Bag) bool {
 	return ok
 }
 
-// withEndless adds the members of a component that is a cycle, or that needs what was added already: a component
-// is found after all that it needs.
+// withEndless adds the members of a component to set if the component is a cycle or needs a member of set. Components
+// are visited after all components that they need.
 func withEndless(p *program.Program, set map[program.Decl]bool, component []program.Decl, endless bool) {
 	for _, r := range p.Refs(component[0]) {
 		endless = endless || set[r.To]
@@ -48,10 +49,10 @@ func withEndless(p *program.Program, set map[program.Decl]bool, component []prog
 	}
 }
 
-// shownHops is how many references of a long cycle a message lists.
+// shownHops is the greatest number of references of a cycle that a message lists.
 const shownHops = 40
 
-// reportCycle reports a component that is one.
+// reportCycle reports a component if it is a cycle, and returns whether it is.
 func reportCycle(p *program.Program, component []program.Decl, bag *diag.Bag) bool {
 	if len(component) == 1 {
 		return reportSelf(p, component[0], bag)
@@ -59,12 +60,12 @@ func reportCycle(p *program.Program, component []program.Decl, bag *diag.Bag) bo
 	if reportedAt(p, component, bag) {
 		return true
 	}
-	way := cyclePath(p, component)
-	first := way[0]
+	steps := cyclePath(p, component)
+	first := steps[0]
 	var b strings.Builder
-	b.WriteString("These declarations need each other, so none of them can come first:\n")
-	for i, r := range way {
-		if skip := len(way) - shownHops; skip > 0 && i >= shownHops/2 && i < shownHops/2+skip {
+	b.WriteString("These declarations depend on each other:\n")
+	for i, r := range steps {
+		if skip := len(steps) - shownHops; skip > 0 && i >= shownHops/2 && i < shownHops/2+skip {
 			if i == shownHops/2 {
 				fmt.Fprintf(&b, "\n  ... and %d more ...", skip)
 			}
@@ -73,16 +74,16 @@ func reportCycle(p *program.Program, component []program.Decl, bag *diag.Bag) bo
 		from, to := p.Decls()[r.from], p.Decls()[r.ref.To]
 		fmt.Fprintf(&b, "\n  %s refers to %s (%s:%d)", name(from), name(to), r.ref.Range.Filename, r.ref.Range.Start.Line)
 	}
-	b.WriteString("\n\nRemove one of these references, or move what both sides need into a declaration of its own.")
+	b.WriteString("\n\nRemove one of these references, or move the shared part into a separate declaration.")
 	d := diag.Errorf("Cycle", "%s", b.String()).At(first.ref.Range)
-	for _, r := range way[1:min(len(way), shownHops)] {
+	for _, r := range steps[1:min(len(steps), shownHops)] {
 		d = d.See(name(p.Decls()[r.from])+" refers to "+name(p.Decls()[r.ref.To]), r.ref.Range)
 	}
 	bag.Add(d)
 	return true
 }
 
-// reportedAt reports whether a static evaluation ran into the cycle before there was a program to look for it in.
+// reportedAt reports whether a static evaluation has already reported the cycle, before the program was compiled.
 func reportedAt(p *program.Program, component []program.Decl, bag *diag.Bag) bool {
 	for _, reported := range bag.List() {
 		if reported.Summary == "Cycle" && reported.Subject != nil && slices.ContainsFunc(component, func(d program.Decl) bool { return p.Decls()[d].Range == *reported.Subject }) {
@@ -92,7 +93,7 @@ func reportedAt(p *program.Program, component []program.Decl, bag *diag.Bag) boo
 	return false
 }
 
-// name is what a message calls a declaration.
+// name returns the name of a declaration in messages.
 func name(d *program.Declaration) string {
 	switch d.Kind {
 	case program.ModuleContents:
@@ -137,13 +138,13 @@ func selfHint(d *program.Declaration, r program.Ref) string {
 	return ""
 }
 
-// cycleStep is one reference on a way.
+// cycleStep is one reference of a path.
 type cycleStep struct {
 	from program.Decl
 	ref  program.Ref
 }
 
-// cyclePath is a shortest cycle through the smallest declaration of a component.
+// cyclePath returns a shortest cycle through the smallest declaration of a component.
 func cyclePath(p *program.Program, component []program.Decl) []cycleStep {
 	in := make(map[program.Decl]bool, len(component))
 	start := component[0]
@@ -171,12 +172,12 @@ func cyclePath(p *program.Program, component []program.Decl) []cycleStep {
 }
 
 func unwind(came map[program.Decl]cycleStep, last cycleStep, start program.Decl) []cycleStep {
-	way := []cycleStep{last}
+	steps := []cycleStep{last}
 	for d := last.from; d != start; d = came[d].from {
-		way = append(way, came[d])
+		steps = append(steps, came[d])
 	}
-	for i, j := 0, len(way)-1; i < j; i, j = i+1, j-1 {
-		way[i], way[j] = way[j], way[i]
+	for i, j := 0, len(steps)-1; i < j; i, j = i+1, j-1 {
+		steps[i], steps[j] = steps[j], steps[i]
 	}
-	return way
+	return steps
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// deprecatedOutputs warns where a deprecated output of a module is selected by its name: of the call, of its
-// instances, and of a local value that is a whole call. What is handed on further, into collections or other
-// modules, is not followed: marks on values would find more, and would also complain where a module is merely
-// handed on whose old output is never used.
+// deprecatedOutputs warns if a deprecated output of a module is selected by its name: from the call, from its instances,
+// or from a local value that is a whole call. It does not follow values into collections or other modules. Marks on
+// values would find more uses, but would also warn if a module is only passed along and its deprecated output is never
+// used.
 func deprecatedOutputs(p *program.Program, bag *diag.Bag) {
 	for n := range p.Nodes() {
 		for _, use := range n.Unit.OutputUses {
@@ -20,7 +20,7 @@ func deprecatedOutputs(p *program.Program, bag *diag.Bag) {
 	}
 }
 
-// calledBy is the module that an output is selected from; nil if the local is no whole call.
+// calledBy returns the module that an output is selected from, or nil if the local is not a whole call.
 func calledBy(n *program.Node, use program.OutputUse) *program.Node {
 	d := n.Unit.Defs[use.Of]
 	if d.Kind == program.Local {
@@ -33,19 +33,19 @@ func calledBy(n *program.Node, use program.OutputUse) *program.Node {
 	return n.Children[d.Nth]
 }
 
-// deprecated warns of a reference to an output that says not to use it.
+// deprecated warns if the output is deprecated.
 func deprecated(n, from *program.Node, output string, at diag.Range, bag *diag.Bag) {
 	i, ok := n.Unit.Index(program.Output, output)
 	if !ok || silenced(n, from) {
 		return
 	}
-	if o := n.Unit.Defs[i].Out; o.Deprecated != "" {
+	if o := n.Unit.Defs[i].Src.Out; o.Deprecated != "" {
 		bag.Add(diag.Warningf("Deprecated value used", "This value is derived from module.%s.%s, which is deprecated with the following message:\n\n%s", n.Config.Call.Name, output, o.Deprecated).At(at).See("declared here", o.Range))
 	}
 }
 
-// silenced reports whether it is not to be reported that another module uses what is deprecated in this one:
-// so says the call of this one, or one on the way to the other has ignore_nested_deprecations.
+// silenced reports whether warnings about uses of deprecated names of module n in module from are disabled: a call in
+// the path to from has ignore_nested_deprecations, or n has NoDeprecations.
 func silenced(n, from *program.Node) bool {
 	for ; from.Parent != nil; from = from.Parent {
 		if from.Config.Call.IgnoreNestedDeprecations {

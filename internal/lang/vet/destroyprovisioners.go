@@ -6,17 +6,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// destroyProvisioners reports destroy-time provisioners, and the connections they use, that need the value of
-// another object: by the time an object is destroyed there is no telling whether that still exists.
-// Ephemeral resources are obtained anew, so they may be used, and so may what is known from
-// variables alone.
+// destroyProvisioners reports destroy-time provisioners, and the connections they use, that need the value of another
+// object: the other object may no longer exist when the provisioner runs. Ephemeral resources are allowed, because they
+// are opened again, and so are values that depend only on variables.
 func destroyProvisioners(p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, d := range p.Decls() {
 		if d.Kind != program.Resource || d.Resource.Mode != addr.Managed {
 			continue
 		}
-		shared := false // the resource's connection was looked at
+		shared := false // the resource's connection has been checked
 		for _, v := range d.Res.Provisioners {
 			if !v.Destroy {
 				continue
@@ -34,7 +33,7 @@ func destroyProvisioners(p *program.Program, bag *diag.Bag) bool {
 	return ok
 }
 
-// needsOnlySelf reports the first reference of a body that needs another object.
+// needsOnlySelf reports an error for the first reference of a body that needs another object, and returns false then.
 func needsOnlySelf(p *program.Program, d *program.Declaration, body any, bag *diag.Bag) bool {
 	for _, ref := range p.PartRefs(d.ID, body) {
 		if to := needsObject(p, ref.To); to != nil {
@@ -43,7 +42,7 @@ func needsOnlySelf(p *program.Program, d *program.Declaration, body any, bag *di
 				through = ", through " + p.Decls()[ref.To].String()
 			}
 			bag.Add(diag.Errorf("Invalid reference from destroy provisioner",
-				"Destroy-time provisioners and their connection configurations may only reference attributes of the related resource, via 'self', 'count.index', or 'each.key', and beside these ephemeral values and what is known from variables. This one needs %s%s, which may be gone or changed by the time the object is destroyed.\n\nKeep what is needed in an attribute of the object itself.", to, through).
+				"This destroy-time provisioner depends on %s%s, which may not exist when the object is destroyed. Such provisioners and their connections can use only 'self', 'count.index', 'each.key', ephemeral values and variables.\n\nStore the value in an attribute of the resource, for example in triggers_replace of a terraform_data resource, and use 'self'.", to, through).
 				At(ref.Range).About(d))
 			return false
 		}
@@ -51,7 +50,7 @@ func needsOnlySelf(p *program.Program, d *program.Declaration, body any, bag *di
 	return true
 }
 
-// needsObject finds a managed or data resource that a value is made from, nil if there is none.
+// needsObject returns a managed or data resource that a value is computed from, or nil.
 func needsObject(p *program.Program, d program.Decl) *program.Declaration {
 	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
 		is := at.Kind == program.Resource
@@ -61,8 +60,9 @@ func needsObject(p *program.Program, d program.Decl) *program.Declaration {
 	})
 }
 
-// madeFrom goes along the references of a declaration that use says count, and finds the first one, itself included,
-// that test says is found; nil if there is none. Where test says so, it goes no further through one.
+// madeFrom follows the references of d for which use returns true, and returns the first declaration for which test
+// returns found. The search includes d. It does not continue behind a declaration for which test returns through =
+// false. madeFrom returns nil if it finds no declaration.
 func madeFrom(p *program.Program, d program.Decl, test func(*program.Declaration) (found, through bool), use func(program.Ref) bool) *program.Declaration {
 	seen := map[program.Decl]bool{}
 	var visit func(program.Decl) *program.Declaration

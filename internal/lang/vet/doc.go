@@ -1,10 +1,10 @@
-// Package vet holds the checks over a compiled program. It imports programs and frames, and neither knows of it.
+// Package vet checks compiled programs. It imports packages program and frame, and they do not import it.
 //
-// Structure checks what needs no schema: arguments of module calls (callargs.go), moved blocks (moves.go),
-// deprecated outputs, variables that promise to be constants, cycles, destroy-time provisioners. Check binds a program
-// to its schemas and evaluates everything once in frames where nothing is known but what is written out
-// (evaluate.go); it also looks at ignore_changes and at outputs of write-only attributes.
+// Structure runs the checks that need no schema: arguments of module calls (callargs.go), moved blocks (moves.go),
+// deprecated outputs, variables with const = true, cycles, destroy-time provisioners. Check binds a program to its
+// schemas and evaluates everything once in frames in which only literal values are known (evaluate.go). It also checks
+// ignore_changes and outputs of write-only attributes.
 //
-// A check that only reports belongs here. What later passes need belongs to package program; the results of two
-// searches are handed back to it: the order of moves, and the declarations that need a cycle.
+// This package contains checks that only report. Data for later passes belongs in package program. Two searches store
+// their results there: the order of moves, and the declarations that need a cycle.
 package vet

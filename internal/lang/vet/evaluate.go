@@ -8,13 +8,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// evaluate evaluates every declaration of every unit once, in a frame where all that is not written
-// out is unknown, and drops the values: what matters is what is reported.
+// evaluate evaluates every declaration of every unit once, in a frame in which only literal values are known. It
+// discards the values: only the diagnostics matter.
 func (c *checker) evaluate(o frame.Options) {
 	o.Validate, o.Steady, o.Variables = true, nil, nil
 	root, _ := frame.New(c.p, o, c.bag)
 	c.p.EachUnit(func(n *program.Node) {
-		e := &validation{c: c, f: root.Placeholder(n.Config.Path)}
+		e := &validation{c: c, f: frame.Placeholder(root, n.Config.Path)}
 		for _, d := range n.Unit.Defs {
 			if id := n.Decl(d.Index); !c.p.Endless(id) {
 				e.declaration(id, d)
@@ -32,7 +32,7 @@ type validation struct {
 	f *frame.Frame
 }
 
-// result takes note of how an evaluation went.
+// result records the outcome of an evaluation.
 func (t *validation) result(o frame.Outcome) {
 	if o != frame.OK {
 		t.c.ok = false
@@ -53,7 +53,7 @@ func (t *validation) declaration(id program.Decl, d *program.Def) {
 		t.conditions(id, d, program.OutputPre, nil)
 	case program.Call:
 		t.keys(id)
-		t.result(t.f.TryInputs(id, bag))
+		t.result(frame.NewChecker(t.f).Inputs(id, bag))
 	case program.Resource:
 		t.resource(id, d)
 	case program.Provider:
@@ -74,7 +74,7 @@ func (t *validation) resource(id program.Decl, d *program.Def) {
 	t.keys(id)
 	_, o := t.f.Config(id, addr.NoKey, frame.After, bag)
 	t.result(o)
-	self := t.f.SelfOf(id)
+	self := frame.NewChecker(t.f).Self(id)
 	t.conditions(id, d, program.Pre, nil)
 	t.conditions(id, d, program.Post, &self)
 	_, o = t.f.PreventDestroy(id, frame.Before, bag)
@@ -85,7 +85,7 @@ func (t *validation) resource(id program.Decl, d *program.Def) {
 	t.result(o)
 	_, o = t.f.Triggers(id, addr.NoKey, bag)
 	t.result(o)
-	t.result(t.f.TryProvisioners(id, &self, bag))
+	t.result(frame.NewChecker(t.f).Provisioners(id, &self, bag))
 }
 
 func (t *validation) conditions(id program.Decl, d *program.Def, when program.When, self *mark.Value) {

@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// checker is one run of Check.
+// checker holds the state of one call of Check.
 type checker struct {
 	p   *program.Program
 	bag *diag.Bag
@@ -22,9 +22,9 @@ func (c *checker) error(d diag.Diagnostic) {
 	c.ok = false
 }
 
-// ignored holds ignore_changes against the schema: what is not there cannot be ignored, what only
-// the provider decides is never changed by the configuration, and what is write-only has no value
-// that could have changed.
+// ignored checks ignore_changes against the schema. It reports an error for names that do not exist. It warns about
+// computed attributes, which the configuration never changes, and about write-only arguments, which have no stored
+// value to compare with.
 func (c *checker) ignored() {
 	seen := map[*program.Def]bool{}
 	for _, d := range c.p.Decls() {
@@ -55,23 +55,23 @@ func (c *checker) ignoredBy(d *program.Declaration, sch *schema.Schema) {
 			continue
 		}
 		_, diags := rest.TraverseRel(cty.UnknownVal(ty))
-		whole, cut := named(rest, ty)
+		whole, split := named(rest, ty)
 		switch {
-		case cut && a == nil:
+		case split && a == nil:
 			at := t[:len(t)-len(rest)+len(whole)]
-			c.bag.Add(diag.Warningf("Invalid index", "This key selects nothing, because %[1]s has no named elements: changes to all of it are ignored.", mark.PathString(expr.Path(at))).At(t.SourceRange()))
+			c.bag.Add(diag.Warningf("Invalid index", "This key has no effect, because %[1]s has no named elements. Lethe ignores all changes of %[1]s. Remove the key.", mark.PathString(expr.Path(at))).At(t.SourceRange()))
 		case diags.HasErrors():
 			c.ok = c.bag.HCL(diags) && c.ok
 		case a != nil && len(rest) == 0 && a.Computed && !a.Optional:
-			c.bag.Add(diag.Warningf("Redundant ignore_changes element", "Adding an attribute name to ignore_changes tells Lethe to ignore future changes to the argument in configuration after the object has been created, retaining the value originally configured.\n\nThe attribute %s is decided by the provider alone and therefore there can be no configured value to compare with. Including this attribute in ignore_changes has no effect. Remove the attribute from ignore_changes to quiet this warning.", name).At(t.SourceRange()))
+			c.bag.Add(diag.Warningf("Redundant ignore_changes element", "The provider alone decides the attribute %s, so ignore_changes has no effect on it. Remove the attribute from ignore_changes.", name).At(t.SourceRange()))
 		case sch.IsWriteOnly(expr.Path(t)):
-			c.bag.Add(diag.Warningf("Redundant ignore_changes element", "The argument %s is write-only: its value is not kept, so that there is none to compare with, and it is sent again only when another argument, such as its version, says so. Including it in ignore_changes has no effect. Remove it from ignore_changes to quiet this warning.", mark.PathString(expr.Path(t))).At(t.SourceRange()))
+			c.bag.Add(diag.Warningf("Redundant ignore_changes element", "The argument %s is write-only: its value is not stored, so there is no change to ignore. Remove it from ignore_changes.", mark.PathString(expr.Path(t))).At(t.SourceRange()))
 		}
 	}
 }
 
-// named cuts a path where it has a name for an element of what has none: of a list of blocks, or of text in one. That
-// stands for the whole of it, as in Terraform.
+// named cuts a path before a string key into a list or into a primitive value, which have no named elements. The
+// shortened path ignores changes to the whole value, as in Terraform.
 func named(rest hcl.Traversal, ty cty.Type) (hcl.Traversal, bool) {
 	for i, step := range rest {
 		v, _ := rest[:i].TraverseRel(cty.UnknownVal(ty))

@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// checkMoves holds the moved blocks of all modules against each other and against what is declared:
-// nothing may go to two places, no two things to one, and what is still declared has not moved.
+// checkMoves checks the moved blocks of all modules against one another and against the declarations: no object may
+// move to two places, no two objects may move to one place, and the source of a move must not be declared any more.
 func checkMoves(p *program.Program, bag *diag.Bag) bool {
 	m := &moveChecker{p: p, bag: bag, ok: true}
 	p.Tree().Root.Walk(func(n *config.Node) {
@@ -30,13 +30,13 @@ func checkMoves(p *program.Program, bag *diag.Bag) bool {
 	}
 	if m.chain() {
 		for _, v := range m.all {
-			m.stillThere(v)
+			m.stillDeclared(v)
 		}
 	}
 	return m.ok
 }
 
-// placedMove is a moved block with the ways from the root to its ends.
+// placedMove is a moved block with the trails from the root to its ends.
 type placedMove struct {
 	*program.Move
 	from, to trail
@@ -47,28 +47,30 @@ type moveChecker struct {
 	bag           *diag.Bag
 	ok            bool
 	all           []*placedMove
-	left, arrived trails // by where they move from, and to
+	left, arrived trails // indexed by From and by To
 }
 
 func (m *moveChecker) block(b *placedMove) {
 	for _, i := range m.left.same(b.from) {
 		if first := m.all[i]; !first.to.matches(b.to) {
-			m.error(b, first, fmt.Sprintf("Another moved block already says that %s moved to %s. An object can move to one place only: remove one of the blocks.", first.From, first.To))
+			m.error(b, first, fmt.Sprintf("Another moved block already moves %s to %s. An object can move to one address only: remove one of the blocks.", first.From, first.To))
 			return
 		}
 	}
 	for _, i := range m.arrived.same(b.to) {
 		if first := m.all[i]; !first.from.matches(b.from) {
-			m.error(b, first, fmt.Sprintf("Another moved block already says that %s moved to %s. Only one object can move to a place: remove one of the blocks.", first.From, first.To))
+			m.error(b, first, fmt.Sprintf("Another moved block already moves %s to %s. Only one object can move to an address: remove one of the blocks.", first.From, first.To))
 			return
 		}
 	}
 }
 
-// chain orders the blocks and refuses those that go in a circle. A block comes after those that
-// may bring something to where it takes it from, after those that take part of the same elsewhere,
-// and after those that fill what it puts something into: these are meant first. But where an instance of a module goes, its
-// own blocks follow.
+// chain orders the blocks and reports cycles. A block v comes after these blocks:
+//   - blocks that may move an object to the source of v;
+//   - blocks that move a part of the source of v elsewhere;
+//   - blocks that move an object around the target of v into place.
+//
+// Exception: the blocks of a module follow a block that moves an instance of the module.
 func (m *moveChecker) chain() bool {
 	const (
 		fresh = iota
@@ -86,7 +88,7 @@ func (m *moveChecker) chain() bool {
 			return
 		case open:
 			m.bag.Add(diag.Errorf("Cyclic dependency in move statements",
-				"The moved block for %s leads back to where it began, by way of other moved blocks. Remove one of them.", v.From).At(v.Range))
+				"The moved block for %s and other moved blocks form a cycle. Remove one of them.", v.From).At(v.Range))
 			ok, m.ok = false, false
 			return
 		}
@@ -108,15 +110,15 @@ func (m *moveChecker) chain() bool {
 	return ok
 }
 
-// goesWith reports whether a block of a module moves what is in an instance of it wherever another block takes that to: it
-// comes after that one.
+// goesWith reports whether b is a block inside the target of module, a move of a module instance. Such a block comes
+// after the move of the instance.
 func (b *placedMove) goesWith(module *placedMove) bool {
 	return module.To.Mode == 0 && b.In.Under(module.In.Join(module.To.Module()))
 }
 
-// stillThere refuses to move what is declared where it was. Instances that count or for_each may or
-// may not still make are the business of planning.
-func (m *moveChecker) stillThere(b *placedMove) {
+// stillDeclared reports a move whose source is still declared. It skips instances with keys, because only planning
+// knows whether count or for_each still creates them.
+func (m *moveChecker) stillDeclared(b *placedMove) {
 	if !b.Whole() || b.From.Keyed() {
 		return
 	}
@@ -128,8 +130,8 @@ func (m *moveChecker) stillThere(b *placedMove) {
 	m.bag.Add(program.MovedStill(b.Move, what, b.From.String(), at))
 }
 
-// declaredAt finds what an address without keys names in the configuration. What lies in a module
-// that is repeated has another address.
+// declaredAt returns the declaration of an address without keys. It returns false if a module in the address is
+// repeated, because the address then needs a key.
 func declaredAt(p *program.Program, in addr.Module, t addr.Target) (what string, at diag.Range, ok bool) {
 	around := t.Enclosing()
 	if t.Mode == 0 {

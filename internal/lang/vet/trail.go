@@ -7,14 +7,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// trail is an address from the root on, as steps: the name of a call or resource, then the instance
-// of it, if the address goes on or is about one instance. What contains something has a trail that
-// its trail begins with.
+// trail is an address as steps from the root: the name of a call or resource, then its instance, if the address
+// continues or is about one instance. The trail of a container is a prefix of the trails of its contents.
 type trail []string
 
-// Steps that are instances.
+// The steps for instances without a fixed key.
 const (
-	anyInstance = "[*]" // of a module that a block stands in
+	anyInstance = "[*]" // any instance of a module that contains a block
 	unkeyed     = "[]"
 )
 
@@ -49,7 +48,7 @@ func instanceStep(k addr.Key) string {
 	return k.String()
 }
 
-// matches reports whether two trails may lead to the same.
+// matches reports whether two trails may lead to the same object.
 func (t trail) matches(u trail) bool { return len(t) == len(u) && t.within(u) }
 
 // within reports whether t may begin with u.
@@ -67,10 +66,10 @@ func (t trail) within(u trail) bool {
 
 func isInstance(step string) bool { return step[0] == '[' }
 
-// open reports whether t leads through any instance of something.
+// open reports whether t contains a step for any instance.
 func (t trail) open() bool { return slices.Contains(t, anyInstance) }
 
-// text is t for looking up, as it is or with any instance in place of each.
+// text returns t as a text for look-ups. If open is true, each instance is replaced by any instance.
 func (t trail) text(open bool) string {
 	if !open {
 		return strings.Join(t, "\x00")
@@ -84,19 +83,19 @@ func (t trail) text(open bool) string {
 	return strings.Join(t, "\x00")
 }
 
-// trails finds numbered trails by others.
+// trails is an index of numbered trails.
 type trails struct {
 	list  map[int]trail
 	whole map[trailKey][]int
-	parts map[trailKey][]int // by all that they begin with
+	parts map[trailKey][]int // by each proper prefix
 }
 
-// trailKey is the text of a trail. Those through any instance are found by all that may match them,
-// others under their own text, and by the open ones also without their keys.
+// trailKey is a key of the index trails. A trail with a step for any instance is indexed by its open text. Any other
+// trail is indexed by its exact text, and by its open text for look-ups of open trails.
 type trailKey struct {
 	text      string
-	open      bool // text is without keys
-	different bool // and what is found has some
+	open      bool // each instance in text is any instance
+	different bool // the indexed trail has keys
 }
 
 func (x *trails) add(n int, t trail) {
@@ -119,7 +118,7 @@ func (x *trails) add(n int, t trail) {
 	}
 }
 
-// find looks up one trail, or the beginning of one.
+// find looks up a trail in one map of the index.
 func find(in map[trailKey][]int, t trail, open bool) []int {
 	out := in[trailKey{t.text(true), true, false}]
 	if open {
@@ -128,17 +127,17 @@ func find(in map[trailKey][]int, t trail, open bool) []int {
 	return slices.Concat(out, in[trailKey{t.text(false), false, false}])
 }
 
-// same finds what may be t.
+// same returns the trails that may equal t.
 func (x *trails) same(t trail) []int {
 	return x.those(find(x.whole, t, t.open()), func(u trail) bool { return u.matches(t) })
 }
 
-// inside finds what may lie within t.
+// inside returns the trails that may be inside t.
 func (x *trails) inside(t trail) []int {
 	return x.those(find(x.parts, t, t.open()), func(u trail) bool { return u.within(t) })
 }
 
-// around finds what t may lie within.
+// around returns the trails that may contain t.
 func (x *trails) around(t trail) []int {
 	var out []int
 	for i := 1; i < len(t); i++ {

@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program/programtest"
 )
 
-// Each check finds its mistake, and says it once.
+// Each check reports its mistake once.
 func TestStructure(t *testing.T) {
 	tests := []struct{ name, root, called, want string }{
 		{"nothing", `locals { a = 1 }`, ``, ""},
@@ -39,7 +39,7 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// What needs a cycle is known to the program afterwards.
+// The program knows the declarations that need a cycle after the check.
 func TestEndless(t *testing.T) {
 	p := programtest.Compile(t, "locals {\n a = local.b\n b = local.a\n c = local.a\n d = 1\n}", "")
 	Structure(p, &diag.Bag{})

@@ -9,10 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// writeOnlyOutputs refuses root outputs that select a write-only attribute, directly or through
-// locals and outputs of modules, unless they are sensitive. The attribute's value is null wherever
-// it is kept; that the output names it shows that a secret is meant. Whole objects that merely
-// contain such an attribute pass.
+// writeOnlyOutputs reports root outputs that select a write-only attribute, directly or through locals and outputs of
+// modules, unless they are sensitive. The stored value of the attribute is null, but the reference shows that the output
+// is meant to hold a secret. An output of a whole object with such an attribute is allowed.
 func (c *checker) writeOnlyOutputs() {
 	direct := c.selectWriteOnly()
 	if len(direct) == 0 {
@@ -31,11 +30,11 @@ func (c *checker) writeOnlyOutputs() {
 		if o.Sensitive || !reaches(root.Decl(i)) {
 			continue
 		}
-		c.error(diag.Errorf("An output referencing a sensitive value needs to be marked with sensitive too", "For security reasons, any output that is referencing a sensitive value is required to also be configured the same, and this one selects a write-only attribute. If the root module really wants to export this sensitive value, you need to annotate it with the following argument:\n    sensitive = true").At(o.Range))
+		c.error(diag.Errorf("An output referencing a sensitive value needs to be marked with sensitive too", "This output refers to a write-only attribute, so it must be sensitive. Add this argument:\n    sensitive = true").At(o.Range))
 	}
 }
 
-// selectWriteOnly finds the declarations whose own text selects a write-only attribute.
+// selectWriteOnly returns the declarations whose text selects a write-only attribute.
 func (c *checker) selectWriteOnly() map[program.Decl]bool {
 	direct := map[program.Decl]bool{}
 	for n := range c.p.Nodes() {

@@ -12,27 +12,28 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// What a saved plan may grow to when it is inflated. Writing keeps to the same limits, so that no
-// plan is refused that we wrote: what would inflate too well is stored as it is.
+// Limits of a saved plan when it is inflated. Write keeps the same limits, so that Read accepts every plan that it
+// wrote: a member that compresses too well is stored without compression.
 const (
-	maxTotal   = 4 << 30
+	maxTotal   = uint64(4 << 30)
 	maxMembers = 100_000
 	maxRatio   = 200
-	freeSize   = 4 << 10 // below this the ratio of one member does not matter
+	freeSize   = 4 << 10 // members up to this size may have any ratio
 )
 
-// archive writes a sealed zip archive, member by member: of a plan with large values there is never the whole of it in
-// memory.
+// archive writes a sealed zip archive, one member after the other, so that a plan with large values is never in memory
+// as a whole.
 type archive struct {
 	out   *sealer
 	zip   *zip.Writer
 	when  time.Time
-	total int
+	total uint64
 	err   error
 }
 
@@ -43,14 +44,14 @@ func newArchive(w io.Writer, when time.Time, key []byte) *archive {
 	return a
 }
 
-// add writes a member, which is given in parts.
+// add writes a member, whose contents are the concatenated parts.
 func (a *archive) add(name string, parts ...[]byte) {
 	h := &zip.FileHeader{Name: name, Method: zip.Deflate}
 	size := 0
 	for _, p := range parts {
 		size, h.CRC32 = size+len(p), crc32.Update(h.CRC32, crc32.IEEETable, p)
 	}
-	if a.total += size; a.total > maxTotal && a.err == nil {
+	if a.total += uint64(size); a.total > maxTotal && a.err == nil {
 		a.err = fmt.Errorf("the plan is too large to be saved: more than %d bytes", maxTotal)
 	}
 	if a.err != nil {
@@ -60,11 +61,11 @@ func (a *archive) add(name string, parts ...[]byte) {
 		h.Modified = a.when
 	}
 	stored := deflate(parts)
-	packed := length(stored)
-	if packed >= size || tooDense(uint64(packed), uint64(size)) {
-		stored, packed, h.Method = parts, size, zip.Store
+	compressed := length(stored)
+	if compressed >= size || tooDense(uint64(compressed), uint64(size)) {
+		stored, compressed, h.Method = parts, size, zip.Store
 	}
-	h.CompressedSize64 = uint64(packed)
+	h.CompressedSize64 = uint64(compressed)
 	h.UncompressedSize64 = uint64(size)
 	var w io.Writer
 	w, a.err = a.zip.CreateRaw(h)
@@ -77,21 +78,22 @@ func (a *archive) add(name string, parts ...[]byte) {
 
 func deflate(parts [][]byte) [][]byte {
 	var b pieces
-	w, _ := flate.NewWriter(&b, flate.BestSpeed) // fails only for levels that do not exist
+	w, _ := flate.NewWriter(&b, flate.BestSpeed) // fails only for invalid levels
 	for _, p := range parts {
-		w.Write(p) // pieces take everything
+		w.Write(p) // pieces never fail
 	}
 	w.Close()
 	return b
 }
 
-// pieces is what was written, in pieces: a buffer in one piece is copied when it grows, and is there twice then.
+// pieces is a buffer of several pieces. A buffer in one piece would be copied when it grows, and would need twice the
+// memory then.
 type pieces [][]byte
 
-// pieceSize is how large a piece gets; the first are smaller.
+// pieceSize is the maximum size of a piece. The first pieces are smaller.
 const pieceSize = 1 << 20
 
-// Write implements io.Writer. It does not fail.
+// Write implements io.Writer. It never fails.
 func (b *pieces) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
@@ -116,9 +118,9 @@ func length(parts [][]byte) (n int) {
 	return n
 }
 
-func tooDense(packed, size uint64) bool { return size > freeSize && size/maxRatio > packed }
+func tooDense(compressed, size uint64) bool { return size > freeSize && size/maxRatio > compressed }
 
-// addConfig writes the configuration.
+// addConfig writes the files of the configuration.
 func (a *archive) addConfig(modules []ConfigModule) error {
 	list := make([]moduleJSON, len(modules))
 	for i, m := range modules {
@@ -131,16 +133,17 @@ func (a *archive) addConfig(modules []ConfigModule) error {
 	a.add(memberList, text)
 	for _, m := range modules {
 		for _, name := range slices.Sorted(maps.Keys(m.Files)) {
-			if !plainPath(m.Key, name) {
+			member := memberName(name)
+			if !plainPath(m.Key, member) {
 				return fmt.Errorf("the configuration file %q of module %q cannot be saved under this name", name, m.Key)
 			}
-			a.add(configDir+m.Key+"/"+name, m.Files[name])
+			a.add(configDir+m.Key+"/"+member, m.Files[name])
 		}
 	}
 	return nil
 }
 
-// moduleJSON is how modules.json lists a module.
+// moduleJSON is the entry of a module in modules.json.
 type moduleJSON struct {
 	Key     string `json:"Key"`
 	Source  string `json:"Source,omitempty"`
@@ -149,14 +152,29 @@ type moduleJSON struct {
 	Led     string `json:"Led,omitempty"`
 }
 
-// plainPath reports whether a file of a module has a name that stays inside the archive, also when
-// a tool unpacks it.
+// memberName returns the name of a file in the archive. It percent-encodes bytes that are special on some system or are
+// not UTF-8.
+func memberName(name string) string {
+	var b strings.Builder
+	for i, c := range name {
+		if width := utf8.RuneLen(c); c == utf8.RuneError && !strings.HasPrefix(name[i:], string(c)) {
+			fmt.Fprintf(&b, "%%%02X", name[i])
+		} else if strings.ContainsRune("%\\:", c) || c < ' ' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteString(name[i : i+width])
+		}
+	}
+	return b.String()
+}
+
+// plainPath reports whether the name of a module's file stays inside the archive, even when a tool unpacks it.
 func plainPath(key, name string) bool {
 	return !strings.Contains(key, "/") && name != "." && fs.ValidPath(name) &&
 		!strings.ContainsAny(key+name, "\\:\x00")
 }
 
-// end ends the archive, and puts the seal in the place of its last bytes.
+// end completes the archive and replaces its last bytes by the seal.
 func (a *archive) end() error {
 	if a.err == nil {
 		a.err = a.zip.Close()
@@ -167,25 +185,25 @@ func (a *archive) end() error {
 	return a.out.end()
 }
 
-// Contents is all that a saved plan holds.
+// Contents is the contents of a saved plan.
 type Contents struct {
 	Plan    *plan.Plan
-	Config  []ConfigModule           // in any order; kept
+	Config  []ConfigModule           // in any order, which is kept
 	Lock    []byte                   // the dependency lock file
-	Version string                   // of the program that wrote it
+	Version string                   // version of the program that wrote it
 	Schemas map[addr.Provider][]byte // see provider.Schemas.Part; some may be missing
-	Own     bool                     // as read: it has not changed since it was sealed with the key
+	Own     bool                     // set by Read: the plan is sealed with the key and has not changed since
 }
 
-// ConfigModule is one module of the configuration, with its files by name. Source and Version are
-// as modules.json has them; the key of the root is "".
+// ConfigModule is one module of the configuration, with its files by name. Source and Version have the form of
+// modules.json. The key of the root module is "".
 type ConfigModule struct {
 	Key, Source, Version, Dir string
 	Led                       string // as in config.Node
 	Files                     map[string][]byte
 }
 
-// Titles of what can be wrong with a saved plan.
+// Titles of errors about a saved plan, and names of members.
 const (
 	badProgram   = "Unsupported plan file"
 	stale        = "Saved plan is stale"

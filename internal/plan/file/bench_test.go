@@ -13,9 +13,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// large is a plan that updates n objects of ten attributes.
+// large returns a plan that updates n objects with ten attributes each.
 func large(n int) *Contents {
-	p := &plan.Plan{Workspace: "default"}
+	p := &plan.Plan{Origin: plan.Origin{Workspace: "default"}}
 	e := (*state.Snapshot)(nil).Edit()
 	provider := addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: addr.Default("bench")}}
 	for i := range n {

@@ -15,67 +15,74 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The body of the member tfplan, after the first line, is JSON: a head with the fields of plan.Plan
-// under their names in Go, except those that a structure below has under the same name, and then one
-// object for each change. What is in values is the member values, since JSON would need each several times in
-// memory. The two states are members of the archive. A change of what is written here raises format, the version.
+// The body is the member tfplan without its first line. It is JSON: a head, followed by one object for each change. The
+// head has the fields of plan.Plan under the names in their tags; a field of the structs below replaces the field of
+// the same name. The values are in the member values, because as JSON each would be in memory several times. The two
+// states are members of the archive. A change of this form increases format, the version.
 
-// head is what comes first.
+// head is the first JSON value of the body.
 type head struct {
 	plan.Plan
-	Changes, Drift, Deferred int // how many follow, in this order
-	Outputs                  []output
-	Variables                map[string]json.RawMessage // with their types, as package cty/json writes them: numbers are exact
-	Relevant                 []relevant
-	Readings                 []json.RawMessage // as state.AppendObject writes objects
+	Changes   int                        `json:"changes"` // number of changes that follow
+	Drift     int                        `json:"drift"`
+	Deferred  int                        `json:"deferred"`
+	Outputs   []output                   `json:"outputs"`
+	Variables map[string]json.RawMessage `json:"variables"` // with their types, in the form of package cty/json: numbers are exact
+	Relevant  []relevant                 `json:"relevant"`
+	Readings  []json.RawMessage          `json:"readings"` // in the form of state.AppendObject
 }
 
 type change struct {
 	plan.Change
-	Before, After            value           `json:",omitzero"`
-	Identity, BeforeIdentity value           `json:",omitzero"`
-	Entry                    json.RawMessage `json:",omitempty"` // "refreshed" or "previous": that of the state; or as state.AppendObject writes it
-	Replace, Sent            paths           `json:",omitzero"`
-	Importing                *importing      `json:",omitzero"`
+	Before         value           `json:"before,omitzero"`
+	After          value           `json:"after,omitzero"`
+	Identity       value           `json:"identity,omitzero"`
+	BeforeIdentity value           `json:"before_identity,omitzero"`
+	Entry          json.RawMessage `json:"entry,omitempty"` // "refreshed" or "previous": the entry in that state; or an entry in the form of state.AppendObject
+	Replace        paths           `json:"replace,omitzero"`
+	Sent           paths           `json:"sent,omitzero"`
+	Importing      *importing      `json:"importing,omitzero"`
 }
 
 type output struct {
 	plan.OutputChange
-	Before, After value `json:",omitzero"`
+	Before value `json:"before,omitzero"`
+	After  value `json:"after,omitzero"`
 }
 
 type importing struct {
 	plan.Importing
-	Identity value `json:",omitzero"`
+	Identity value `json:"identity,omitzero"`
 }
 
 type relevant struct {
 	plan.Relevant
-	Path paths // one
+	Path paths `json:"path"` // exactly one
 }
 
-// value is a value in the protocol's MessagePack form, which has unknown values and what is known of
-// them. The zero value is NilVal.
+// value is a value in the protocol's MessagePack form, which includes unknown values and their refinements. The zero
+// value is NilVal.
 type value struct {
-	Type      int      // a number for its type, from 1
-	Of        cty.Type `json:",omitzero"`  // the type, where it first occurs
-	At, Size  int      `json:",omitzero"`  // where it is in the member values, in bytes
-	Sensitive paths    `json:",omitempty"` // there is no other mark in a saved plan
+	Type      int      `json:"type"`        // number of its type, from 1
+	Of        cty.Type `json:"of,omitzero"` // the type, at its first occurrence
+	At        int      `json:"at,omitzero"` // its offset in the member values, in bytes
+	Size      int      `json:"size,omitzero"`
+	Sensitive paths    `json:"sensitive,omitempty"` // a saved plan has no other marks
 }
 
-// paths are places inside values, in the form of state files.
+// paths are paths in values, in the form of state files.
 type paths []cty.Path
 
-// MarshalJSON writes them.
+// MarshalJSON writes the paths.
 func (p paths) MarshalJSON() ([]byte, error) { return state.AppendPaths(nil, p), nil }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the form of MarshalJSON.
 func (p *paths) UnmarshalJSON(text []byte) (err error) {
 	*p, err = state.ParsePaths(text)
 	return err
 }
 
-// each converts a list; none stays none.
+// each converts a list. A nil list stays nil.
 func each[A, B any](list []A, f func(A) B) []B {
 	if list == nil {
 		return nil
@@ -87,19 +94,19 @@ func each[A, B any](list []A, f func(A) B) []B {
 	return out
 }
 
-// encoder writes a plan. The first error is kept.
+// encoder writes a plan. It keeps the first error.
 type encoder struct {
 	plan   *plan.Plan
 	types  []cty.Type
 	codecs []schema.Codec
-	number map[string]int // of types, by their JSON form
-	last   int            // the number of the type used last: values of one type mostly come together
-	values [][]byte       // the member values, in parts
-	size   int            // of all parts
+	number map[string]int // numbers of types, by their JSON form
+	last   int            // number of the last type: consecutive values often have the same type
+	values [][]byte       // contents of the member values, in parts
+	size   int            // total size of the parts
 	err    error
 }
 
-// encode appends the body of a plan, and gives what the member values has, in parts.
+// encode appends the body of a plan to out, and returns the contents of the member values, in parts.
 func encode(out *bytes.Buffer, p *plan.Plan) (values [][]byte, err error) {
 	e := &encoder{plan: p, number: map[string]int{}}
 	h := head{
@@ -133,7 +140,7 @@ func encode(out *bytes.Buffer, p *plan.Plan) (values [][]byte, err error) {
 	return e.values, e.err
 }
 
-// fail keeps the first error and says what it is about.
+// fail keeps the first error, with the name of its value.
 func (e *encoder) fail(about string, err error) {
 	if err != nil && e.err == nil {
 		e.err = fmt.Errorf("a value of %s cannot be stored in a plan: %w", about, err)
@@ -163,7 +170,7 @@ const (
 	entryPrevious  = `"previous"`
 )
 
-// entry is the entry of a change: a place in one of the two states as a rule.
+// entry returns the entry of a change: usually a reference to one of the two states.
 func (e *encoder) entry(c *plan.Change) json.RawMessage {
 	switch c.Entry {
 	case nil:
@@ -181,7 +188,8 @@ func (e *encoder) output(o *plan.OutputChange) output {
 	return output{*o, e.value(about, o.Before), e.value(about, o.After)}
 }
 
-// value refuses what must never be stored. The message names the place, never the value.
+// value encodes a value. It fails if the value has a mark that must not be stored. The message names the path, never
+// the value.
 func (e *encoder) value(about string, v mark.Value) value {
 	d := e.raw(about, v.Raw)
 	for _, m := range v.Marks {
@@ -193,7 +201,7 @@ func (e *encoder) value(about string, v mark.Value) value {
 	return d
 }
 
-// raw is a plain value of any type, or NilVal.
+// raw encodes a plain value of any type, or NilVal.
 func (e *encoder) raw(about string, v cty.Value) value {
 	if v == cty.NilVal {
 		return value{}
@@ -208,8 +216,8 @@ func (e *encoder) raw(about string, v cty.Value) value {
 	return d
 }
 
-// place puts what encodes a value into the member values, and says where it is. One that is as the last one, such as that
-// after no change, is there once.
+// place adds an encoded value to the member values, and returns its position. If it equals the last value, such as an
+// unchanged after value, it is not added again.
 func (e *encoder) place(data []byte) (at, size int) {
 	if n := len(e.values); n > 0 && bytes.Equal(e.values[n-1], data) {
 		return e.size - len(data), len(data)
@@ -219,7 +227,7 @@ func (e *encoder) place(data []byte) (at, size int) {
 	return at, len(data)
 }
 
-// typed begins a value of a type.
+// typed returns a value without contents that has a type.
 func (e *encoder) typed(ty cty.Type) (value, error) {
 	if e.last > 0 && e.types[e.last-1].Equals(ty) {
 		return value{Type: e.last}, nil
@@ -238,22 +246,22 @@ func (e *encoder) typed(ty cty.Type) (value, error) {
 	return v, nil
 }
 
-// decoder reads a plan. The first error is kept.
+// decoder reads a plan. It keeps the first error.
 type decoder struct {
 	plan   *plan.Plan
 	in     *json.Decoder
-	values []byte // the member
+	values []byte // the member values
 	codecs []schema.Codec
-	last   value // the value that was read last, and what it is
+	last   value // the last value that was read; was is its decoded form
 	was    cty.Value
 	err    error
 }
 
-// decode reads the body, with the member values, into a plan that has its states already.
+// decode reads the body and the member values into p, which already has its states.
 func decode(body, values []byte, p *plan.Plan) (err error) {
 	defer func() {
-		if x := recover(); x != nil { // from package cty, should it find a value impossible
-			err = errors.New("its values contradict each other")
+		if x := recover(); x != nil { // package cty panics for impossible values
+			err = errors.New("its values are inconsistent")
 		}
 	}()
 	d := &decoder{plan: p, in: json.NewDecoder(bytes.NewReader(body)), values: values}
@@ -267,7 +275,7 @@ func decode(body, values []byte, p *plan.Plan) (err error) {
 	p.Outputs = each(h.Outputs, d.output)
 	p.Relevant = each(h.Relevant, func(r relevant) plan.Relevant {
 		if len(r.Path) != 1 {
-			d.fail(errors.New("what it looked at has no place"))
+			d.fail(errors.New("the source of a value has no address"))
 			return r.Relevant
 		}
 		r.Relevant.Path = r.Path[0]
@@ -280,7 +288,7 @@ func decode(body, values []byte, p *plan.Plan) (err error) {
 	p.Variables = d.variables(h.Variables)
 	p.Changes, p.Drift, p.Deferred = d.changes(h.Changes), d.changes(h.Drift), d.changes(h.Deferred)
 	if _, end := d.in.Token(); d.err == nil && end != io.EOF {
-		d.err = errors.New("something follows its end")
+		d.err = errors.New("there is more data after its end")
 	}
 	return d.err
 }
@@ -328,7 +336,7 @@ func (d *decoder) change(c change) *plan.Change {
 	return x
 }
 
-// entry finds the entry of a change.
+// entry returns the entry of a change.
 func (d *decoder) entry(c change) (entry *state.Entry) {
 	switch string(c.Entry) {
 	case "":
@@ -377,7 +385,7 @@ func (d *decoder) raw(v value) cty.Value {
 		return cty.NilVal
 	}
 	if v.Type == d.last.Type && v.At == d.last.At && v.Size == d.last.Size {
-		return d.was // which has texts of many megabytes once
+		return d.was // shares texts of many megabytes
 	}
 	out, err := d.codecs[v.Type-1].Decode(d.values[v.At : v.At+v.Size])
 	d.fail(err)

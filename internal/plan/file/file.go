@@ -1,29 +1,28 @@
-// Package file keeps a plan between planning and applying.
+// Package file saves a plan between planning and applying.
 //
-// A saved plan is a zip archive with the members that plan files of Terraform and OpenTofu have, because tools
-// recognise plans by them:
+// A saved plan is a zip archive with the members of plan files of Terraform and OpenTofu, because tools recognise plans
+// by these:
 //
 //	tfplan                  the plan itself, as JSON (body.go)
 //	values                  the values in it, as MessagePack, one after the other
 //	tfstate                 the refreshed state, format v4
-//	tfstate-prev            the state as it was before
+//	tfstate-prev            the state before the plan
 //	tfconfig/modules.json   the modules of the configuration
-//	tfconfig/m-KEY/…        their files, as they were when the plan was made
+//	tfconfig/m-KEY/…        their files at the time of the plan
 //	.terraform.lock.hcl     the dependency lock file
-//	schemas/PROVIDER        how providers describe the types in it, so that providers need not be started to
-//	                        show it
+//	schemas/PROVIDER        the schemas of the types in the plan, so that it can be shown without starting
+//	                        providers
 //
-// What is in it is changes, not steps: the order follows from the changes (plan.Order) and is found
-// again after loading. Nothing ephemeral can get in: a value with such a mark makes Write fail, and
-// of ephemeral variables there are only the names (invariant I11). Equal contents give equal bytes
-// (I14).
+// A saved plan contains changes, not steps: the order follows from the changes (plan.Order) and is computed again after
+// loading. It contains nothing ephemeral: a value with such a mark makes Write fail, and only the names of ephemeral
+// variables are saved (invariant I11). Equal contents have equal bytes (I14).
 //
-// The archive ends with a seal (seal.go): a digest over every byte before it, so that no damage goes
-// unnoticed, and one under a key, so that a user with the key notices what was changed on purpose. Plans contain
-// what state and variables contain, so callers keep the file at mode 0600.
+// The archive ends with a seal (seal.go). A digest of every byte before it detects damage, and a MAC under a key lets a
+// user with the key detect intentional changes. Plans contain the values of the state and of variables, so callers
+// create the file with mode 0600.
 //
-// Reading trusts nothing: sizes, counts and paths are checked before they are used, and what
-// is wrong is one diagnostic.
+// Read trusts nothing: it checks sizes, counts and paths before it uses them, and reports the first error as one
+// diagnostic.
 package file
 
 import (
@@ -38,8 +37,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Write writes a saved plan, sealed with a key; nil: with none. It fails where the plan holds what must not be stored, which is a bug
-// of ours, and when w does.
+// Write writes a saved plan, sealed with a key; nil: without a key. It returns an error if w does, or if the plan
+// contains a value that must not be stored, which is a bug in Lethe.
 func Write(w io.Writer, c *Contents, key []byte) error {
 	a := newArchive(w, c.Plan.Timestamp, key)
 	if err := a.addPlan(c); err != nil {
@@ -69,8 +68,8 @@ func (a *archive) addPlan(c *Contents) error {
 	return nil
 }
 
-// addStates writes the two states. One that is as it was read is written as it was read: the text is in memory anyway,
-// and means the same.
+// addStates writes the two states. A state that has not changed since it was read is written with its original text,
+// which is in memory and has the same meaning.
 func (a *archive) addStates(p *plan.Plan) (err error) {
 	now := p.Refreshed.Source()
 	if now == nil {
@@ -94,9 +93,9 @@ func (a *archive) addStates(p *plan.Plan) (err error) {
 	return nil
 }
 
-// Read reads a saved plan. key is what Contents.Own is about, nil for none: a plan that says it is sealed with it, and
-// is not, cannot be used. Whether this program may apply it is for WrittenBy to say,
-// whether it still fits the state for Stale.
+// Read reads a saved plan. It sets Contents.Own if the plan is sealed with the key; nil: no key. A plan with the ID of
+// the key and a wrong MAC is an error. WrittenBy checks whether this program may apply the plan, and Stale whether it
+// still fits the state.
 func Read(name string, data, key []byte, bag *diag.Bag) (*Contents, bool) {
 	c, d := read(name, data, key, bag)
 	if d != nil {
@@ -106,7 +105,8 @@ func Read(name string, data, key []byte, bag *diag.Bag) (*Contents, bool) {
 	return c, d == nil && c != nil
 }
 
-// read gives nil and nil when what is wrong is in the bag already. What it gives is said of the file, which is not named.
+// read returns nil and nil if it has added the errors to bag. The detail of a returned diagnostic continues a sentence
+// that begins with the name of the file.
 func read(name string, data, key []byte, bag *diag.Bag) (*Contents, *diag.Diagnostic) {
 	m, d := open(name, data)
 	if d != nil {
@@ -140,7 +140,7 @@ func read(name string, data, key []byte, bag *diag.Bag) (*Contents, *diag.Diagno
 	return c, nil
 }
 
-// states reads the two states, once if they are the same.
+// states reads the two states. If they are equal, it reads one of them.
 func (m *members) states(bag *diag.Bag) (now, prev *state.Snapshot, ok bool) {
 	now, ok = state.Read(m.data[memberState], bag)
 	if !ok {

@@ -4,11 +4,13 @@ import (
 	"archive/zip"
 	"bytes"
 	"crypto/sha256"
+	"encoding"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +42,7 @@ func target(t testing.TB, s string) addr.Target {
 	return x
 }
 
-// snapshot is a state with two objects.
+// snapshot returns a state with two objects.
 func snapshot(t testing.TB, serial uint64) *state.Snapshot {
 	e := (*state.Snapshot)(nil).Edit()
 	h := e.Head()
@@ -52,7 +54,7 @@ func snapshot(t testing.TB, serial uint64) *state.Snapshot {
 	return e.Done()
 }
 
-// full is a plan in which every field is set.
+// full returns a plan with all fields set.
 func full(t testing.TB) *Contents {
 	prev, now := snapshot(t, 4), snapshot(t, 5)
 	a := instance(t, "time_static.a").Current()
@@ -77,15 +79,15 @@ func full(t testing.TB) *Contents {
 				{
 					Object: moved.Current(), Was: instance(t, "time_static.old").Current(), Action: plan.CreateDelete, Why: plan.ReplaceTainted,
 					Before: mark.Plain(cty.NullVal(obj.Type())), After: mark.Value{Raw: obj, Marks: marks},
-					Settled: true, Asked: []byte("asked"), SkipDestroy: true,
+					Settled: true, Asked: []byte("asked"), Lifecycle: plan.Lifecycle{SkipDestroy: true, CreateFirst: true, FirstFor: "time_static.z"},
 					Entry: &state.Entry{
 						Flatmap: map[string]string{"a": "b"}, Schema: 3, Provider: west, Private: []byte("p"),
 						Identity: []byte(`{"n":1}`), IdentitySchema: 1, Sensitive: []cty.Path{cty.GetAttrPath("x")}, Recorded: []addr.Resource{a.Resource()},
 						CreateFirst: true, SkipDestroy: true, Tainted: true, Extra: []byte(`{"y":1}`),
 					},
-					Replace: []cty.Path{cty.GetAttrPath("nums").IndexInt(2), cty.GetAttrPath("id")}, Sent: []cty.Path{cty.GetAttrPath("w")}, CreateFirst: true, FirstFor: "time_static.z",
-					Provider: west, Private: []byte{}, Identity: cty.ObjectVal(map[string]cty.Value{"n": cty.NumberIntVal(1)}), BeforeIdentity: cty.EmptyObjectVal,
-					Legacy: true, Importing: &plan.Importing{ID: "i", Identity: cty.StringVal("x"), Unknown: true}, Generated: "resource {}",
+					Replace: []cty.Path{cty.GetAttrPath("nums").IndexInt(2), cty.GetAttrPath("id")}, Sent: []cty.Path{cty.GetAttrPath("w")},
+					Provider: west, ProviderData: plan.ProviderData{Private: []byte{}, Identity: cty.ObjectVal(map[string]cty.Value{"n": cty.NumberIntVal(1)}), BeforeIdentity: cty.EmptyObjectVal, Legacy: true},
+					Importing: &plan.Importing{ID: "i", Identity: cty.StringVal("x"), Unknown: true}, Generated: "resource {}",
 					Recorded: []addr.Resource{moved.Resource()}, Conditions: true,
 				},
 			},
@@ -93,17 +95,21 @@ func full(t testing.TB) *Contents {
 			Outputs:  []*plan.OutputChange{{Name: "o", Action: plan.Update, Before: mark.Plain(cty.True), After: mark.Plain(cty.False), Sensitive: true, Deprecated: "old"}},
 			Deferred: []*plan.Change{{Object: moved.Current(), Was: moved.Current(), Action: plan.Read}},
 			Previous: prev, Refreshed: now, Checks: []state.Check{check},
-			Variables: map[string]plan.Variable{"v": {Value: cty.StringVal("plain")}, "n": {Value: cty.NullVal(cty.DynamicPseudoType)}},
-			Ephemeral: []string{"password"},
-			Targets:   []addr.Target{target(t, "module.m"), target(t, "time_static.a[0]")}, Excludes: []addr.Target{target(t, `module.m["k"].data.x.y`)},
-			Relevant:  []plan.Relevant{{Resource: moved.Abs(), Key: addr.IntKey(3), Path: cty.GetAttrPath("id")}},
-			Functions: map[string]string{"f": "digest"}, Keys: map[string][]addr.Key{"x": {addr.NoKey, addr.IntKey(1), addr.StringKey("é")}, "y": nil},
-			KeysBefore: map[string][]addr.Key{"x": {addr.IntKey(2)}},
-			Readings:   []plan.Reading{{Object: a, Entry: &state.Entry{Attrs: []byte(`{"a":1}`), Provider: west}}},
-			NoBefore:   []addr.ProviderInstance{west},
-			Part:       []string{"data.x.y", "time_static.a"}, Changed: true,
-			Workspace: "default", Backend: "local", Settings: []byte(`{"type":"local","config":{}}`), Place: "p",
-			Timestamp: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC), Errored: true, Complete: true, SpareDeposed: true,
+			Request: plan.Request{
+				Variables: map[string]plan.Variable{"v": {Value: cty.StringVal("plain")}, "n": {Value: cty.NullVal(cty.DynamicPseudoType)}},
+				Ephemeral: []string{"password"},
+				Targets:   []addr.Target{target(t, "module.m"), target(t, "time_static.a[0]")}, Excludes: []addr.Target{target(t, `module.m["k"].data.x.y`)},
+			},
+			Relevant: []plan.Relevant{{Resource: moved.Abs(), Key: addr.IntKey(3), Path: cty.GetAttrPath("id")}},
+			Evaluation: plan.Evaluation{
+				Functions: map[string]string{"f": "digest"}, Keys: map[string][]addr.Key{"x": {addr.NoKey, addr.IntKey(1), addr.StringKey("é")}, "y": nil},
+				KeysBefore: map[string][]addr.Key{"x": {addr.IntKey(2)}},
+				Readings:   []plan.Reading{{Object: a, Entry: &state.Entry{Attrs: []byte(`{"a":1}`), Provider: west}}},
+				NoBefore:   []addr.ProviderInstance{west},
+			},
+			Part: []string{"data.x.y", "time_static.a"}, Changed: true,
+			Origin:    plan.Origin{Workspace: "default", Backend: "local", Settings: []byte(`{"type":"local","config":{}}`), Place: "p"},
+			Timestamp: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC), Errored: true, Complete: true, ProvisionerSettings: plan.ProvisionerSettings{SkipDeposed: true},
 		},
 		Config: []ConfigModule{
 			{Key: "", Dir: ".", Files: map[string][]byte{"main.tf": []byte("# root\n"), "x.tf": nil}},
@@ -136,7 +142,7 @@ func readBack(data []byte) (*Contents, string) {
 	return c, strings.Join(all, "\n")
 }
 
-// same compares plans. Origins of marks are not kept; nil and empty files are the same.
+// same compares plans. It ignores the origins of marks, and treats nil and empty files as equal.
 var same = cmp.Options{
 	cmp.Comparer(func(a, b cty.Value) bool {
 		return a == cty.NilVal && b == cty.NilVal || a != cty.NilVal && b != cty.NilVal && a.RawEquals(b)
@@ -156,7 +162,7 @@ var same = cmp.Options{
 		return bytes.Equal(x, y)
 	}),
 	cmp.Comparer(func(a, b []byte) bool {
-		var x, y bytes.Buffer // a state file is written with white space
+		var x, y bytes.Buffer // a state file has white space
 		if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
 			return bytes.Equal(a, b)
 		}
@@ -186,7 +192,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The full plan has something in every field, so that none can be forgotten in the format.
+// The full plan has a value in every field, so that a field cannot be missing in the format.
 func TestFull(t *testing.T) {
 	set := map[string]bool{}
 	var visit func(v reflect.Value)
@@ -210,7 +216,7 @@ func TestFull(t *testing.T) {
 		}
 	}
 	visit(reflect.ValueOf(full(t).Plan))
-	set["plan.Plan.Leases"] = true // no part of a plan that is kept
+	set["plan.Plan.Leases"] = true // not part of a saved plan
 	for name, ok := range set {
 		if !ok && (strings.HasPrefix(name, "plan.") || strings.HasPrefix(name, "state.")) {
 			t.Errorf("no %s in the plan that the tests use; add it there, and to body.go with a new version of the format", name)
@@ -218,7 +224,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// The smallest plan there is: no state, nothing to do.
+// TestEmpty reads a plan without a state and without changes.
 func TestEmpty(t *testing.T) {
 	in := &Contents{Plan: &plan.Plan{}, Version: "1.12.0", Config: []ConfigModule{{Dir: "."}}}
 	out, msg := readBack(write(t, in))
@@ -230,7 +236,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// States that are the same are read once; those of one size that are not the same are two.
+// Equal states are read once. Different states of the same size are read separately.
 func TestSameStates(t *testing.T) {
 	for _, c := range []struct {
 		what      string
@@ -254,7 +260,7 @@ func TestSameStates(t *testing.T) {
 	}
 }
 
-// What tools look for in a plan file.
+// TestMembers checks the members that tools look for in a plan file.
 func TestMembers(t *testing.T) {
 	data := write(t, full(t))
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -291,7 +297,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// No change of a saved plan goes unnoticed, wherever it is, and none makes reading fail badly.
+// Every change of a saved plan is detected, at any position, and causes a single message.
 func TestDamage(t *testing.T) {
 	data := write(t, full(t))
 	check := func(what string, damaged []byte) {
@@ -313,7 +319,7 @@ func TestDamage(t *testing.T) {
 	check("a byte before", append([]byte{'\n'}, data...))
 }
 
-// Who has the key notices what was changed and sealed again: with the same ID, and without it.
+// A user with the key detects plans that were changed and sealed again, with the ID of the key or without it.
 func TestKeys(t *testing.T) {
 	key, other := []byte("0123456789abcdef"), []byte("another one")
 	read := func(data, key []byte) (*Contents, string) {
@@ -363,7 +369,7 @@ func TestKeys(t *testing.T) {
 // member is a member of a hand-made archive.
 type member struct{ name, text string }
 
-// sealed makes an archive of members, with a seal that is right.
+// sealed returns an archive of members with a correct seal.
 func sealed(t testing.TB, ms ...member) []byte {
 	var b bytes.Buffer
 	a := newArchive(&b, time.Time{}, nil)
@@ -376,7 +382,7 @@ func sealed(t testing.TB, ms ...member) []byte {
 	return b.Bytes()
 }
 
-// with gives the members of the full plan, some replaced, added or left out (text "-").
+// with returns the full plan with some members replaced, added or left out (text "-").
 func with(t testing.TB, changes ...member) []byte {
 	data := write(t, full(t))
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -419,20 +425,20 @@ func TestRefused(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"empty", nil, "it is not a zip archive"},
-		{"text", []byte("garbage"), "it is not a zip archive"},
-		{"a state", []byte(`{"version":4}`), "it is not a zip archive"},
+		{"empty", nil, "it is not a complete zip archive"},
+		{"text", []byte("garbage"), "it is not a complete zip archive"},
+		{"a state", []byte(`{"version":4}`), "it is not a complete zip archive"},
 		{"another archive", sealed(t, member{"main.tf", "x"}), `has no member "tfplan"`},
 		{"a plan of a peer", with(t, member{"tfplan", "\x08\x03\x12\x05hello"}), "Unsupported plan file; The file a.plan is a saved plan of another program"},
 		{"an empty plan", with(t, member{"tfplan", ""}), "a saved plan of another program"},
-		{"a newer format", with(t, member{"tfplan", "lethe plan v9 1.13.0\nxyz"}), "made by Lethe v1.13.0, in version 9 of the plan format; this version of Lethe knows version 8. Use the version of Lethe that made the plan, or make a new plan."},
-		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "made by Lethe v1.12.0, in version 2 of the plan format; this version of Lethe knows version 8."},
-		{"half a first line", with(t, member{"tfplan", "lethe plan v4 1.12.0"}), "begins in a way that makes no sense"},
-		{"no program", with(t, member{"tfplan", "lethe plan v4\nx"}), "begins in a way that makes no sense"},
-		{"no seal", plain.Bytes(), "does not end as saved plans do"},
+		{"a newer format", with(t, member{"tfplan", "lethe plan v11 1.13.0\nxyz"}), "created by Lethe v1.13.0 in version 11 of the plan format, and this version of Lethe supports version 10. Use the version of Lethe that created the plan, or make a new plan."},
+		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "created by Lethe v1.12.0 in version 2 of the plan format, and this version of Lethe supports version 10."},
+		{"half a first line", with(t, member{"tfplan", "lethe plan v4 1.12.0"}), "has an invalid beginning"},
+		{"no program", with(t, member{"tfplan", "lethe plan v4\nx"}), "has an invalid beginning"},
+		{"no seal", plain.Bytes(), "its end is missing"},
 		{"no body", with(t, member{"tfplan", firstLine("1.12.0")}), "EOF"},
 		{"half a body", with(t, member{"tfplan", firstLine("1.12.0") + `{"Mode":"nor`}), "unexpected EOF"},
-		{"a body too long", with(t, member{"tfplan", firstLine("1.12.0") + "{}{}"}), "something follows its end"},
+		{"a body too long", with(t, member{"tfplan", firstLine("1.12.0") + "{}{}"}), "there is more data after its end"},
 		{"too few changes", with(t, member{"tfplan", firstLine("1.12.0") + `{"Changes":1}`}), "EOF"},
 		{"an unknown mode", with(t, member{"tfplan", firstLine("1.12.0") + `{"Mode":"upside-down"}`}), `"upside-down" is not a planning mode`},
 		{"an unknown action", with(t, member{"tfplan", firstLine("1.12.0") + `{"Outputs":[{"Action":"x"}]}`}), `"x" is not an action`},
@@ -450,11 +456,11 @@ func TestRefused(t *testing.T) {
 		{"a state without the object", with(t, member{"tfstate", `{"version":4,"serial":1,"lineage":"x","outputs":{},"resources":[]}`}), "the state has no object"},
 		{"modules that are none", with(t, member{"tfconfig/modules.json", "{}"}), `member "tfconfig/modules.json" cannot be read`},
 		{"a module twice", with(t, member{"tfconfig/modules.json", `[{"Key":""},{"Key":"m"},{"Key":""}]`}), "twice"},
-		{"an unlisted module", with(t, member{"tfconfig/m-n/main.tf", ""}), "does not belong there"},
-		{"a path upwards", with(t, member{"tfconfig/m-/../../x", ""}), "does not belong there"},
-		{"an absolute path", with(t, member{"/etc/passwd", ""}), "does not belong there"},
-		{"a backslash", with(t, member{`tfconfig/m-/..\x`, ""}), "does not belong there"},
-		{"something else", with(t, member{"readme", ""}), "does not belong there"},
+		{"an unlisted module", with(t, member{"tfconfig/m-n/main.tf", ""}), "unexpected member"},
+		{"a path upwards", with(t, member{"tfconfig/m-/../../x", ""}), "unexpected member"},
+		{"an absolute path", with(t, member{"/etc/passwd", ""}), "unexpected member"},
+		{"a backslash", with(t, member{`tfconfig/m-/..\x`, ""}), "unexpected member"},
+		{"something else", with(t, member{"readme", ""}), "unexpected member"},
 		{"a member twice", sealed(t, member{"tfplan", ""}, member{"tfplan", ""}), `two members with the name "tfplan"`},
 	} {
 		got, msg := readBack(c.data)
@@ -464,14 +470,14 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// bomb is a sealed archive in which a member inflates enormously.
-func bomb(t testing.TB, method uint16, data []byte, packed, size uint64) []byte {
+// bomb returns a sealed archive with a member that inflates enormously.
+func bomb(t testing.TB, method uint16, data []byte, compressed, size uint64) []byte {
 	var b bytes.Buffer
 	a := newArchive(&b, time.Time{}, nil)
 	a.add(memberPlan, []byte(firstLine("1.12.0")))
 	a.add(memberValues)
 	for _, name := range []string{memberState, memberPrev, memberList, memberLock} {
-		w, err := a.zip.CreateRaw(&zip.FileHeader{Name: name, Method: method, CompressedSize64: packed, UncompressedSize64: size})
+		w, err := a.zip.CreateRaw(&zip.FileHeader{Name: name, Method: method, CompressedSize64: compressed, UncompressedSize64: size})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -502,7 +508,7 @@ func TestBombs(t *testing.T) {
 			t.Errorf("%s: want %q, got %q", c.what, c.want, msg)
 		}
 	}
-	// What we write can be read, however well it could be packed.
+	// Written plans can be read, even if their contents compress very well.
 	in := full(t)
 	in.Config[0].Files["zeros.tf"] = make([]byte, 5<<20)
 	if _, msg := readBack(write(t, in)); msg != "" {
@@ -564,18 +570,18 @@ func TestStale(t *testing.T) {
 		{"the same", s("a", 3), s("a", 3), "w", "p", ""},
 		{"never a state", nil, nil, "w", "p", ""},
 		{"never a state, written as an empty one", s("", 0), nil, "w", "p", ""},
-		{"another place that is empty", nil, s("", 0), "w", "q", `Saved plan is for another place; The plan was made for a place without a state, and the environment now names another place for the backend "s3"`},
+		{"another place that is empty", nil, s("", 0), "w", "q", `Saved plan is for another place; The plan was made for a backend "s3" without a state, and the environment now selects another location`},
 		{"a place that is not known", nil, nil, "w", "", ""},
 		{"the same, in another place", s("a", 3), s("a", 3), "w", "q", ""},
-		{"moved on", s("a", 3), s("a", 4), "w", "p", "Saved plan is stale; The given plan file can no longer be applied because the state was changed by another operation after the plan was created: the plan is for serial 3, and the state is at serial 4. Make a new plan."},
+		{"moved on", s("a", 3), s("a", 4), "w", "p", "Saved plan is stale; The state was changed after the plan was created: the plan is for serial 3, and the state is at serial 4. Make a new plan."},
 		{"another content of that serial", s("a", 3), &state.Snapshot{Lineage: "a", Serial: 3, Outputs: map[string]state.Output{"o": {}}}, "w", "p", "both are of serial 3, and their contents differ"},
 		{"another state", s("a", 3), s("b", 3), "w", "p", `lineage "a", and this one has the lineage "b"`},
 		{"first state", s("", 0), s("b", 1), "w", "p", "when the plan was made, there was no state"},
-		{"state deleted", s("a", 1), nil, "w", "p", "there is no state any more"},
+		{"state deleted", s("a", 1), nil, "w", "p", "the state no longer exists"},
 		{"another workspace", s("a", 1), s("a", 1), "x", "p", `made in the workspace "w", and the current workspace is "x"`},
 	} {
 		got := ""
-		if d := Stale(&plan.Plan{Previous: c.was, Workspace: "w", Place: "p", Backend: "s3"}, c.is, c.workspace, c.place); d != nil {
+		if d := Stale(&plan.Plan{Previous: c.was, Origin: plan.Origin{Workspace: "w", Place: "p", Backend: "s3"}}, c.is, c.workspace, c.place); d != nil {
 			got = d.Error()
 		}
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
@@ -583,17 +589,17 @@ func TestStale(t *testing.T) {
 		}
 	}
 	c := &Contents{Version: "1.12.0"}
-	if c.WrittenBy("1.12.0") != nil || !strings.Contains(c.WrittenBy("1.12.1").Error(), "made by Lethe v1.12.0, and this is Lethe v1.12.1") {
+	if c.WrittenBy("1.12.0") != nil || !strings.Contains(c.WrittenBy("1.12.1").Error(), "created by Lethe v1.12.0, and this is Lethe v1.12.1") {
 		t.Error("a plan can be applied only by the version that made it")
 	}
 }
 
-// Variables keep the value and the precision of their numbers, so that what is computed from them is
-// the same; of other numbers the value is enough.
+// Variables keep the value and the precision of their numbers, so that results computed from them do not change. Other
+// numbers keep only the value.
 func TestNumbers(t *testing.T) {
 	for _, text := range []string{"0", "7", "0.5", "0.1", "-3", "1e300", "18446744073709551617", "0.33333333333333333333333333333333333333333333333333"} {
 		v := cty.MustParseNumberVal(text)
-		in := &Contents{Plan: &plan.Plan{Variables: map[string]plan.Variable{"v": {Value: v}}, Outputs: []*plan.OutputChange{{Name: "o", After: mark.Plain(v)}}},
+		in := &Contents{Plan: &plan.Plan{Request: plan.Request{Variables: map[string]plan.Variable{"v": {Value: v}}}, Outputs: []*plan.OutputChange{{Name: "o", After: mark.Plain(v)}}},
 			Version: "1.12.0", Config: []ConfigModule{{Dir: "."}}}
 		out, msg := readBack(write(t, in))
 		if msg != "" {
@@ -604,4 +610,46 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s (%d bits) came back as %s (%d bits)", text, want.Prec(), got, got.Prec())
 		}
 	}
+}
+
+// TestFieldsAreNamed: every field in a saved plan has a name in the format, so that renaming a field in Go does not
+// change the format.
+func TestFieldsAreNamed(t *testing.T) {
+	named := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
+	seen := map[reflect.Type]bool{}
+	text, object := reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[json.Marshaler]()
+	var check func(reflect.Type)
+	check = func(typ reflect.Type) {
+		if seen[typ] || typ.Implements(text) || typ.Implements(object) {
+			return
+		}
+		seen[typ] = true
+		switch typ.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array:
+			check(typ.Elem())
+		case reflect.Struct:
+			for _, f := range reflect.VisibleFields(typ) {
+				name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+				switch {
+				case f.Anonymous || !f.IsExported() || name == "-" || len(f.Index) > 1 && hidden(typ, f, name):
+				case !named.MatchString(name):
+					t.Errorf("%s.%s has the name %q in the format", typ, f.Name, name)
+				default:
+					check(f.Type)
+				}
+			}
+		}
+	}
+	check(reflect.TypeFor[head]())
+	check(reflect.TypeFor[change]())
+}
+
+// hidden reports whether the struct has a field with the name of an embedded one.
+func hidden(typ reflect.Type, f reflect.StructField, name string) bool {
+	for i := range typ.NumField() {
+		if outer, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); outer == name && !typ.Field(i).Anonymous {
+			return true
+		}
+	}
+	return false
 }

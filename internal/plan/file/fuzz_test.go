@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FuzzBody reads bodies and values. What can be read can be written, and reads the same again.
+// FuzzBody reads bodies and values. A body that can be read can be written, and then reads the same.
 func FuzzBody(f *testing.F) {
 	c := full(f)
 	encode := func(p *plan.Plan) (body, values []byte, err error) {
@@ -47,7 +47,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzRead reads whole files: with a tfplan member of any kind under a right seal, and as they are.
+// FuzzRead reads whole files: the data itself, and a correctly sealed archive whose tfplan member is the data.
 func FuzzRead(f *testing.F) {
 	f.Add(write(f, full(f)))
 	f.Add(sealed(f, member{"tfplan", firstLine("1.12.0")}))
@@ -169,11 +169,11 @@ func randomValue(t *rapid.T, ty cty.Type) cty.Value {
 	return cty.ListVal(vals)
 }
 
-// restricted is an unknown value of which something is known.
+// restricted returns an unknown value with refinements.
 func restricted(t *rapid.T, ty cty.Type) cty.Value {
 	b := cty.UnknownVal(ty).Refine()
 	parts := ty == cty.String || ty == cty.Number || ty.IsCollectionType()
-	if !parts || rapid.Bool().Draw(t, "not null") { // a restriction that restricts nothing is none
+	if !parts || rapid.Bool().Draw(t, "not null") { // without a refinement the value would be plain
 		b = b.NotNull()
 	}
 	switch {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"net/url"
 	"path"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// members are what is in an archive.
+// members are the members of an archive.
 type members struct {
 	files map[string]*zip.File
 	order []string
@@ -22,7 +23,7 @@ type members struct {
 	whole []byte // the archive
 }
 
-// open finds the members without inflating any.
+// open finds the members without inflating them.
 func open(name string, data []byte) (*members, *diag.Diagnostic) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if errors.Is(err, zip.ErrFormat) {
@@ -48,27 +49,28 @@ func open(name string, data []byte) (*members, *diag.Diagnostic) {
 	return m, nil
 }
 
-// noArchive says what is wrong with a file that is no archive. By mistake it is one that the plan would be made from.
+// noArchive returns the error for a file that is not an archive. Users may pass a file of the configuration or of
+// variables by mistake.
 func noArchive(name string) *diag.Diagnostic {
-	is, instead := "configuration", "Configuration is planned from all files of a directory: leave the file out for the working directory, or name another one with the global option -chdir."
+	is, instead := "configuration", "A plan reads all files of a directory. Remove the argument to use the working directory, or select another directory with the global option -chdir."
 	switch path.Ext(strings.TrimSuffix(name, ".json")) {
 	case ".tf", ".tofu":
 	case ".tfvars":
-		is, instead = "a file of variables", "Give it to a plan, with -var-file."
+		is, instead = "a file of variables", "Pass it to the plan with -var-file."
 	default:
-		return broken("it is not a zip archive, as saved plans are, or only the beginning of one")
+		return broken("it is not a complete zip archive")
 	}
-	d := diag.Errorf(badFile, "cannot be used as a saved plan: it is %s, and saved plans are zip archives. %s", is, instead)
+	d := diag.Errorf(badFile, "is not a saved plan: it is %s. %s", is, instead)
 	return &d
 }
 
-// format is the version of what body.go says.
-const format = "8"
+// format is the version of the form in body.go.
+const format = "10"
 
-// firstLine begins the member tfplan. The rest of it is what body.go says.
+// firstLine returns the first line of the member tfplan. The rest is the body (body.go).
 func firstLine(program string) string { return "lethe plan v" + format + " " + program + "\n" }
 
-// header reads the first line of the plan: which program wrote it, and where the rest begins.
+// header reads the first line of the plan. It returns the program that wrote it, and the offset of the body.
 func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 	r, err := m.files[memberPlan].Open()
 	if err != nil {
@@ -82,21 +84,21 @@ func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 	line, _, complete := strings.Cut(string(start), "\n")
 	rest, ours := strings.CutPrefix(line, "lethe plan v")
 	if !ours {
-		d := diag.Errorf(badProgram, "is a saved plan of another program, such as Terraform or OpenTofu. A saved plan can be applied only by the program that made it: use that one, or make a plan with Lethe.")
+		d := diag.Errorf(badProgram, "is a saved plan of another program, such as Terraform or OpenTofu. Use the program that created it, or make a plan with Lethe.")
 		return nil, 0, &d
 	}
 	version, program, _ := strings.Cut(rest, " ")
 	if !complete || program == "" {
-		return nil, 0, broken("its member %q begins in a way that makes no sense", memberPlan)
+		return nil, 0, broken("its member %q has an invalid beginning", memberPlan)
 	}
 	if version != format {
-		d := diag.Errorf(badProgram, "was made by Lethe v%s, in version %s of the plan format; this version of Lethe knows version %s. Use the version of Lethe that made the plan, or make a new plan.", program, version, format)
+		d := diag.Errorf(badProgram, "was created by Lethe v%s in version %s of the plan format, and this version of Lethe supports version %s. Use the version of Lethe that created the plan, or make a new plan.", program, version, format)
 		return nil, 0, &d
 	}
 	return &Contents{Version: program}, len(line) + 1, nil
 }
 
-// inflate reads all members, within limits.
+// inflate reads all members, within the limits.
 func (m *members) inflate() *diag.Diagnostic {
 	for _, name := range []string{memberValues, memberState, memberPrev, memberList, memberLock} {
 		if m.files[name] == nil {
@@ -106,9 +108,9 @@ func (m *members) inflate() *diag.Diagnostic {
 	total, most := uint64(0), uint64(len(m.whole))
 	for _, name := range m.order {
 		f := m.files[name]
-		packed, size := f.CompressedSize64, f.UncompressedSize64
-		if total += size; size > maxTotal || total > maxTotal || packed > most || total/maxRatio > most || tooDense(packed, size) {
-			return broken("its member %q would inflate from %d to %d bytes", name, packed, size)
+		compressed, size := f.CompressedSize64, f.UncompressedSize64
+		if total += size; size > maxTotal || total > maxTotal || compressed > most || total/maxRatio > most || tooDense(compressed, size) {
+			return broken("its member %q would inflate from %d to %d bytes", name, compressed, size)
 		}
 		if name == memberPrev && m.alike(memberPrev, memberState) {
 			continue
@@ -122,14 +124,14 @@ func (m *members) inflate() *diag.Diagnostic {
 	return nil
 }
 
-// alike reports that two members are the same byte for byte, as they are in the archive.
+// alike reports whether two members are equal byte for byte in the archive.
 func (m *members) alike(a, b string) bool {
 	x, y := m.files[a], m.files[b]
-	return x.Method == y.Method && x.CRC32 == y.CRC32 && x.UncompressedSize64 == y.UncompressedSize64 && bytes.Equal(m.packed(x), m.packed(y))
+	return x.Method == y.Method && x.CRC32 == y.CRC32 && x.UncompressedSize64 == y.UncompressedSize64 && bytes.Equal(m.compressed(x), m.compressed(y))
 }
 
-// packed is a member as it is in the archive; nil if it is not in there.
-func (m *members) packed(f *zip.File) []byte {
+// compressed returns a member as stored in the archive, or nil if it is not inside the archive.
+func (m *members) compressed(f *zip.File) []byte {
 	at, err := f.DataOffset()
 	if most := uint64(len(m.whole)); err != nil || uint64(at) > most || f.CompressedSize64 > most-uint64(at) {
 		return nil
@@ -137,9 +139,9 @@ func (m *members) packed(f *zip.File) []byte {
 	return m.whole[at : uint64(at)+f.CompressedSize64 : uint64(at)+f.CompressedSize64]
 }
 
-// read reads one member: where it is, if it was stored as it is.
+// read reads one member. If the member is not compressed, the result shares the archive's memory.
 func (m *members) read(f *zip.File) ([]byte, error) {
-	data := m.packed(f)
+	data := m.compressed(f)
 	if f.Method != zip.Store || uint64(len(data)) != f.UncompressedSize64 {
 		return inflate(f)
 	}
@@ -149,7 +151,7 @@ func (m *members) read(f *zip.File) ([]byte, error) {
 	return data, nil
 }
 
-// inflate reads one member, which is not larger than its header says.
+// inflate decompresses one member. It returns an error if the member is longer than its header states.
 func inflate(f *zip.File) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {
@@ -162,14 +164,14 @@ func inflate(f *zip.File) ([]byte, error) {
 	}
 	switch n, err := r.Read(make([]byte, 1)); {
 	case n > 0:
-		return nil, errors.New("it is longer than it says")
+		return nil, errors.New("it is longer than its header says")
 	case err != io.EOF:
 		return nil, err
 	}
 	return data, nil
 }
 
-// config puts the configuration together again.
+// config returns the modules of the configuration with their files.
 func (m *members) config() ([]ConfigModule, *diag.Diagnostic) {
 	var list []moduleJSON
 	if err := json.Unmarshal(m.data[memberList], &list); err != nil {
@@ -195,15 +197,16 @@ func (m *members) config() ([]ConfigModule, *diag.Diagnostic) {
 		rest, inside := strings.CutPrefix(name, configDir)
 		key, file, _ := strings.Cut(rest, "/")
 		i, listed := at[key]
-		if !inside || !listed || !plainPath(key, file) {
-			return nil, broken("it has a member %q, which does not belong there", name)
+		plain, err := url.PathUnescape(file)
+		if !inside || !listed || !plainPath(key, file) || err != nil || memberName(plain) != file {
+			return nil, broken("it has an unexpected member %q", name)
 		}
-		modules[i].Files[file] = m.data[name]
+		modules[i].Files[plain] = m.data[name]
 	}
 	return modules, nil
 }
 
-// schemas gives how providers describe themselves.
+// schemas returns the saved schemas by provider.
 func (m *members) schemas() (map[addr.Provider][]byte, *diag.Diagnostic) {
 	var out map[addr.Provider][]byte
 	for _, name := range m.order {
@@ -213,7 +216,7 @@ func (m *members) schemas() (map[addr.Provider][]byte, *diag.Diagnostic) {
 		}
 		p, err := addr.ParseProvider(source)
 		if err != nil || p.String() != source {
-			return nil, broken("it has a member %q, which does not belong there", name)
+			return nil, broken("it has an unexpected member %q", name)
 		}
 		if out == nil {
 			out = map[addr.Provider][]byte{}

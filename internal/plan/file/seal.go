@@ -17,9 +17,9 @@ import (
 //
 //	lethe plan seal ID MAC sha256:SUM
 //
-// ID says which key it is of (16 hexadecimal digits, zeros for none). MAC is the HMAC-SHA-256 under that key of the SHA-256
-// of all bytes before it, ID included, and zeros without a key; SUM is the SHA-256 of all bytes before it. So each reader of a plan
-// notices damage, and one with the key notices that it was changed on purpose.
+// ID identifies the key: 16 hexadecimal digits, or zeros without a key. MAC is the HMAC-SHA-256 under that key of the
+// SHA-256 of all bytes before it, including ID, or zeros without a key. SUM is the SHA-256 of all bytes before it. So
+// every reader of a plan detects damage, and a reader with the key detects intentional changes.
 const (
 	sealBegin = "lethe plan seal "
 	sealSum   = " sha256:"
@@ -28,7 +28,7 @@ const (
 	sealSize  = len(sealBegin) + idDigits + 1 + macDigits + len(sealSum) + macDigits
 )
 
-// keyID names a key without telling it.
+// keyID returns the ID of a key, which does not reveal the key.
 func keyID(key []byte) string {
 	if key == nil {
 		return strings.Repeat("0", idDigits)
@@ -37,14 +37,14 @@ func keyID(key []byte) string {
 	return hex.EncodeToString(sum[:idDigits/2])
 }
 
-// seal makes the seal of what comes before it.
+// seal returns the seal for the bytes before it.
 func seal(before, key []byte) []byte {
 	sum := sha256.New()
 	sum.Write(before)
 	return sealOf(sum, key)
 }
 
-// sealOf makes the seal of what a digest was made of.
+// sealOf returns the seal for the bytes that sum has digested.
 func sealOf(sum hash.Hash, key []byte) []byte {
 	out := append([]byte(sealBegin+keyID(key)+" "), strings.Repeat("0", macDigits)...)
 	sum.Write(out[:len(out)-macDigits])
@@ -58,12 +58,12 @@ func sealOf(sum hash.Hash, key []byte) []byte {
 	return hex.AppendEncode(out, sum.Sum(nil))
 }
 
-// sealer hands on what is written, but for the last bytes, in whose place the seal is put.
+// sealer passes on the bytes that are written, except for the last bytes, which the seal replaces.
 type sealer struct {
 	out  *bufio.Writer
 	sum  hash.Hash
 	key  []byte
-	held []byte // the last sealSize bytes, or fewer, before which all was handed on
+	held []byte // the last sealSize bytes or fewer; all earlier bytes were passed on
 }
 
 func newSealer(w io.Writer, key []byte) *sealer {
@@ -72,48 +72,48 @@ func newSealer(w io.Writer, key []byte) *sealer {
 
 // Write implements io.Writer.
 func (s *sealer) Write(p []byte) (int, error) {
-	if over := min(len(s.held)+len(p)-sealSize, len(s.held)); over > 0 {
-		s.on(s.held[:over])
-		s.held = append(s.held[:0], s.held[over:]...)
+	if excess := min(len(s.held)+len(p)-sealSize, len(s.held)); excess > 0 {
+		s.on(s.held[:excess])
+		s.held = append(s.held[:0], s.held[excess:]...)
 	}
-	if over := len(s.held) + len(p) - sealSize; over > 0 { // then nothing is held
-		s.on(p[:over])
-		s.held = append(s.held, p[over:]...)
+	if excess := len(s.held) + len(p) - sealSize; excess > 0 { // then held is empty
+		s.on(p[:excess])
+		s.held = append(s.held, p[excess:]...)
 	} else {
 		s.held = append(s.held, p...)
 	}
 	return len(p), nil
 }
 
-// on hands on. An error is kept by the writer, for end.
+// on passes bytes on. The writer keeps an error for end.
 func (s *sealer) on(p []byte) {
 	s.sum.Write(p)
 	s.out.Write(p)
 }
 
-// end writes the seal.
+// end writes the seal in place of the held bytes.
 func (s *sealer) end() error {
 	s.out.Write(sealOf(s.sum, s.key))
 	return s.out.Flush()
 }
 
-// checkSeal compares the seal with the bytes before it. own says that it was made with the key.
+// checkSeal compares the seal with the bytes before it. own is true if the seal was made with the key.
 func checkSeal(data, key []byte) (own bool, d *diag.Diagnostic) {
 	at := max(0, len(data)-sealSize)
 	before, have := data[:at], data[at:]
 	id, ok := bytes.CutPrefix(have, []byte(sealBegin))
 	if !ok || len(have) < sealSize {
-		return false, broken("it does not end as saved plans do, so it has been cut off or changed after it was written")
+		return false, broken("its end is missing or was changed after it was written")
 	}
 	sum := sha256.Sum256(data[:len(data)-macDigits])
 	if !bytes.Equal(hex.AppendEncode(nil, sum[:]), data[len(data)-macDigits:]) {
-		return false, broken("its contents do not match its checksum, so it has been damaged or changed after it was written")
+		return false, broken("its contents do not match its checksum, so it was damaged or changed after it was written")
 	}
 	if key == nil || string(id[:idDigits]) != keyID(key) {
 		return false, nil
 	}
 	if !hmac.Equal(seal(before, key), have) {
-		return false, broken("it was changed after it was made, and sealed again without the key")
+		return false, broken("it was changed after it was created, and signed again without the key")
 	}
 	return true, nil
 }

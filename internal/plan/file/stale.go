@@ -8,9 +8,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Stale says why a plan cannot be applied to the current state of a workspace any more, or nil if it
-// can: the state must be the very one that the plan was made from. place is as plan.Plan.Place says it. It counts where there is
-// no state yet, whose lineage would tell it from others; one that was moved is the same.
+// Stale returns an error if a plan can no longer be applied to the current state of a workspace, and nil otherwise. The
+// state must equal the state that the plan was made from. place is the current value of plan.Plan.Place. It matters
+// only if no state exists yet, because a state has a lineage, which stays the same when the state moves.
 func Stale(p *plan.Plan, current *state.Snapshot, workspace, place string) *diag.Diagnostic {
 	if p.Workspace != workspace {
 		d := diag.Errorf(wrongPlace, "The plan was made in the workspace %q, and the current workspace is %q. Select that workspace, or make a plan in this one.", p.Workspace, workspace)
@@ -27,10 +27,10 @@ func Stale(p *plan.Plan, current *state.Snapshot, workspace, place string) *diag
 		if is.Lineage != "" || p.Place == "" || place == "" || p.Place == place {
 			return nil
 		}
-		d := diag.Errorf(elsewhere, "The plan was made for a place without a state, and the environment now names another place for the backend %q. What the plan creates may exist already, in the state of the new place. Make a new plan, or set the environment as it was when the plan was made.", p.Backend)
+		d := diag.Errorf(elsewhere, "The plan was made for a backend %q without a state, and the environment now selects another location. Objects of the plan may already exist in the state there. Make a new plan, or restore the environment of the plan.", p.Backend)
 		return &d
 	}
-	d := diag.Errorf(stale, "The given plan file can no longer be applied because the state was changed by another operation after the plan was created: %s. Make a new plan.", difference(was, is))
+	d := diag.Errorf(stale, "The state was changed after the plan was created: %s. Make a new plan.", difference(was, is))
 	return &d
 }
 
@@ -43,17 +43,17 @@ func difference(was, is *state.Snapshot) string {
 	case was.Lineage == "":
 		return "when the plan was made, there was no state"
 	case is.Lineage == "":
-		return "there is no state any more"
+		return "the state no longer exists"
 	}
 	return fmt.Sprintf("the plan is for a state with the lineage %q, and this one has the lineage %q", was.Lineage, is.Lineage)
 }
 
-// WrittenBy says why a plan that was read cannot be applied by the program of that version, or nil
-// if it can: providers may be called differently, and values mean different things, in another.
+// WrittenBy returns an error if a plan cannot be applied by the program of this version, and nil otherwise. Another
+// version may call providers differently, or interpret values differently.
 func (c *Contents) WrittenBy(version string) *diag.Diagnostic {
 	if c.Version == version {
 		return nil
 	}
-	d := diag.Errorf(badProgram, "The plan was made by Lethe v%s, and this is Lethe v%s. A saved plan can be applied only by the version that made it: use that one, or make a new plan.", c.Version, version)
+	d := diag.Errorf(badProgram, "The plan was created by Lethe v%s, and this is Lethe v%s. Use the version that created the plan, or make a new plan.", c.Version, version)
 	return &d
 }

@@ -1,8 +1,8 @@
-// Package builtin makes providers that are part of the program.
+// Package builtin implements the parts that built-in providers share.
 //
-// Such a provider is a table of types written against plain values; this package puts the
-// encoding, the schemas and the rest of the provider interface around it, so that the engine
-// cannot tell it from a plugin. The providers themselves are the packages below.
+// A built-in provider is a table of types whose functions use plain values. This package adds the encoding, the schemas
+// and the rest of the provider interface, so that the engine treats the provider like a plugin. The providers
+// themselves are the packages below.
 package builtin
 
 import (
@@ -25,15 +25,14 @@ import (
 type Resource struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
-	// Plan says what would become of prior (null to create), and which changes need a replacement.
+	// Plan returns the planned object and the changes that need a replacement. prior is null for a create.
 	Plan func(prior, proposed, config cty.Value) (cty.Value, []cty.Path, provider.Diags)
-	// Apply makes planned real; planned is null to destroy. What it returns is kept also beside
-	// errors.
+	// Apply makes the planned change; planned is null for a destroy. The result is stored even if there are errors.
 	Apply func(ctx context.Context, prior, planned, config cty.Value) (cty.Value, provider.Diags)
 	Read  func(ctx context.Context, current cty.Value) (cty.Value, provider.Diags)
-	// Import makes an object of an id.
+	// Import returns the object with an ID.
 	Import func(ctx context.Context, id string) (cty.Value, provider.Diags)
-	// Move takes an object of another type over.
+	// Move converts an object of another type.
 	Move func(req provider.MoveRequest) (cty.Value, provider.Diags)
 }
 
@@ -41,7 +40,7 @@ type Resource struct {
 type Data struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
-	// Read reads; object is the address that is read.
+	// Read reads the data source. object is its address.
 	Read func(ctx context.Context, object string, config cty.Value) (cty.Value, provider.Diags)
 }
 
@@ -67,7 +66,7 @@ type Function struct {
 	Impl function.Function
 }
 
-// Provider is a table of types. It needs no process and takes no settings.
+// Provider is a table of types. It needs no process and has no settings.
 type Provider struct {
 	Address    addr.Provider
 	Resources  map[string]*Resource
@@ -78,10 +77,10 @@ type Provider struct {
 
 var _ provider.Provider = (*Provider)(nil)
 
-// Addr is the provider's address.
+// Addr returns the provider's address.
 func (p *Provider) Addr() addr.Provider { return p.Address }
 
-// Schemas describes the table.
+// Schemas returns the schemas of the table.
 func (p *Provider) Schemas(context.Context) (*provider.Schemas, provider.Diags) {
 	s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
 	s.Capabilities = provider.Capabilities{Move: true}
@@ -110,13 +109,13 @@ func (p *Provider) Configure(context.Context, provider.Dynamic, provider.Allow) 
 	return nil
 }
 
-// Stop does nothing: no call here waits for anything but its context.
+// Stop does nothing, because the calls wait only for their contexts.
 func (p *Provider) Stop(context.Context) error { return nil }
 
 // Shutdown does nothing.
 func (p *Provider) Shutdown() error { return nil }
 
-// Validate checks a configuration with the type's own rules.
+// Validate checks a configuration with the rules of its type.
 func (p *Provider) Validate(_ context.Context, mode addr.Mode, typ string, config provider.Dynamic) provider.Diags {
 	var sch *schema.Schema
 	var check func(cty.Value) provider.Diags
@@ -148,14 +147,14 @@ func (p *Provider) Validate(_ context.Context, mode addr.Mode, typ string, confi
 	return ds
 }
 
-// readOnly refuses values for what the type decides itself.
+// readOnly returns errors for attributes that have a value although only the provider may set them.
 func readOnly(b *schema.Block, config cty.Value) provider.Diags {
 	var ds provider.Diags
 	for _, a := range b.Attrs {
 		if !a.Computed || a.Optional || config.GetAttr(a.Name).IsNull() {
 			continue
 		}
-		ds = append(ds, diag.Errorf("Invalid Configuration for Read-Only Attribute", "The value of %q is decided by the provider and cannot be set. Remove the line.", a.Name).In(cty.GetAttrPath(a.Name)))
+		ds = append(ds, diag.Errorf("Invalid Configuration for Read-Only Attribute", "The provider sets the value of %q. Remove the line.", a.Name).In(cty.GetAttrPath(a.Name)))
 	}
 	return ds
 }
@@ -164,15 +163,15 @@ func (p *Provider) unknownType(mode addr.Mode, typ string) provider.Diags {
 	return provider.Failed(fmt.Errorf("provider %s has no %s type %q", p.Address, mode.Block(), typ))
 }
 
-// Upgrade reads the stored form: built-in schemas have one version. Attributes that a type has not are those of another
-// release, or of another program, and are dropped.
+// Upgrade decodes a stored object. Built-in schemas have only one version. It drops unknown attributes, which another
+// release or another program has written.
 func (p *Provider) Upgrade(_ context.Context, req provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil {
 		return provider.UpgradeResponse{}, p.unknownType(addr.Managed, req.Type)
 	}
 	if req.JSON == nil {
-		return provider.UpgradeResponse{}, provider.Failed(errors.New("the stored object is in a form older than this type"))
+		return provider.UpgradeResponse{}, provider.Failed(errors.New("the stored object has an unsupported old format"))
 	}
 	known, err := t.known(req.JSON)
 	if err != nil {
@@ -186,7 +185,7 @@ func (p *Provider) Upgrade(_ context.Context, req provider.UpgradeRequest) (prov
 	return provider.UpgradeResponse{State: d}, ds
 }
 
-// known is a stored object without the attributes that the type has not.
+// known returns a stored object without the attributes that the type does not have.
 func (t *Resource) known(stored []byte) ([]byte, error) {
 	var attrs map[string]json.RawMessage
 	if err := json.Unmarshal(stored, &attrs); err != nil {
@@ -202,7 +201,7 @@ func (t *Resource) known(stored []byte) ([]byte, error) {
 	return json.Marshal(attrs)
 }
 
-// Read looks at the real object, where there is one.
+// Read refreshes an object. Types without a Read function return it unchanged.
 func (p *Provider) Read(ctx context.Context, req provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	resp := provider.ReadResponse{State: req.State, Private: req.Private}
@@ -243,7 +242,7 @@ func (p *Provider) Plan(_ context.Context, req provider.PlanRequest) (provider.P
 	return provider.PlanResponse{Planned: d, Replace: replace, Private: req.Private}, ds
 }
 
-// Apply makes a change.
+// Apply applies a planned change.
 func (p *Provider) Apply(ctx context.Context, req provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil {
@@ -260,7 +259,7 @@ func (p *Provider) Apply(ctx context.Context, req provider.ApplyRequest) (provid
 	return provider.ApplyResponse{State: d, Private: req.Private}, ds
 }
 
-// Import takes an existing object in.
+// Import returns the existing object with an ID.
 func (p *Provider) Import(ctx context.Context, req provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil || t.Import == nil {
@@ -274,7 +273,7 @@ func (p *Provider) Import(ctx context.Context, req provider.ImportRequest) (prov
 	return provider.ImportResponse{Objects: []provider.Imported{{Type: req.Type, State: d}}}, ds
 }
 
-// Move takes an object of another type over.
+// Move converts an object of another type.
 func (p *Provider) Move(_ context.Context, req provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil || t.Move == nil {
@@ -334,7 +333,7 @@ func (p *Provider) Renew(ctx context.Context, typ string, private []byte) (provi
 	return provider.RenewResponse{Private: private, RenewAt: at}, ds
 }
 
-// CloseLease ends a lease.
+// CloseLease closes a lease.
 func (p *Provider) CloseLease(ctx context.Context, typ string, private []byte) provider.Diags {
 	t := p.Ephemerals[typ]
 	if t == nil || t.Close == nil {
@@ -343,7 +342,7 @@ func (p *Provider) CloseLease(ctx context.Context, typ string, private []byte) p
 	return t.Close(ctx, private)
 }
 
-// ConfiguredFunctions are those of the schemas: there are no settings that could bring more.
+// ConfiguredFunctions returns the functions of the schemas, because there are no settings that could add more.
 func (p *Provider) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
 	s, ds := p.Schemas(ctx)
 	return s.Functions, ds
@@ -391,7 +390,7 @@ func (p *Provider) UpgradeIdentity(_ context.Context, typ string, _ int64, _ []b
 	return provider.Dynamic{}, provider.Failed(fmt.Errorf("objects of type %q have no identity", typ))
 }
 
-// encoded is an answer as it travels, beside what is said about it.
+// encoded encodes an answer. It returns ds with the error of the encoding, if any.
 func encoded(s *schema.Schema, v cty.Value, ds provider.Diags) (provider.Dynamic, provider.Diags) {
 	b, err := s.Encode(v)
 	return provider.Dynamic{Msgpack: b}, append(ds, provider.Failed(err)...)

@@ -33,13 +33,13 @@ type lease struct {
 // book has the leases that are open, in the order in which they were opened. It knows of them by the calls that pass,
 // whose messages are the same in both versions of the protocol.
 type book struct {
-	mu   sync.Mutex
-	open []*lease
-	over []journal.Op // those that are closed, or never were open
-	left []string     // addresses of those whose closing was given up
+	mu       sync.Mutex
+	open     []*lease
+	finished []journal.Op // the leases that are closed, or were never open
+	left     []string     // addresses of the leases whose closing was given up
 }
 
-// effect is what a call does.
+// effect is the effect of a call.
 type effect uint8
 
 const (
@@ -52,7 +52,7 @@ const (
 
 func effectOf(method string) effect {
 	switch _, name, _ := strings.Cut(method[1:], "/"); name {
-	case "ApplyResourceChange":
+	case "ApplyResourceChange", "InvokeAction":
 		return changes
 	case "OpenEphemeralResource":
 		return opens
@@ -72,7 +72,7 @@ func (b *book) note(p *served, r *request, answer []byte) {
 	defer b.mu.Unlock()
 	switch effectOf(r.method) {
 	case opens:
-		// A provider that had errors may have opened something all the same. It answers with what was opened.
+		// A provider that returned errors may have opened a lease anyway. Its answer then contains the private data.
 		private := field(answer, 4)
 		if private == nil && hasError(answer) {
 			b.end(r.op)
@@ -105,7 +105,7 @@ func (b *book) giveUp(p *served, r *request) {
 	}
 }
 
-// names are the addresses of what is open.
+// names returns the addresses of the open leases.
 func (b *book) names() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,8 +116,8 @@ func (b *book) names() []string {
 	return names
 }
 
-// find finds a lease by what its provider is asked with: one that was opened by the same process, or else by another,
-// which has crashed and has this one in its place.
+// find finds a lease by the type and the private data of a request: a lease of the same process, or of another process
+// that crashed and was replaced by this one.
 func (b *book) find(p *served, typ string, private []byte) (found *lease) {
 	for _, l := range b.open {
 		if l.typ != typ || !bytes.Equal(l.private, private) {
@@ -132,7 +132,7 @@ func (b *book) find(p *served, typ string, private []byte) (found *lease) {
 
 func (b *book) end(op journal.Op) {
 	if op != 0 {
-		b.over = append(b.over, op)
+		b.finished = append(b.finished, op)
 	}
 }
 
@@ -140,7 +140,7 @@ func (b *book) drop(l *lease) {
 	b.open = slices.DeleteFunc(b.open, func(x *lease) bool { return x == l })
 }
 
-// leases are those that are open, the last one first.
+// leases returns the open leases, the last one first.
 func (b *book) leases() []*lease {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,17 +153,17 @@ func (b *book) leases() []*lease {
 func (b *book) begin() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.over = nil
+	b.finished = nil
 	for _, l := range b.open {
 		l.op = 0
 	}
 }
 
-// ended gives the numbers of those that are over.
+// ended calls f with the numbers of the closed leases.
 func (b *book) ended(f func(journal.Op)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, op := range b.over {
+	for _, op := range b.finished {
 		f(op)
 	}
 }
@@ -185,7 +185,7 @@ func (l *lease) closing() []byte {
 	return out
 }
 
-// field is the last value of a message's field of bytes, nil if there is none.
+// field returns the last value of a bytes field of a message, nil if the message has no such field.
 func field(message []byte, number protowire.Number) (value []byte) {
 	fields(message, func(n protowire.Number, v []byte) {
 		if n == number {

@@ -16,10 +16,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// First is what process 1 of a container does in the place of the program: it starts the program, hands on the signals
-// that it gets, and ends with its exit code. The system kills all of a container when process 1 ends; as it is not the
-// engine, the keeper of an engine that is killed goes on, and this process waits for its end. It reports false in every other
-// process, where the program cannot be started, and where there is to be no keeper. args begin with the name of the program.
+// First is the main function of process 1 of a container. It starts the program, forwards its signals, and ends with
+// its exit code. The system kills all processes of a container when process 1 ends. Because process 1 is not the
+// engine, the keeper of a killed engine survives, and this process waits for its end. First returns false in every
+// other process, if the program cannot be started, and if no keeper is wanted. args begin with the name of the program.
 func First(args, env []string) (code int, first bool) {
 	if os.Getpid() != 1 || subprocess.Getenv(env, Variable) == "off" {
 		return 0, false
@@ -30,7 +30,7 @@ func First(args, env []string) (code int, first bool) {
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	// In a group of its own the engine gets each signal once, from here or, in the foreground, from the terminal.
+	// In a separate process group the engine gets each signal once, from here or, in the foreground, from the terminal.
 	group, err := unix.IoctlGetInt(syscall.Stdin, unix.TIOCGPGRP)
 	foreground := err == nil && group == unix.Getpgrp()
 	engine, err := syscall.ForkExec(path, args, &syscall.ProcAttr{
@@ -71,7 +71,7 @@ func First(args, env []string) (code int, first bool) {
 	}
 }
 
-// orphan is the keeper that has become a child of process 1, 0 if there is none.
+// orphan returns the process ID of a keeper that has become a child of process 1, 0 if no keeper has.
 func orphan() int {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range all {

@@ -11,21 +11,21 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state/journal"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
 // Variable is the environment variable that, with the value off, has providers run without a keeper.
 const Variable = "LETHE_KEEPER"
 
-// Options are what a Keeper needs to know.
+// Options are the settings of a Keeper.
 type Options struct {
 	// Spawn starts a keeper's process.
 	Spawn func() (*Process, error)
-	// Secrets are those of the run.
+	// Secrets are the secrets of the run.
 	Secrets *secret.Set
-	// Lost hears that a keeper's process has ended before it was to, or why none could be started: then providers
-	// are started without one.
-	Lost func(error)
+	// Failed is called with an error if no keeper process can be started: providers are then started without a keeper.
+	// It is called with nil if the connection to a keeper process ends before the engine has said goodbye.
+	Failed func(error)
 }
 
 // Process is a keeper's process.
@@ -42,16 +42,17 @@ type Keeper struct {
 	o Options
 
 	mu      sync.Mutex
-	now     *peer // nil: there is none
+	now     *peer // nil: no process runs
 	process *Process
 	failed  bool   // none could be started
-	journal []byte // running as JSON, nil: there is none
+	journal []byte // running as JSON, nil: no journal
 }
 
 // New makes a Keeper.
 func New(o Options) *Keeper { return &Keeper{o: o} }
 
-// closeLimit is how long an engine that ends waits for what is open to be closed: what hangs has been reported before.
+// closeLimit is the time that an ending engine waits for the keeper to close leases. Calls that hang were reported
+// before.
 const closeLimit = 2 * closeTime
 
 // endLimit is how long it waits for the process to be gone after that.
@@ -65,41 +66,41 @@ func (k *Keeper) Start(ctx context.Context, program launch.Program, log func(lev
 	}
 	r, err := p.start(ctx, program, log)
 	if err != nil && ctx.Err() != nil {
-		err = ctx.Err() // and not what the call says of it
+		err = ctx.Err() // report the cancellation, not the error that it caused
 	}
 	return r, err
 }
 
-// peer gives the process that runs, starting it if there is none; nil if that cannot be done.
+// peer returns the running keeper process. It starts one if none is running, and returns nil if that fails.
 func (k *Keeper) peer() *peer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.failed || k.now != nil && !k.now.isOver() {
+	if k.failed || k.now != nil && !k.now.isStopped() {
 		return k.now
 	}
 	process, err := k.o.Spawn()
 	if err != nil {
 		k.now, k.failed = nil, true
-		k.o.Lost(err)
+		k.o.Failed(err)
 		return nil
 	}
-	p := newPeer(process.Conn, func() { k.o.Lost(nil) })
+	p := newPeer(process.Conn, func() { k.o.Failed(nil) })
 	k.now, k.process = p, process
 	if k.journal != nil {
 		p.link.queue(journalFrame, 0, k.journal)
 	}
-	k.o.Secrets.Tell(func(text string, from secret.Origin) {
-		if b, err := json.Marshal(told{[]byte(text), from}); err == nil {
-			p.link.send(secretFrame, 0, b)
+	k.o.Secrets.Subscribe(func(text string, from secret.Origin) {
+		if b, err := json.Marshal(secretText{[]byte(text), from}); err == nil {
+			p.link.queueSecret(b)
 		}
 	})
 	return p
 }
 
-// Begun says that the run has a journal from now on; a path of "" that it has ended it. key is what its records are
-// encrypted under, hand how all of it gets into the store of the state, should the run be lost; nil: it does not. earlier
-// says that it goes on with the journal of an earlier run.
-func (k *Keeper) Begun(path string, key []byte, hand *store.Handed, earlier bool) {
+// JournalOpened tells the keeper where the run's journal is. An empty path means that the run has closed it. key
+// encrypts the records. hand describes how the keeper can copy the journal to the store of the state if the engine
+// dies; nil means that it does not. earlier is true if the run continues the journal of an earlier run.
+func (k *Keeper) JournalOpened(path string, key []byte, hand *store.PresignedRequest, earlier bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.journal = nil
@@ -115,7 +116,7 @@ func (k *Keeper) Begun(path string, key []byte, hand *store.Handed, earlier bool
 	}
 }
 
-// Recorded says that a call is in the journal.
+// Recorded tells the keeper that a call is in the journal.
 func (k *Keeper) Recorded(op journal.Op) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -124,18 +125,18 @@ func (k *Keeper) Recorded(op journal.Op) {
 	}
 }
 
-// ID is the process's, 0 if there is none.
+// ID returns the process ID of the keeper, 0 if none runs.
 func (k *Keeper) ID() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.now == nil || k.now.isOver() {
+	if k.now == nil || k.now.isStopped() {
 		return 0
 	}
 	return k.process.ID
 }
 
-// Part closes what is open, in a limited time, for an engine that is about to end. It gives the addresses of what could
-// not be closed, and reports whether that is all. Nothing may be asked of providers any more.
+// Part closes the open leases within a time limit, for an engine that is about to end. It returns the addresses of the
+// leases that could not be closed; ok is true if the list is complete. No provider may be called afterwards.
 func (k *Keeper) Part(limit time.Duration) (open []string, ok bool) {
 	k.mu.Lock()
 	p := k.now

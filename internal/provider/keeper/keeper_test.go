@@ -17,32 +17,33 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wiretest"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// world is an engine and its keeper, in one process, with a provider that listens at a socket.
+// world holds an engine and its keeper in one process, and a provider that listens on a socket.
 type world struct {
 	t        *testing.T
 	fake     *providertest.Fake
+	server   *wiretest.Server // serves fake
 	keeper   *Keeper
 	provider provider.Provider
 	journal  *journal.Writer
 	path     string
 	stop     chan os.Signal
-	over     chan struct{} // closed when the keeper has ended
-	lost     atomic.Int32  // keepers
+	done     chan struct{} // closed when the keeper has ended
+	failures atomic.Int32  // number of lost keepers
 
 	mu       sync.Mutex
-	asked    []string // of what makes records
-	refuse   bool     // it makes none
-	recorded []string // secrets that it knew
+	asked    []string // notes that recoveredAnswer was asked to record
+	refuse   bool     // recoveredAnswer refuses to record
+	recorded []string // notes that were recorded while the secret was known
 }
 
 func newWorld(t *testing.T) *world {
@@ -60,10 +61,10 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &wiretest.Server{Major: 6, Provider: w.fake}
-	server.Start(l)
-	t.Cleanup(server.Kill)
-	w.keeper = New(Options{Spawn: w.spawn, Secrets: &secret.Set{}, Lost: func(error) { w.lost.Add(1) }})
+	w.server = &wiretest.Server{Major: 6, Provider: w.fake}
+	w.server.Start(l)
+	t.Cleanup(w.server.Kill)
+	w.keeper = New(Options{Spawn: w.spawn, Secrets: &secret.Set{}, Failed: func(error) { w.failures.Add(1) }})
 	processes := &launch.Processes{
 		Through:  w.keeper.Start,
 		Reattach: map[addr.Provider]launch.Reattach{addr.Default("x"): {Major: 6, Addr: l.Addr()}},
@@ -73,7 +74,7 @@ func newWorld(t *testing.T) *world {
 	}
 	h := journal.About(nil, "lineage", "run", "test")
 	h.Keeper = os.Getpid()
-	if w.journal, err = journal.Create(w.path, h, journal.Options{Kept: func(path string, key []byte) { w.keeper.Begun(path, key, nil, false) }, Recorded: w.keeper.Recorded}); err != nil {
+	if w.journal, err = journal.Create(w.path, h, journal.Options{Opened: func(path string, key []byte) { w.keeper.JournalOpened(path, key, nil, false) }, Recorded: w.keeper.Recorded}); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -91,23 +92,23 @@ func (w *world) spawn() (*Process, error) {
 		return nil, err
 	}
 	keeper, err := net.FileConn(theirs)
-	over := make(chan struct{})
-	w.over = over
+	done := make(chan struct{})
+	w.done = done
 	go func() {
-		defer close(over)
-		_ = Serve(keeper, func(_ provider.Provider, s *secret.Set) Late { return late{w, s} }, w.stop)
+		defer close(done)
+		_ = Serve(keeper, func(_ provider.Provider, s *secret.Set) Recorder { return recoveredAnswer{w, s} }, w.stop)
 		keeper.Close()
 	}()
-	return &Process{Conn: engine, ID: os.Getpid(), Ended: over}, err
+	return &Process{Conn: engine, ID: os.Getpid(), Ended: done}, err
 }
 
-// late records that an object is there, under the name that the note has.
-type late struct {
+// recoveredAnswer records that the object named by the note exists.
+type recoveredAnswer struct {
 	w       *world
 	secrets *secret.Set
 }
 
-func (l late) Record(_ context.Context, note, _, _ []byte) ([]journal.Change, bool) {
+func (l recoveredAnswer) Record(_ context.Context, note, _, _ []byte) ([]journal.Change, bool) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
 	l.w.asked = append(l.w.asked, string(note))
@@ -117,7 +118,7 @@ func (l late) Record(_ context.Context, note, _, _ []byte) ([]journal.Change, bo
 	return []journal.Change{{Object: object(string(note)), Entry: entry}}, !l.w.refuse
 }
 
-func (l late) Learn(context.Context, []byte, []byte) bool { return true }
+func (l recoveredAnswer) Learn(context.Context, []byte, []byte) bool { return true }
 
 var entry = &state.Entry{Attrs: []byte("{}"), Provider: addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: addr.Default("x")}}}
 
@@ -153,16 +154,16 @@ func (w *world) open(name string) {
 	}
 }
 
-// lose ends the engine without a word.
+// lose ends the connection to the engine, as a crash of the engine does.
 func (w *world) lose() {
 	w.keeper.now.link.conn.Close()
 }
 
-// recovered is what the journal has when the keeper has ended.
+// recovered waits for the end of the keeper and returns the recovered journal.
 func (w *world) recovered() *journal.Recovery {
 	w.t.Helper()
 	select {
-	case <-w.over:
+	case <-w.done:
 	case <-time.After(time.Minute):
 		w.t.Fatal("the keeper goes on")
 	}
@@ -177,7 +178,7 @@ func (w *world) recovered() *journal.Recovery {
 	return r
 }
 
-// closed are the leases that the provider was asked to close, in that order.
+// closed returns the calls of CloseLease that the provider received, in order.
 func (w *world) closed() (out []string) {
 	for _, c := range w.fake.Calls() {
 		if strings.HasPrefix(c, "CloseLease") {
@@ -187,8 +188,8 @@ func (w *world) closed() (out []string) {
 	return out
 }
 
-// Calls under way end, what they changed is recorded, and leases are closed, the last one first and with the private
-// data of the last renewal.
+// TestLostEngine checks the keeper after a crash of the engine. Calls in progress end, and their changes are recorded.
+// Leases are closed in reverse order, each with the private data of its last renewal.
 func TestLostEngine(t *testing.T) {
 	w := newWorld(t)
 	release := make(chan struct{})
@@ -234,7 +235,8 @@ func TestLostEngine(t *testing.T) {
 	}
 }
 
-// What the engine has recorded is not recorded again, and what must not be recorded is left unknown.
+// TestRecords checks that a change that the engine has recorded is not recorded again, and that a change that
+// recoveredAnswer refuses stays unknown.
 func TestRecords(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.intend("a"), w.intend("b")
@@ -256,7 +258,8 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// What is answered is recorded while other calls go on: the keeper may be lost, too, or the provider.
+// TestRecordsAtOnce checks that an answer is recorded while other calls continue, because the keeper or the provider
+// may crash next.
 func TestRecordsAtOnce(t *testing.T) {
 	w := newWorld(t)
 	first, second := make(chan struct{}), make(chan struct{})
@@ -273,12 +276,12 @@ func TestRecordsAtOnce(t *testing.T) {
 	}
 	w.lose()
 	close(first)
-	for there := false; !there; time.Sleep(time.Millisecond) {
+	for exists := false; !exists; time.Sleep(time.Millisecond) {
 		r, err := journal.Recover(disk.OS, w.path, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		there = r.Snapshot.Get(object("a")) != nil && len(r.Unknown) == 1
+		exists = r.Snapshot.Get(object("a")) != nil && len(r.Unknown) == 1
 	}
 	close(second)
 	if r := w.recovered(); len(r.Unknown) > 0 || r.Snapshot.Len() != 2 {
@@ -286,14 +289,15 @@ func TestRecordsAtOnce(t *testing.T) {
 	}
 }
 
-// ignorant is late where a provider has crashed, and cannot say what is in its answers.
-type ignorant struct{ late }
+// ignorant is a recoveredAnswer for a crashed provider, whose answers it cannot decode.
+type ignorant struct{ recoveredAnswer }
 
 func (ignorant) Learn(context.Context, []byte, []byte) bool { return false }
 
-// What a provider had opened that has crashed keeps nothing from being recorded that another process has made.
+// TestRecordsWithoutCrashed checks that leases of a crashed process do not prevent records of changes by another
+// process.
 func TestRecordsWithoutCrashed(t *testing.T) {
-	l := ledger{late: func(_ provider.Provider, s *secret.Set) Late { return ignorant{late{&world{}, s}} }}
+	l := ledger{recovered: func(_ provider.Provider, s *secret.Set) Recorder { return ignorant{recoveredAnswer{&world{}, s}} }}
 	crashed, good := &served{asked: &providertest.Fake{}}, &served{asked: &providertest.Fake{}}
 	for p, want := range map[*served]bool{good: true, crashed: false} {
 		if _, ok := l.made(context.Background(), change{p, &request{note: []byte("a")}, nil}, []*lease{{provider: crashed}}); ok != want {
@@ -302,8 +306,8 @@ func TestRecordsWithoutCrashed(t *testing.T) {
 	}
 }
 
-// What an earlier run had under way, whose journal goes on with this one, stays unknown. Its keeper may have had the same
-// number: in containers processes are counted from 1.
+// TestEarlierRun checks a journal that continues the journal of an earlier run. Operations of the earlier run stay
+// unknown. Both keepers may have the same process number, because numbers start from 1 in each container.
 func TestEarlierRun(t *testing.T) {
 	w := newWorld(t)
 	w.intend("earlier")
@@ -312,7 +316,7 @@ func TestEarlierRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := journal.Options{Kept: func(path string, key []byte) { w.keeper.Begun(path, key, nil, true) }, Recorded: w.keeper.Recorded}
+	o := journal.Options{Opened: func(path string, key []byte) { w.keeper.JournalOpened(path, key, nil, true) }, Recorded: w.keeper.Recorded}
 	if w.journal, err = r.Continue(w.path, "later", o); err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +327,7 @@ func TestEarlierRun(t *testing.T) {
 	}
 }
 
-// Two processes of one provider may have opened leases that are closed with the same private data.
+// TestLeasesAlike checks that two processes of one provider may close leases with the same private data.
 func TestLeasesAlike(t *testing.T) {
 	var b book
 	program := launch.Program{Provider: addr.Default("x")}
@@ -334,17 +338,17 @@ func TestLeasesAlike(t *testing.T) {
 	opened(first, 1)
 	opened(second, 2)
 	b.note(first, &request{method: "/tfplugin6.Provider/CloseEphemeralResource", body: (&lease{typ: "x"}).closing()}, nil)
-	if open := b.leases(); len(open) != 1 || open[0].provider != second || !slices.Equal(b.over, []journal.Op{1}) {
-		t.Errorf("%v are over", b.over)
+	if open := b.leases(); len(open) != 1 || open[0].provider != second || !slices.Equal(b.finished, []journal.Op{1}) {
+		t.Errorf("%v are over", b.finished)
 	}
-	again := &served{program: program} // in the place of the second, which has crashed
+	again := &served{program: program} // replaces the second process, which has crashed
 	b.note(again, &request{method: "/tfplugin6.Provider/CloseEphemeralResource", body: (&lease{typ: "x"}).closing()}, nil)
 	if len(b.leases()) != 0 {
-		t.Errorf("%v are over", b.over)
+		t.Errorf("%v are over", b.finished)
 	}
 }
 
-// A keeper that is asked to end, once its engine is lost, gives up what it waits for.
+// TestAskedToEnd checks that a keeper stops waiting if it gets a signal after the engine has crashed.
 func TestAskedToEnd(t *testing.T) {
 	w := newWorld(t)
 	w.fake.OnApply = func(ctx context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
@@ -358,10 +362,10 @@ func TestAskedToEnd(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	w.lose()
-	for ended := false; !ended; { // what comes before the engine is lost says nothing
+	for ended := false; !ended; { // signals before the crash have no effect
 		select {
 		case w.stop <- os.Interrupt:
-		case <-w.over:
+		case <-w.done:
 			ended = true
 		}
 	}
@@ -370,7 +374,7 @@ func TestAskedToEnd(t *testing.T) {
 	}
 }
 
-// An engine that ends hears what could not be closed.
+// TestPart checks that an engine that ends learns which leases could not be closed.
 func TestPart(t *testing.T) {
 	w := newWorld(t)
 	w.fake.OnCloseLease = func(_ context.Context, typ string, _ []byte) provider.Diags {
@@ -385,17 +389,18 @@ func TestPart(t *testing.T) {
 	if want := []string{"ephemeral.two.l"}; !ok || !slices.Equal(open, want) {
 		t.Errorf("%q is open, %v", open, ok)
 	}
-	w.keeper.Begun("", nil, nil, false)
+	w.keeper.JournalOpened("", nil, nil, false)
 	if err := w.keeper.Close(); err != nil {
 		t.Error(err)
 	}
-	if w.lost.Load() != 0 {
+	if w.failures.Load() != 0 {
 		t.Error("it was lost")
 	}
 	w.recovered()
 }
 
-// A closing that the engine has given up is not tried again, and is named.
+// TestClosingGivenUp checks that the keeper does not retry a close that the engine has cancelled, and reports the
+// lease.
 func TestClosingGivenUp(t *testing.T) {
 	w := newWorld(t)
 	w.fake.OnCloseLease = func(ctx context.Context, _ string, _ []byte) provider.Diags {
@@ -418,31 +423,31 @@ func TestClosingGivenUp(t *testing.T) {
 	}
 }
 
-// A lost keeper is reported, its calls fail as those of a provider that has crashed, and the next provider gets another
-// one, which has nothing to withdraw.
+// TestLostKeeper checks that a lost keeper is reported. Its calls fail like calls of a crashed provider. The next
+// provider gets a new keeper, which has no state to withdraw.
 func TestLostKeeper(t *testing.T) {
 	w := newWorld(t)
 	w.open("one")
 	first := w.keeper.now
 	w.stop = make(chan os.Signal)
-	first.link.conn.(*net.UnixConn).CloseRead() // as if nothing came any more
-	<-first.over
-	if ds := w.apply(w.intend("a"), "a"); !ds.HasErrors() || !strings.Contains(ds[0].Detail, "The provider's process ended (with the keeper, which ran it)") {
+	first.link.conn.(*net.UnixConn).CloseRead() // the engine sees the end of the stream
+	<-first.stopped
+	if ds := w.apply(w.intend("a"), "a"); !ds.HasErrors() || !strings.Contains(ds[0].Detail, "The provider crashed or was killed (with the keeper process, which ran it)") {
 		t.Errorf("%v", ds)
 	}
-	if c, ok := w.provider.(provider.Crasher); !ok || !c.Lost() {
+	if c, ok := w.provider.(provider.Crasher); !ok || !c.Crashed() {
 		t.Error("the provider is not lost")
 	}
-	for w.lost.Load() == 0 {
+	for w.failures.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if w.keeper.peer() == first || w.lost.Load() != 1 {
-		t.Errorf("the same keeper goes on, %d were lost", w.lost.Load())
+	if w.keeper.peer() == first || w.failures.Load() != 1 {
+		t.Errorf("the same keeper goes on, %d were lost", w.failures.Load())
 	}
 }
 
-// Without a process, providers are started as if there were none.
-// TestStartCancelled: who gives up a start is told so, and nothing of the calls of the keeper.
+// TestStartCancelled checks that the caller of a cancelled start gets the error of its context, without details of the
+// keeper.
 func TestStartCancelled(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -452,15 +457,17 @@ func TestStartCancelled(t *testing.T) {
 	}
 }
 
+// TestNoProcess checks that a keeper whose process cannot be started reports the reason and has no effect.
 func TestNoProcess(t *testing.T) {
 	var why error
-	k := New(Options{Spawn: func() (*Process, error) { return nil, fmt.Errorf("none today") }, Lost: func(err error) { why = err }})
+	k := New(Options{Spawn: func() (*Process, error) { return nil, fmt.Errorf("none today") }, Failed: func(err error) { why = err }})
 	if k.peer() != nil || why == nil || k.peer() != nil || k.ID() != 0 || k.Close() != nil {
 		t.Errorf("%v", why)
 	}
 }
 
-// Requests are read as they were written, and no bytes are too few.
+// FuzzRequest checks that a request that was read is written back unchanged, and that short input does not cause a
+// panic.
 func FuzzRequest(f *testing.F) {
 	r := request{provider: 7, op: 9, method: "/tfplugin6.Provider/ReadResource", note: []byte("note"), body: []byte("body")}
 	whole := func(r request) string { return string(r.head(len(r.note))) + string(r.note) + string(r.body) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/state/journal"
@@ -23,7 +24,7 @@ const headSize = 9
 
 type kind byte
 
-// What the engine says. Numbers of calls and of providers are the engine's, each used once.
+// Frames of the engine. It numbers calls and providers, and uses each number once.
 const (
 	startFrame    kind = iota + 1 // a provider: starting as JSON
 	callFrame                     // a call: see request
@@ -31,22 +32,25 @@ const (
 	endFrame                      // a provider
 	journalFrame                  // of the run: running as JSON
 	recordedFrame                 // a change is in the journal: its number there (8)
-	secretFrame                   // a string that is secret: told as JSON
-	byeFrame                      // all is done: what is open is to be closed, and what changes something is not waited for
+	secretFrame                   // a secret string: secretText as JSON
+	streamFrame                   // a call with many answers: request, without a note
+	tookFrame                     // so many bytes (4) of a stream's answers were taken since the last one
+	byeFrame                      // the engine has finished: leases are to be closed, and changes in progress are not waited for
 )
 
-// What the keeper says.
+// Frames of the keeper.
 const (
-	startedFrame kind = iota + 101 // a provider: outcome as JSON
-	answerFrame                    // a call: code (1), then the answer, or why there is none
-	lineFrame                      // a provider wrote a line: length of its level (1), its level, the line
-	goneFrame                      // a provider's process has ended: how
-	endedFrame                     // the answer to endFrame
-	doneFrame                      // the answer to byeFrame: the addresses of what is still open as JSON
+	startedFrame   kind = iota + 101 // a provider: outcome as JSON
+	answerFrame                      // a call: code (1), then the answer, or the reason for its absence
+	passedFrame                      // one answer of a stream; answerFrame ends it
+	lineFrame                        // a provider wrote a line: length of its level (1), its level, the line
+	connEndedFrame                   // a provider's process has ended: how
+	endedFrame                       // the answer to endFrame
+	doneFrame                        // the answer to byeFrame: the addresses of the leases that are still open, as JSON
 )
 
-// request is a call as it travels: number of the provider (4), number in the journal (8), length of the method (1),
-// length of the note (4), method, note, and what is asked of the provider.
+// request is an encoded call: number of the provider (4), number in the journal (8), length of the method (1), length
+// of the note (4), method, note, and the provider's request.
 type request struct {
 	provider uint32
 	op       journal.Op
@@ -57,7 +61,7 @@ type request struct {
 
 const requestHead = 4 + 8 + 1 + 4
 
-// head is what comes before the note, which has so many bytes.
+// head returns the bytes before the note, which has the given length.
 func (r *request) head(note int) []byte {
 	b := make([]byte, 0, requestHead+len(r.method))
 	b = binary.LittleEndian.AppendUint32(b, r.provider)
@@ -78,35 +82,58 @@ func readRequest(b []byte) (r request, ok bool) {
 	return request{binary.LittleEndian.Uint32(b), journal.Op(binary.LittleEndian.Uint64(b[4:])), string(rest[:method]), rest[method : method+note], rest[method+note:]}, true
 }
 
-// link is one end of the socket pair. It may be written to from many goroutines: each writes what others want to
-// have written, too, while they wait for nothing.
+// room is the maximum number of bytes of one stream between the keeper and the caller. When it is reached, the keeper
+// waits, and so does the provider. A single answer may be longer.
+const room = 1 << 20
+
+// link is one end of the socket pair. Many goroutines may write to it: each also writes the frames of the others, while
+// they wait for nothing.
 type link struct {
 	conn net.Conn
 
-	mu         sync.Mutex
-	full       net.Buffers // what is to be written before out: long parts as they are, and what is between them
-	out, spare []byte
-	writing    bool
-	err        error
+	mu          sync.Mutex
+	full        net.Buffers // frames before out: long parts without a copy, and the bytes between them
+	out, buffer []byte
+	writing     bool
+	held        bool // there is a secret in out
+	err         error
 }
 
 // long is the size of a part that is not copied.
 const long = 64 << 10
 
-// send sends a frame. The caller may not write to its parts any more. What cannot be sent is of no use: reading ends, too,
-// and that is where it is noticed.
+// send sends a frame. The caller must not change its parts afterwards. A failure to send ends the reading as well, and
+// is noticed there.
 func (l *link) send(k kind, number uint32, parts ...[]byte) {
+	l.queue(k, number, parts...)
+	runtime.Gosched() // goroutines that are about to send go along
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.add(k, number, parts)
 	l.flush()
 }
 
-// queue sends a frame with the next one that is sent.
+// queue sends a frame together with the next one.
 func (l *link) queue(k kind, number uint32, parts ...[]byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.add(k, number, parts)
+}
+
+// queueSecret sends a secret with the next frame that is sent, or when sendSecrets is called.
+func (l *link) queueSecret(text []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.add(secretFrame, 0, [][]byte{text})
+	l.held = true
+}
+
+// sendSecrets sends the secrets that are queued.
+func (l *link) sendSecrets() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held {
+		l.flush()
+	}
 }
 
 func (l *link) add(k kind, number uint32, parts [][]byte) {
@@ -129,7 +156,7 @@ func length(parts [][]byte) (n int) {
 	return n
 }
 
-// flush writes what is in full and out, unless another caller does already. The caller holds the lock, which is not held while
+// flush writes full and out, unless another caller does already. The caller holds the lock; it is not held while
 // writing.
 func (l *link) flush() {
 	if l.writing {
@@ -138,23 +165,24 @@ func (l *link) flush() {
 	l.writing = true
 	for len(l.full)+len(l.out) > 0 && l.err == nil {
 		full, b := l.full, l.out
-		l.full, l.out = nil, l.spare[:0]
+		l.full, l.out, l.held = nil, l.buffer[:0], false
 		l.mu.Unlock()
 		_, err := full.WriteTo(l.conn)
 		if err == nil && len(b) > 0 {
 			_, err = l.conn.Write(b)
 		}
 		l.mu.Lock()
-		if l.spare = b[:0]; cap(b) > 1<<20 {
-			l.spare = nil
+		if l.buffer = b[:0]; cap(b) > 1<<20 {
+			l.buffer = nil
 		}
 		l.err = err
 	}
 	l.writing = false
 }
 
-// receive takes frames until the other side is gone: then the error is nil. The payload is the frame's own.
-func (l *link) receive(take func(k kind, number uint32, payload []byte) error) error {
+// receive calls the function for each frame until the other side ends; then it returns nil. The function may keep the
+// payload.
+func (l *link) receive(receive func(k kind, number uint32, payload []byte) error) error {
 	in := bufio.NewReaderSize(l.conn, 64<<10)
 	var head [headSize]byte
 	for {
@@ -169,7 +197,7 @@ func (l *link) receive(take func(k kind, number uint32, payload []byte) error) e
 		if _, err := io.ReadFull(in, payload); err != nil {
 			return nil
 		}
-		if err := take(kind(head[4]), binary.LittleEndian.Uint32(head[5:]), payload); err != nil {
+		if err := receive(kind(head[4]), binary.LittleEndian.Uint32(head[5:]), payload); err != nil {
 			return err
 		}
 	}

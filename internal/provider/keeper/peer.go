@@ -3,10 +3,10 @@ package keeper
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -23,76 +23,81 @@ import (
 
 // peer is the engine's side of one keeper.
 type peer struct {
-	link *link
-	lost func() // it has ended before it was to
+	link   *link
+	failed func() // it has ended before it was to
+
+	changing atomic.Int32 // changing calls in progress
 
 	mu        sync.Mutex
 	next      uint32
 	waiting   map[uint32]*waiting
 	providers map[uint32]*conn
-	parting   bool          // it was said goodbye to
-	over      chan struct{} // closed when it says no more
-	done      chan struct{} // closed when it has closed what was open, as far as it could
-	open      []string      // what it could not close
+	parting   bool          // the engine has said goodbye
+	stopped   chan struct{} // closed when it sends no more
+	done      chan struct{} // closed when it has closed all leases that it could
+	open      []string      // the leases that it could not close
 }
 
 // waiting is a call, or a start, that was not answered yet.
 type waiting struct {
 	answer []byte
 	err    error
-	over   chan struct{}
+	done   chan struct{}
+	queue  [][]byte      // of a stream: answers that the caller has not taken
+	more   chan struct{} // has an element when there may be another
 }
 
 // newPeer makes one of a connection.
-func newPeer(c net.Conn, lost func()) *peer {
-	k := &peer{link: &link{conn: c}, lost: lost, waiting: map[uint32]*waiting{}, providers: map[uint32]*conn{}, over: make(chan struct{}), done: make(chan struct{})}
+func newPeer(c net.Conn, failed func()) *peer {
+	k := &peer{link: &link{conn: c}, failed: failed, waiting: map[uint32]*waiting{}, providers: map[uint32]*conn{}, stopped: make(chan struct{}), done: make(chan struct{})}
 	go func() {
-		_ = k.link.receive(k.take)
-		if k.gone() {
-			k.lost()
+		_ = k.link.receive(k.receive)
+		if k.ended() {
+			k.failed()
 		}
 	}()
 	return k
 }
 
-// errGone is what became of calls that the keeper was to make.
-var errGone = status.Error(codes.Unavailable, "the keeper, which ran the provider, has ended")
+// errEnded is the error of calls whose keeper has ended.
+var errEnded = status.Error(codes.Unavailable, "the keeper process, which ran the provider, has exited")
 
-// gone ends all that waits for the keeper. It reports whether that was lost.
-func (k *peer) gone() bool {
+// ended records that the keeper has ended: every call and start that waits for it fails, and its providers have ended.
+// It returns true if the engine has not said goodbye, so that the keeper was killed or crashed.
+func (k *peer) ended() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	close(k.over)
+	close(k.stopped)
 	for n, w := range k.waiting {
-		w.err = errGone
-		close(w.over)
+		w.err = errEnded
+		close(w.done)
 		delete(k.waiting, n)
 	}
 	for _, p := range k.providers {
-		p.ends("with the keeper, which ran it")
+		p.ends("with the keeper process, which ran it")
 	}
 	return !k.parting
 }
 
-// isOver reports whether it says no more.
-func (k *peer) isOver() bool {
+// isStopped reports whether the keeper has ended.
+func (k *peer) isStopped() bool {
 	select {
-	case <-k.over:
+	case <-k.stopped:
 		return true
 	default:
 		return false
 	}
 }
 
-// take takes what the keeper says.
-func (k *peer) take(what kind, number uint32, payload []byte) error {
+// receive handles a frame of the keeper.
+func (k *peer) receive(what kind, number uint32, payload []byte) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch what {
 	case startedFrame, answerFrame, endedFrame:
 		w := k.waiting[number]
 		if w == nil {
-			return nil // given up
+			return nil // the call was given up
 		}
 		delete(k.waiting, number)
 		if what == answerFrame {
@@ -104,13 +109,21 @@ func (k *peer) take(what kind, number uint32, payload []byte) error {
 		} else {
 			w.answer = payload
 		}
-		close(w.over)
+		close(w.done)
+	case passedFrame:
+		if w := k.waiting[number]; w != nil {
+			w.queue = append(w.queue, payload)
+			select {
+			case w.more <- struct{}{}:
+			default: // the caller looks for all that there is
+			}
+		}
 	case lineFrame:
 		if p := k.providers[number]; p != nil && p.log != nil {
 			n := int(payload[0])
 			p.log(string(payload[1:1+n]), string(payload[1+n:]))
 		}
-	case goneFrame:
+	case connEndedFrame:
 		if p := k.providers[number]; p != nil {
 			p.ends(string(payload))
 		}
@@ -123,17 +136,17 @@ func (k *peer) take(what kind, number uint32, payload []byte) error {
 	return nil
 }
 
-// expect gives a number to what an answer is waited for.
+// expect registers a wait for an answer, and returns its number.
 func (k *peer) expect() (uint32, *waiting, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	select {
-	case <-k.over:
-		return 0, nil, errGone
+	case <-k.stopped:
+		return 0, nil, errEnded
 	default:
 	}
 	k.next++
-	w := &waiting{over: make(chan struct{})}
+	w := &waiting{done: make(chan struct{}), more: make(chan struct{}, 1)}
 	k.waiting[k.next] = w
 	return k.next, w, nil
 }
@@ -141,7 +154,7 @@ func (k *peer) expect() (uint32, *waiting, error) {
 // await waits for an answer.
 func (k *peer) await(ctx context.Context, number uint32, w *waiting) ([]byte, error) {
 	select {
-	case <-w.over:
+	case <-w.done:
 		return w.answer, w.err
 	case <-ctx.Done():
 	}
@@ -149,7 +162,7 @@ func (k *peer) await(ctx context.Context, number uint32, w *waiting) ([]byte, er
 	delete(k.waiting, number)
 	k.mu.Unlock()
 	select {
-	case <-w.over: // at the same moment
+	case <-w.done: // at the same moment
 		return w.answer, w.err
 	default:
 	}
@@ -171,7 +184,7 @@ func (k *peer) start(ctx context.Context, program launch.Program, log func(level
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{keeper: k, number: number, log: log, gone: make(chan struct{})}
+	c := &conn{keeper: k, number: number, log: log, dead: make(chan struct{})}
 	k.mu.Lock()
 	k.providers[number] = c
 	k.mu.Unlock()
@@ -187,14 +200,14 @@ func (k *peer) start(ctx context.Context, program launch.Program, log func(level
 	if err != nil {
 		return nil, err
 	}
-	if out.Way.Address = string(out.Address); out.Way.Address != "" { // else all calls go by way of the keeper
-		c.own, _ = launch.Reach(ctx, out.Way)
+	if out.At.Address = string(out.Address); out.At.Address != "" { // else all calls go by way of the keeper
+		c.own, _ = launch.Reach(ctx, out.At)
 	}
 	return &launch.Running{Conn: c, Protocol: out.Protocol, Ended: c.ended, Close: c.close}, nil
 }
 
-// part says goodbye, and waits for a time until what is open is closed. It gives what could not be; ok says that this
-// is all.
+// part says goodbye, and waits up to limit until the leases are closed. It returns the leases that could not be closed;
+// ok is true if the list is complete.
 func (k *peer) part(limit time.Duration) (open []string, ok bool) {
 	k.mu.Lock()
 	first := !k.parting
@@ -206,50 +219,53 @@ func (k *peer) part(limit time.Duration) (open []string, ok bool) {
 	select {
 	case <-k.done:
 		return k.open, true
-	case <-k.over:
+	case <-k.stopped:
 	case <-time.After(limit):
 	}
 	return nil, false
 }
 
-// conn is what stands for the connection to a provider. It is a grpc.ClientConnInterface.
+// conn takes the place of the connection to a provider. It implements grpc.ClientConnInterface.
 type conn struct {
 	keeper *peer
 	number uint32
 	log    func(level, line string)
-	own    *rpc.Conn // another connection, for calls that leave nothing behind; nil: there is none
+	own    *rpc.Conn // another connection, for calls without effects; nil: no such connection
 
-	gone chan struct{} // closed when its process has ended; then there is:
+	dead chan struct{} // closed when its process has ended; then there is:
 	how  string        // it has
 }
 
-// ends says that the process has ended. The caller holds the keeper's lock.
+// ends records that the process has ended. The caller holds the keeper's lock.
 func (c *conn) ends(how string) {
 	select {
-	case <-c.gone:
+	case <-c.dead:
 	default:
 		c.how = how
-		close(c.gone)
+		close(c.dead)
 	}
 }
 
 // Invoke makes a call.
 func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, options ...grpc.CallOption) error {
-	if c.own != nil && effectOf(method) == none {
+	e := effectOf(method)
+	if c.own != nil && e == none {
+		// The provider may copy its request into the answer to a change, and the keeper records that answer if this
+		// process is lost. The keeper has seen the calls that opened leases.
+		if c.keeper.changing.Load() > 0 {
+			c.keeper.link.sendSecrets()
+		}
 		return c.own.Invoke(ctx, method, asked, answer)
 	}
-	r := request{provider: c.number, method: method}
-	var note, body [][]byte
-	size := 0
-	if m, ok := asked.(proto.Message); ok {
-		var err error
-		if body, err = rpc.Pieces(m); err != nil {
-			return status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
-		}
-		size = proto.Size(m)
+	if e == changes {
+		c.keeper.changing.Add(1)
+		defer c.keeper.changing.Add(-1)
 	}
-	if size > wire.MaxMessage {
-		return status.Errorf(codes.ResourceExhausted, "trying to send message larger than max (%d vs. %d)", size, wire.MaxMessage)
+	r := request{provider: c.number, method: method}
+	var note [][]byte
+	body, err := encoded(asked)
+	if err != nil {
+		return err
 	}
 	for _, o := range options {
 		if n, ok := o.(wire.Noted); ok && n.Rest != nil {
@@ -268,26 +284,30 @@ func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, opt
 	if err != nil {
 		return err
 	}
-	switch out := answer.(type) {
-	case proto.Message:
-		if err := rpc.Unmarshal(got, out); err != nil {
-			return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
-		}
-	case *[]byte:
-		*out = got
+	return rpc.Decode(got, answer)
+}
+
+// encoded is a request in pieces.
+func encoded(asked any) ([][]byte, error) {
+	m, ok := asked.(proto.Message)
+	if !ok {
+		return nil, nil
 	}
-	return nil
+	body, err := rpc.Pieces(m)
+	if err != nil {
+		return nil, status.Errorf(codes.Internal, "grpc: error while marshaling: %v", err)
+	}
+	if size := proto.Size(m); size > wire.MaxMessage {
+		return nil, status.Errorf(codes.ResourceExhausted, "trying to send message larger than max (%d vs. %d)", size, wire.MaxMessage)
+	}
+	return body, nil
 }
 
-// NewStream is there for grpc.ClientConnInterface: providers have no streams.
-func (c *conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, errors.New("streams are not supported")
-}
-
-// ended says how the process ended, "" if it has not. A connection breaks a moment before that is known.
+// ended returns how the process ended, "" if it has not. It waits a moment, because a connection breaks before the end
+// of the process is known.
 func (c *conn) ended() string {
 	select {
-	case <-c.gone:
+	case <-c.dead:
 		return c.how
 	case <-time.After(time.Second):
 		return ""
@@ -308,5 +328,5 @@ func (c *conn) close() {
 	c.keeper.waiting[c.number] = w
 	c.keeper.mu.Unlock()
 	c.keeper.link.send(endFrame, c.number)
-	<-w.over
+	<-w.done
 }

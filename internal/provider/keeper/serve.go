@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -21,7 +22,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// closeTime is how long opening, renewing and closing one lease may take when the engine is gone.
+// closeTime is the time limit for opening, renewing and closing one lease after the engine has ended.
 const closeTime = 30 * time.Second
 
 // server is the keeper's side.
@@ -32,28 +33,32 @@ type server struct {
 
 	mu        sync.Mutex
 	providers map[uint32]*served
-	calls     map[uint32]*call // under way
-	over      int              // calls that have ended
-	ended     sync.Cond        // one of them has
+	calls     map[uint32]*call // in progress
+	finished  int              // calls that have ended
+	alone     bool             // the engine has ended
+	ended     sync.Cond        // signalled when a call has ended, the engine took more of a stream, or the engine has ended
 
 	closing sync.Mutex // held while leases are closed
+
+	jobs chan func() // to waiting goroutines: a goroutine that has made a call has a stack of the right size
 }
 
-// call is one under way.
+// call is a call in progress.
 type call struct {
 	effect effect
 	cancel context.CancelFunc
+	passed int // bytes of a stream's answers that the engine has not taken
 }
 
-// starting is what is to be started.
+// starting describes a program to start.
 type starting struct {
 	launch.Program
-	Path  []byte // hides that of Program, and so does Env: neither need be UTF-8, as the strings of JSON are
+	Path  []byte // replaces the Path of Program, as Env does: JSON strings are UTF-8, and these need not be
 	Env   [][]byte
 	Heard bool // the engine wants the lines that it writes
 }
 
-// program is what is to be started.
+// program returns the program to start.
 func (s starting) program() launch.Program {
 	s.Program.Path = string(s.Path)
 	for _, e := range s.Env {
@@ -65,20 +70,21 @@ func (s starting) program() launch.Program {
 // outcome is how a start went.
 type outcome struct {
 	Protocol        int
-	Way             launch.Way // for what leaves nothing behind
-	Address         []byte     // of Way, which need not be UTF-8
-	Summary, Detail string     // what is wrong; the first is empty if nothing is
+	At              launch.Address // for calls without effects
+	Address         []byte         // of At, which need not be UTF-8
+	Summary, Detail string         // the error; Summary is empty if the start succeeded
 }
 
-// Serve keeps what an engine at the other end of a connection uses, until all is closed. What comes from stop when the
-// engine is gone has it wait for nothing more.
-func Serve(conn net.Conn, late Lates, stop <-chan os.Signal) error {
-	s := &server{link: &link{conn: conn}, ledger: ledger{late: late}, providers: map[uint32]*served{}, calls: map[uint32]*call{}}
+// Serve serves the engine at the other end of a connection until all leases are closed. After the engine has ended, a
+// signal from stop ends all waiting.
+func Serve(conn net.Conn, recovered NewRecorder, stop <-chan os.Signal) error {
+	s := &server{link: &link{conn: conn}, ledger: ledger{recovered: recovered}, providers: map[uint32]*served{}, calls: map[uint32]*call{}, jobs: make(chan func())}
 	s.ended.L = &s.mu
-	err := s.link.receive(s.take)
-	over := make(chan struct{})
+	err := s.link.receive(s.receive)
+	close(s.jobs)
+	done := make(chan struct{})
 	go func() {
-		defer close(over)
+		defer close(done)
 		s.orphaned()
 	}()
 	hasty := time.AfterFunc(closeTime, func() { s.giveUp(opens, renews, closes) })
@@ -89,7 +95,7 @@ func Serve(conn net.Conn, late Lates, stop <-chan os.Signal) error {
 	}
 	for {
 		select {
-		case <-over:
+		case <-done:
 			return err
 		case <-stop:
 			s.giveUp(changes, opens, renews, closes)
@@ -97,8 +103,8 @@ func Serve(conn net.Conn, late Lates, stop <-chan os.Signal) error {
 	}
 }
 
-// take does what the engine asks for.
-func (s *server) take(k kind, number uint32, payload []byte) error {
+// receive handles a frame of the engine.
+func (s *server) receive(k kind, number uint32, payload []byte) error {
 	switch k {
 	case startFrame:
 		var what starting
@@ -110,6 +116,10 @@ func (s *server) take(k kind, number uint32, payload []byte) error {
 		go s.start(ctx, number, what)
 	case callFrame:
 		return s.ask(number, payload)
+	case streamFrame:
+		return s.stream(number, payload)
+	case tookFrame:
+		s.took(number, int(binary.LittleEndian.Uint32(payload)))
 	case cancelFrame:
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -134,7 +144,7 @@ func (s *server) take(k kind, number uint32, payload []byte) error {
 	case recordedFrame:
 		s.ledger.recorded(journal.Op(binary.LittleEndian.Uint64(payload)))
 	case secretFrame:
-		var t told
+		var t secretText
 		if err := json.Unmarshal(payload, &t); err != nil {
 			return err
 		}
@@ -156,7 +166,7 @@ func (s *server) begin(number uint32, e effect) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls[number] = &call{e, cancel}
+	s.calls[number] = &call{effect: e, cancel: cancel}
 	return ctx
 }
 
@@ -166,12 +176,12 @@ func (s *server) end(number uint32) {
 	defer s.mu.Unlock()
 	s.calls[number].cancel()
 	delete(s.calls, number)
-	s.over++
+	s.finished++
 	s.ended.Broadcast()
 }
 
-// settle waits until no call is under way that changes something, or opens or closes it. When one has ended it calls
-// record, unless another opens something: what is secret in its answer is not known yet.
+// settle waits until no call with an effect is in progress. After each call it calls record, unless another call is
+// opening something: the secrets of its answer are unknown until it ends.
 func (s *server) settle(record func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,8 +191,8 @@ func (s *server) settle(record func()) {
 			opening, lasting = opening || c.effect == opens, lasting || c.effect != none
 		}
 		switch {
-		case recorded < s.over && !opening:
-			recorded = s.over
+		case recorded < s.finished && !opening:
+			recorded = s.finished
 			s.mu.Unlock()
 			record()
 			s.mu.Lock()
@@ -194,7 +204,7 @@ func (s *server) settle(record func()) {
 	}
 }
 
-// giveUp ends calls under way that have one of the effects.
+// giveUp cancels the calls in progress that have one of the effects.
 func (s *server) giveUp(of ...effect) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,9 +234,9 @@ func (s *server) start(ctx context.Context, number uint32, what starting) {
 		}
 	} else {
 		out.Protocol = r.Protocol
-		if r.Way != nil {
-			out.Way = r.Way()
-			out.Address = []byte(out.Way.Address)
+		if r.Address != nil {
+			out.At = r.Address()
+			out.Address = []byte(out.At.Address)
 		}
 		p := &served{Running: r, program: what.Program}
 		p.end = sync.OnceFunc(func() {
@@ -238,10 +248,10 @@ func (s *server) start(ctx context.Context, number uint32, what starting) {
 		s.mu.Lock()
 		s.providers[number] = p
 		s.mu.Unlock()
-		if r.Gone != nil {
+		if r.Done != nil {
 			go func() {
-				<-r.Gone
-				s.link.send(goneFrame, number, []byte(r.Ended()))
+				<-r.Done
+				s.link.send(connEndedFrame, number, []byte(r.Ended()))
 			}()
 		}
 	}
@@ -253,21 +263,16 @@ func (s *server) start(ctx context.Context, number uint32, what starting) {
 	s.link.send(startedFrame, number, text)
 }
 
-// ask makes a call. What it did is noted before the engine has the answer.
+// ask makes a call. Its effect is noted before the engine gets the answer.
 func (s *server) ask(number uint32, payload []byte) error {
-	r, ok := readRequest(payload)
-	if !ok {
-		return fmt.Errorf("call %d is cut off", number)
-	}
-	p := s.provider(r.provider)
+	r, p, err := s.asked(number, payload)
 	if p == nil {
-		s.answer(number, nil, status.Error(codes.Unavailable, "the provider has ended"))
-		return nil
+		return err
 	}
 	e := effectOf(r.method)
 	ctx := s.begin(number, e)
 	s.ledger.ask(r.op)
-	go func() {
+	s.run(func() {
 		var answer []byte
 		err := p.Conn.Invoke(ctx, r.method, r.body, &answer, grpc.ForceCodec(wire.Raw{}))
 		switch {
@@ -281,8 +286,35 @@ func (s *server) ask(number uint32, payload []byte) error {
 		}
 		s.answer(number, answer, err)
 		s.end(number)
-	}()
+	})
 	return nil
+}
+
+// asked reads a request. If its provider has ended, it answers the call, and returns no provider.
+func (s *server) asked(number uint32, payload []byte) (request, *served, error) {
+	r, ok := readRequest(payload)
+	if !ok {
+		return r, nil, fmt.Errorf("call %d is cut off", number)
+	}
+	p := s.provider(r.provider)
+	if p == nil {
+		s.answer(number, nil, status.Error(codes.Unavailable, "the provider has exited"))
+	}
+	return r, p, nil
+}
+
+// run runs a job in a goroutine that waits for one, or in another.
+func (s *server) run(job func()) {
+	select {
+	case s.jobs <- job:
+	default:
+		go func() {
+			job()
+			for job := range s.jobs {
+				job()
+			}
+		}()
+	}
 }
 
 func (s *server) answer(number uint32, answer []byte, err error) {
@@ -293,8 +325,76 @@ func (s *server) answer(number uint32, answer []byte, err error) {
 	s.link.send(answerFrame, number, []byte{0}, answer)
 }
 
-// part closes what is open for an engine that ends, and names what it could not close. The engine waits for nothing
-// that changes something any more.
+// stream passes the answers of a stream on. The changes of such a call are not recorded, because only the engine can
+// interpret the answers.
+func (s *server) stream(number uint32, payload []byte) error {
+	r, p, err := s.asked(number, payload)
+	if p == nil {
+		return err
+	}
+	ctx := s.begin(number, effectOf(r.method))
+	go func() {
+		err := s.relay(ctx, p, &r, number)
+		s.answer(number, nil, err)
+		s.end(number)
+	}()
+	return nil
+}
+
+// relay sends the request of a stream to the provider, and its answers to the engine.
+func (s *server) relay(ctx context.Context, p *served, r *request, number uint32) error {
+	st, err := p.Conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, r.method, grpc.ForceCodec(wire.Raw{}))
+	if err == nil {
+		err = st.SendMsg(r.body)
+	}
+	for err == nil {
+		var answer []byte
+		s.mayPass(ctx, number)
+		if err = st.RecvMsg(&answer); err == nil {
+			s.pass(number, answer)
+		}
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// mayPass waits until the engine took enough of the earlier answers. After the loss of the engine it does not wait.
+func (s *server) mayPass(ctx context.Context, number uint32) {
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ended.Broadcast()
+	})
+	defer stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := s.calls[number]; c.passed >= room && !s.alone && ctx.Err() == nil; {
+		s.ended.Wait()
+	}
+}
+
+// pass passes an answer on.
+func (s *server) pass(number uint32, answer []byte) {
+	s.mu.Lock()
+	s.calls[number].passed += len(answer)
+	s.mu.Unlock()
+	s.link.send(passedFrame, number, answer)
+}
+
+// took notes how much of a stream the engine took.
+func (s *server) took(number uint32, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.calls[number]; c != nil {
+		c.passed -= n
+		s.ended.Broadcast()
+	}
+}
+
+// part closes the open leases for an engine that ends, and returns the leases that it could not close. It does not wait
+// for changes.
 func (s *server) part() {
 	s.giveUp(none, changes)
 	s.settle(func() {})
@@ -306,10 +406,14 @@ func (s *server) part() {
 	s.link.send(doneFrame, 0, text)
 }
 
-// orphaned brings everything to its end when the engine is gone: what changes something, or opens or closes it, is
-// waited for and recorded, each when it has ended; the leases are closed, the last one first, since it may need those
-// before it.
+// orphaned finishes everything after the engine has ended. It waits for the calls that change, open or close something
+// and records each when it ends. Then it closes the leases, the last one first, because closing a lease may need the
+// leases before it.
 func (s *server) orphaned() {
+	s.mu.Lock()
+	s.alone = true
+	s.ended.Broadcast()
+	s.mu.Unlock()
 	s.giveUp(none)
 	r := s.ledger.resume()
 	s.settle(func() { s.ledger.record(context.Background(), r, s.book.leases()) })
@@ -317,10 +421,10 @@ func (s *server) orphaned() {
 	if r != nil {
 		s.book.ended(func(op journal.Op) {
 			if _, is := r.Open[op]; is {
-				r.Over(op)
+				r.Closed(op)
 			}
 		})
-		s.ledger.handOver(r.Close)
+		s.ledger.release(r.Close)
 	}
 	s.mu.Lock()
 	all := make([]*served, 0, len(s.providers))

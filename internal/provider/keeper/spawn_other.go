@@ -4,7 +4,7 @@ package keeper
 
 import "errors"
 
-// Supported says that there can be a keeper on this system.
+// Supported is true if a keeper can run on this system.
 const Supported = false
 
 // Argument is the only argument of a process that is to be a keeper.
@@ -16,4 +16,4 @@ var errUnsupported = errors.New("there are no keepers on this system")
 func Spawn(string, []string) (*Process, error) { return nil, errUnsupported }
 
 // Main fails.
-func Main(Lates) error { return errUnsupported }
+func Main(NewRecorder) error { return errUnsupported }

@@ -17,7 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// Supported says that there can be a keeper on this system.
+// Supported is true if a keeper can run on this system.
 const Supported = true
 
 // Argument is the only argument of a process that is to be a keeper. No command has that name.
@@ -26,10 +26,10 @@ const Argument = "_keep"
 // socket is the number of the descriptor that a keeper finds its engine at.
 const socket = 3
 
-// needed are the variables of a keeper: those of providers come with them.
+// needed are the variables of a keeper. The variables of a provider come with its start.
 var needed = []string{"PATH", "HOME", "TMPDIR", "GODEBUG", "GOMEMLIMIT"}
 
-// Spawn starts a keeper: this program again. name is what the process is called, env the engine's environment.
+// Spawn starts a keeper: this program again. name is the name of the process, and env the engine's environment.
 func Spawn(name string, env []string) (*Process, error) {
 	self, err := program()
 	if err != nil {
@@ -58,7 +58,7 @@ func Spawn(name string, env []string) (*Process, error) {
 	return &Process{Conn: c, ID: cmd.Process.Pid, Ended: ended}, err
 }
 
-// pair makes a socket pair that only the process inherits that is given an end of it.
+// pair makes a socket pair. Only the process that gets an end inherits it.
 func pair() (a, b *os.File, err error) {
 	syscall.ForkLock.RLock()
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
@@ -74,7 +74,7 @@ func pair() (a, b *os.File, err error) {
 }
 
 // Main is a keeper's process.
-func Main(late Lates) error {
+func Main(recovered NewRecorder) error {
 	// Nothing but the engine ends a keeper. The signals are taken, and not ignored: providers would ignore them, too.
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
@@ -90,5 +90,5 @@ func Main(late Lates) error {
 		return err
 	}
 	file.Close()
-	return Serve(c, late, stop)
+	return Serve(c, recovered, stop)
 }

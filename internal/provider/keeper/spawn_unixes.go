@@ -4,5 +4,5 @@ package keeper
 
 import "os"
 
-// program is what is run: this one.
+// program returns the program to run: this one.
 func program() (string, error) { return os.Executable() }

@@ -21,14 +21,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
-// certVariable is how a program learns whom to let in: by our certificate, as PEM. It answers with
-// one of its own in its first line.
+// certVariable is the variable with our certificate as PEM. A program lets in the holder of this certificate, and sends
+// its own certificate in its first line.
 const certVariable = "PLUGIN_CLIENT_CERT"
 
-// identify makes a key and a certificate for one connection, which prove to a program that we are
-// who started it. The certificate is what go-plugin's would be, but for its curve: P-256 is as
-// strong as the connection needs, and takes a hundredth of the time that P-521 takes, on both
-// sides. The key leaves the process in a Way alone.
+// identify makes a key and a certificate for one connection. They prove to a program that the connection comes from the
+// process that started it. The certificate equals go-plugin's except for its curve: P-256 is strong enough for the
+// connection, and takes a hundredth of the time of P-521 on both sides. The key leaves the process only in an Address.
 func identify() (config *tls.Config, certificate string, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -65,12 +64,12 @@ func identify() (config *tls.Config, certificate string, err error) {
 // host is the name in the certificates of both sides.
 const host = "localhost"
 
-// Way is how another process reaches a program that runs. The zero value says that it cannot.
-type Way struct {
+// Address lets another process connect to a running program. The zero value does not.
+type Address struct {
 	Network, Address  string
 	Key, Certificate  []byte // our identity; nil: the connection has no TLS
 	ServerCertificate []byte
-	Ticket, Session   []byte // of the first connection, which spares another one the certificates; nil: there is none
+	Ticket, Session   []byte // of the first connection, so that another one needs no certificates; nil: not available
 }
 
 // sessions is a cache of TLS sessions that has one, the last: for one program.
@@ -101,9 +100,9 @@ func (s *sessions) Put(_ string, state *tls.ClientSessionState) {
 // ticketTime is how long a ticket is waited for, which comes right after the handshake, if there is one at all.
 const ticketTime = 50 * time.Millisecond
 
-// handOn puts the session of a connection into the way to its other end. The key of the certificate of go-plugin is of a
-// curve that takes 30 ms of both sides to prove: another process that shows the ticket need not do that again.
-func (w *Way) handOn(s *sessions) {
+// handOn stores the TLS session of a connection in the address of the program. The certificate of go-plugin has a key
+// on a curve whose proof takes both sides 30 ms. A process that shows the ticket of the session avoids the proof.
+func (w *Address) handOn(s *sessions) {
 	select {
 	case <-s.came:
 	case <-time.After(ticketTime):
@@ -119,8 +118,8 @@ func (w *Way) handOn(s *sessions) {
 	}
 }
 
-// resume is a cache with the session that a way has; nil without one.
-func (w *Way) resume() tls.ClientSessionCache {
+// resume returns a cache with the TLS session of an address, or nil if the address has none.
+func (w *Address) resume() tls.ClientSessionCache {
 	state, err := tls.ParseSessionState(w.Session)
 	if err != nil {
 		return nil
@@ -132,9 +131,9 @@ func (w *Way) resume() tls.ClientSessionCache {
 	return &sessions{last: last, came: make(chan struct{}, 1)}
 }
 
-// wayTo is the way to a program that listens at an address, and wrote a line about itself.
-func wayTo(a net.Addr, config *tls.Config, line string) Way {
-	w := Way{Network: a.Network(), Address: a.String()}
+// addressOf returns the address of a program that listens at a. line is the line of its handshake.
+func addressOf(a net.Addr, config *tls.Config, line string) Address {
+	w := Address{Network: a.Network(), Address: a.String()}
 	if config == nil {
 		return w
 	}
@@ -142,17 +141,17 @@ func wayTo(a net.Addr, config *tls.Config, line string) Way {
 	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
 	fields := strings.Split(line, "|")
 	if err != nil || len(fields) < 6 {
-		return Way{}
+		return Address{}
 	}
 	w.Key, w.Certificate = key, own.Certificate[0]
 	if w.ServerCertificate, err = base64.RawStdEncoding.DecodeString(fields[5]); err != nil {
-		return Way{}
+		return Address{}
 	}
 	return w
 }
 
 // Reach makes another connection to a program that runs.
-func Reach(ctx context.Context, w Way) (*rpc.Conn, error) {
+func Reach(ctx context.Context, w Address) (*rpc.Conn, error) {
 	if w.Key == nil {
 		return rpc.Dial(ctx, listens{w.Network, w.Address}, nil, wire.MaxMessage)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
-// What a plugin serves beside the provider: a call that ends it, and one that hears what it prints
-// after the handshake, when its own standard output and error lead nowhere.
+// Calls that a plugin serves beside the provider: a call that ends it, and a call that streams its output after the
+// handshake, because its standard output and error are then closed.
 const (
 	shutdown = "/plugin.GRPCController/Shutdown"
 	hear     = "/plugin.GRPCStdio/StreamStdio"
@@ -22,7 +22,7 @@ const (
 
 // dial starts the process and connects to it by package rpc. go-plugin has a part in the handshake
 // only: the program's first line, and the certificates.
-func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process) (grpc.ClientConnInterface, func() Way, func(), error) {
+func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process) (grpc.ClientConnInterface, func() Address, func(), error) {
 	a, err := client.Start()
 	if err != nil {
 		return nil, nil, nil, err
@@ -36,26 +36,25 @@ func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfi
 		return nil, nil, nil, err
 	}
 	line, _ := proc.first.text()
-	way := func() Way {
-		w := wayTo(a, config.TLSConfig, line)
+	address := func() Address {
+		w := addressOf(a, config.TLSConfig, line)
 		if w.Key != nil {
 			w.handOn(session)
 		}
 		return w
 	}
-	life, over := context.WithCancel(context.Background())
+	life, cancel := context.WithCancel(context.Background())
 	conn.Go(func() error {
 		listen(life, conn, newLines(proc.log), newLines(proc.log))
 		return nil
 	})
-	return conn, way, func() {
-		defer over()
+	return conn, address, func() {
+		defer cancel()
 		farewell(conn, proc)
 	}, nil
 }
 
-// listen takes what the program prints. It must be taken even if it is not wanted: a program
-// that cannot print stops.
+// listen reads the output of the program. It must be read even if nobody wants it: a program that cannot print stops.
 func listen(ctx context.Context, conn *rpc.Conn, stdout, stderr io.Writer) {
 	_ = conn.Listen(ctx, hear, func(message []byte) { // programs older than the call have an error
 		text, channel := printed(message)

@@ -11,11 +11,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// title is that of every diagnostic about a provider that did not start.
+// title is the title of every diagnostic about a provider that did not start.
 const title = "Failed to start provider"
 
-// explain says why the process cannot be used. It goes by what the process did, and by go-plugin's
-// words only where that says nothing.
+// explain explains why the process cannot be used. It uses the behaviour of the process, and go-plugin's error only if
+// that explains nothing.
 func (p *process) explain(ctx context.Context, err error) error {
 	return diag.Errorf(title, "The provider %s, whose program is %s, could not be started: %s.", p, p.path, p.reason(ctx, err))
 }
@@ -40,19 +40,19 @@ func (p *process) reason(ctx context.Context, err error) string {
 	switch {
 	case !whole && p.stopped():
 		if trace := p.trace.String(); trace != "" {
-			return fmt.Sprintf("it ended (%s) before it said how it can be reached. It wrote:\n\n%s\n", p.how, trace)
+			return fmt.Sprintf("it exited (%s) before it printed its address. Its output:\n\n%s\n", p.how, trace)
 		}
-		return fmt.Sprintf("it ended (%s) before it said how it can be reached. It may be made for another system, or lack a library; what it wrote is in the log (TF_LOG=debug)", p.how)
+		return fmt.Sprintf("it exited (%s) before it printed its address. It may be for another system, or a library may be missing; its output is in the log (TF_LOG=debug)", p.how)
 	case !whole:
-		return "it did not say in time how it can be reached. What it wrote is in the log (TF_LOG=debug)"
+		return "it did not print its address in time. Its output is in the log (TF_LOG=debug)"
 	case len(fields) < 4 || !isNumber(fields[0]) || !isNumber(fields[1]):
-		return fmt.Sprintf("the first line it wrote is not a plugin's: %.100q. It may be another kind of program", line)
+		return fmt.Sprintf("its first line is not a plugin handshake: %.100q. Check that the program is a provider", line)
 	case fields[0] != "1":
-		return fmt.Sprintf("it speaks version %s of the handshake, and Lethe speaks only version 1", fields[0])
+		return fmt.Sprintf("it uses version %s of the handshake, and Lethe supports only version 1", fields[0])
 	case fields[1] != "5" && fields[1] != "6":
-		return fmt.Sprintf("it speaks version %s of the provider protocol, and Lethe speaks only versions 5 and 6. An older or newer version of the provider may fit", fields[1])
+		return fmt.Sprintf("it uses version %s of the provider protocol, and Lethe supports only versions 5 and 6. Use an older or newer version of the provider", fields[1])
 	case len(fields) < 5 || fields[4] != "grpc":
-		return "it does not speak gRPC; the provider is too old"
+		return "it does not support gRPC. Use a newer version of the provider"
 	}
 	return err.Error()
 }
@@ -67,14 +67,14 @@ func (p *process) stopped() bool {
 	}
 }
 
-// startFailure says why there is no process at all.
+// startFailure explains why the process was not created.
 func startFailure(err error) string {
 	var path *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "there is no such file, or the program that should run it is not there"
+		return "the file or its interpreter does not exist"
 	case errors.Is(err, fs.ErrPermission):
-		return "it may not be executed: look at the permissions of the file, and whether its file system is mounted noexec"
+		return "it is not executable. Check the permissions of the file, and whether its file system is mounted noexec"
 	case foreign(err):
 		return "it is not a program for this system and processor"
 	case errors.As(err, &path):

@@ -12,10 +12,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// BenchmarkFloor is the least that planning 500 objects takes with a provider of which each call
-// takes its time: the process is started, configured, asked to plan each object, and ended, and
-// nothing else is done. It wants the provider of the measuring kit (docs/performance.md).
-func BenchmarkFloor(b *testing.B) {
+// BenchmarkBareStart measures the minimum time to plan 500 objects with a provider whose calls take time. It starts and
+// configures the process, sends the calls to plan each object, and ends the process. It needs the provider of
+// test/bench (docs/performance.md).
+func BenchmarkBareStart(b *testing.B) {
 	program := os.Getenv("BENCH_PROVIDER")
 	if program == "" {
 		b.Skip("BENCH_PROVIDER does not name the program of the measuring kit's provider")
@@ -24,7 +24,7 @@ func BenchmarkFloor(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	ps := &Processes{Find: func(addr.Provider) (string, error) { return program, nil }, Quiet: true, Version: "1.12.0"}
+	ps := &Processes{Find: func(addr.Provider) (string, error) { return program, nil }, Silent: true, Version: "1.12.0"}
 	for _, workers := range []int{10, 100} {
 		b.Run(fmt.Sprintf("parallelism=%d", workers), func(b *testing.B) {
 			for b.Loop() {
@@ -39,7 +39,7 @@ func BenchmarkFloor(b *testing.B) {
 	}
 }
 
-// planEach configures a provider and has it plan as many objects.
+// planEach configures a provider and lets it plan the given number of objects.
 func planEach(b *testing.B, p provider.Provider, objects, workers int) {
 	b.Helper()
 	must := func(ds provider.Diags) {

@@ -1,24 +1,23 @@
-// Package launch starts provider processes, or finds those that another program started.
+// Package launch starts provider processes, or connects to processes that another program started.
 //
-// Processes is the provider.Launcher of every day: it asks where a provider's program is, starts
-// it, agrees on a protocol version over the program's first line of output, and hands the
-// connection to package wire. The handshake itself is go-plugin's, but for our certificate
-// (cert.go): both sides have one, for once, unless TF_DISABLE_PLUGIN_TLS is set. What becomes of
-// the process is ours:
+// Processes is the usual provider.Launcher. It finds a provider's program, starts it, agrees on a protocol version in
+// the program's first line of output, and passes the connection to package wire. The handshake is go-plugin's, except
+// for our certificate (cert.go): both sides have a certificate for one connection, unless TF_DISABLE_PLUGIN_TLS is set.
+// This package controls the process:
 //
-//   - it runs in a session of its own, so that a closed terminal or an interrupt meant for us does
-//     not take it away while we still have leases to close;
+//   - it runs in a separate session, so that a closed terminal or an interrupt meant for us does
+//     not end it while leases must be closed;
 //   - on Linux the kernel ends it when we die without ending it ourselves;
-//   - it reads nothing (standard input is empty), and what it writes goes to the log, line by
+//   - its standard input is empty, and its output goes to the log, line by
 //     line, and never to the screen;
-//   - it inherits our environment but for TF_VAR_*: those are values of variables, often secrets,
-//     and no provider's business. Everything else stays, TF_TOKEN_* and cloud credentials too:
+//   - it inherits our environment except TF_VAR_*: these are values of variables, often secrets,
+//     and no provider needs them. Everything else stays, also TF_TOKEN_* and cloud credentials:
 //     providers are configured that way;
-//   - its socket lies in a directory of its own, which goes when it goes.
+//   - its socket is in a separate directory, which is deleted with it.
 //
-// A process that another program started (TF_REATTACH_PROVIDERS) is used and left alone.
+// A process that another program started (TF_REATTACH_PROVIDERS) is used, and not ended.
 //
-// Errors name the provider and say what it did instead of starting; they are diag.Diagnostic
+// Errors name the provider and its behaviour instead of starting. They are diag.Diagnostic
 // values, ready to be shown.
 package launch
 
@@ -71,10 +70,10 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 	if ps.Called != nil {
 		called = func(c wire.Call) { ps.Called(p, c) }
 	}
-	begun := time.Now()
+	started := time.Now()
 	r, err := start(ctx, program, log)
 	if called != nil {
-		called(wire.Call{Method: "start", Took: time.Since(begun), Failed: err != nil})
+		called(wire.Call{Method: "start", Took: time.Since(started), Failed: err != nil})
 	}
 	if err != nil {
 		return nil, err
@@ -93,15 +92,15 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 	return wire.Client(r.Conn, r.Protocol, p, options), nil
 }
 
-// Close says that no more are started.
+// Close prevents further starts.
 func (ps *Processes) Close() error {
-	if ps.Over == nil {
+	if ps.Shutdown == nil {
 		return nil
 	}
-	return ps.Over()
+	return ps.Shutdown()
 }
 
-// program is what is to be started for a provider.
+// program returns the program to start for a provider.
 func (ps *Processes) program(p addr.Provider) (Program, error) {
 	if r, ok := ps.Reattach[p.Canon()]; ok {
 		return Program{Provider: p, Running: r.Addr.Network() + ":" + r.Addr.String(), Protocol: r.Major}, nil
@@ -113,19 +112,19 @@ func (ps *Processes) program(p addr.Provider) (Program, error) {
 	out := Program{
 		Provider: p, Path: path, Version: versionIn(path), Complete: ps.Complete, Timeout: cmp.Or(ps.Deadlines.Start, startTime),
 		Plain: subprocess.Getenv(ps.environ(), "TF_DISABLE_PLUGIN_TLS") != "",
-		Env:   subprocess.Environ(ps.environ(), func(name string) bool { return slices.Contains(handedDown, name) }),
+		Env:   subprocess.Environ(ps.environ(), func(name string) bool { return slices.Contains(inherited, name) }),
 	}
 	if ps.VersionOf != nil {
 		out.Version = ps.VersionOf(p)
 	}
-	if ps.Quiet {
-		out.Env = quiet(out.Env, p)
+	if ps.Silent {
+		out.Env = silenced(out.Env, p)
 	}
 	return out, nil
 }
 
-// Start starts a program and connects to it. What it writes goes to log, with a level, line by line without its
-// end, from several goroutines; nil: it is thrown away.
+// Start starts a program and connects to it. log gets its output with a level, line by line without line ends, from
+// several goroutines; nil drops the output.
 func Start(ctx context.Context, program Program, log func(level, line string)) (*Running, error) {
 	if program.Running != "" {
 		return attach(ctx, program)
@@ -137,7 +136,7 @@ func Start(ctx context.Context, program Program, log func(level, line string)) (
 	}
 	client := plugin.NewClient(config)
 	stop := context.AfterFunc(ctx, proc.kill)
-	conn, way, end, err := connect(ctx, client, config, proc, program.Complete)
+	conn, address, end, err := connect(ctx, client, config, proc, program.Complete)
 	if cancelled := !stop(); err != nil || cancelled {
 		if end != nil {
 			end()
@@ -145,7 +144,7 @@ func Start(ctx context.Context, program Program, log func(level, line string)) (
 		client.Kill()
 		return nil, proc.explain(ctx, err)
 	}
-	return &Running{Conn: conn, Protocol: client.NegotiatedVersion(), Ended: proc.ended, Gone: proc.done, Way: way, Close: end}, nil
+	return &Running{Conn: conn, Protocol: client.NegotiatedVersion(), Ended: proc.ended, Done: proc.done, Address: address, Close: end}, nil
 }
 
 // attach connects to a running process, which is left running.
@@ -155,15 +154,15 @@ func attach(ctx context.Context, program Program) (*Running, error) {
 	network, address, _ := strings.Cut(program.Running, ":")
 	conn, err := rpc.Dial(within, listens{network, address}, nil, wire.MaxMessage)
 	if err != nil {
-		return nil, diag.Errorf(title, "TF_REATTACH_PROVIDERS says that the provider %s is running, but it cannot be reached (%s). It may have ended since.", program.Provider, err)
+		return nil, diag.Errorf(title, "The provider %s in TF_REATTACH_PROVIDERS cannot be reached (%s). It may have exited.", program.Provider, err)
 	}
-	// There is no Way: a program may configure itself anew for each connection, so all calls have to take one.
+	// Address stays empty: a program may configure itself anew for each connection, so all calls have to take one.
 	return &Running{Conn: conn, Protocol: program.Protocol, Close: func() { conn.Close() }}, nil
 }
 
 // connect starts the process and connects to it. end asks it to end, and kills it if it does not;
 // it is nil after an error.
-func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, way func() Way, end func(), err error) {
+func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, address func() Address, end func(), err error) {
 	if !complete {
 		return dial(ctx, client, config, proc)
 	}
@@ -177,8 +176,8 @@ func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientCo
 	}, nil
 }
 
-// configure is what go-plugin is set up with. It runs the process through ours (process.go) and never sees
-// what it writes but for the first line.
+// configure returns the settings for go-plugin. It runs the process through ours (process.go), and sees only the first
+// line of its output.
 func configure(program Program, proc *process) (*plugin.ClientConfig, error) {
 	var secure *tls.Config
 	var own []string // variables of the program alone
@@ -209,10 +208,10 @@ func configure(program Program, proc *process) (*plugin.ClientConfig, error) {
 	}, nil
 }
 
-// socketDir is where sockets are put: the directory for temporary files, or the system's where the
-// path of that is so long that the path of a socket, 107 bytes at most, has no room in it.
+// socketDir returns the directory for sockets: the directory for temporary files, or the system's if the path of that
+// is too long for the path of a socket (107 bytes at most).
 func socketDir(temp string) string {
-	const room = 64 // for what is made below it
+	const room = 64 // for the names below it
 	if len(temp)+room <= 107 {
 		return temp
 	}
@@ -235,12 +234,12 @@ func newProcess(program Program, log func(level, line string)) *process {
 	if log != nil {
 		proc.log = unfailing(log)
 	}
-	proc.first = &firstLine{rest: newLines(proc.log), over: make(chan struct{})}
+	proc.first = &firstLine{rest: newLines(proc.log), done: make(chan struct{})}
 	return proc
 }
 
-// versionIn is the version in a file name such as terraform-provider-time_v0.14.2_x5; "" if there
-// is none.
+// versionIn is the version in a file name such as terraform-provider-time_v0.14.2_x5; "" if the name
+// has none.
 func versionIn(path string) string {
 	_, rest, ok := strings.Cut(filepath.Base(path), "_v")
 	if !ok {
@@ -250,19 +249,19 @@ func versionIn(path string) string {
 	return version
 }
 
-// handedDown are the variables that a handshake of our own parent may have left: a provider has its
+// inherited are the variables that a handshake of our own parent may have left: a provider has its
 // own.
-var handedDown = []string{certVariable, "PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_UNIX_SOCKET_GROUP"}
+var inherited = []string{certVariable, "PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_UNIX_SOCKET_GROUP"}
 
-// sdkLogs are the variables that say which lines of its own a provider's SDK writes, by part of the
-// SDK. There is one more for what the provider itself writes, which has the provider's name.
+// sdkLogs are the variables that set the log levels of the parts of a provider's SDK. One more variable, with the
+// provider's name, sets the level of the provider's own lines.
 var sdkLogs = []string{
 	"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_FRAMEWORK", "TF_LOG_SDK_MUX",
 	"TF_LOG_SDK_HELPER_RESOURCE", "TF_LOG_SDK_HELPER_SCHEMA",
 }
 
-// quiet switches the log of a provider off, but for what the environment says about it.
-func quiet(env []string, p addr.Provider) []string {
+// silenced switches the log of a provider off, except for levels that the environment sets.
+func silenced(env []string, p addr.Provider) []string {
 	own := "TF_LOG_PROVIDER_" + strings.ToUpper(strings.ReplaceAll(p.Type, "-", "_"))
 	for _, name := range append(sdkLogs[:len(sdkLogs):len(sdkLogs)], own) {
 		if subprocess.Getenv(env, name) == "" {

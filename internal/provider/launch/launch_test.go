@@ -19,7 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wiretest"
 )
 
-// A process of either protocol, with the handshake's certificates and without.
+// TestStart checks processes of both protocols, with and without the certificates of the handshake.
 func TestStart(t *testing.T) {
 	for _, part := range []string{"protocol 5", "protocol 6"} {
 		for _, tls := range []string{"", "1"} {
@@ -40,7 +40,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// All of gRPC does the same as package rpc.
+// TestComplete checks that the complete gRPC library works like package rpc.
 func TestComplete(t *testing.T) {
 	var j journal
 	ps := processes(t, "protocol 6")
@@ -54,7 +54,7 @@ func TestComplete(t *testing.T) {
 	j.await(t, "debug the process ended: exit status 0")
 }
 
-// What a provider inherits.
+// TestEnvironment checks which environment variables a provider inherits.
 func TestEnvironment(t *testing.T) {
 	env := ask(t, start1(t, processes(t, "protocol 6",
 		"TF_VAR_password=canary", "TF_VAR_=canary", "TF_TOKEN_example_com=token", "TF_LOG=debug", "AWS_PROFILE=x",
@@ -69,10 +69,10 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A provider whose log is not read is told to write none, unless the environment asks for it.
+// TestQuiet checks that a provider writes no log if nobody reads it, unless the environment requests a log.
 func TestQuiet(t *testing.T) {
 	ps := processes(t, "protocol 6", "TF_LOG_SDK_PROTO=trace")
-	ps.Quiet = true
+	ps.Silent = true
 	env := "\n" + ask(t, start1(t, ps), "environment") + "\n"
 	for _, want := range []string{"TF_LOG_SDK=off", "TF_LOG_SDK_FRAMEWORK=off", "TF_LOG_PROVIDER_PLAYGROUND=off", "TF_LOG_SDK_PROTO=trace"} {
 		if !strings.Contains(env, "\n"+want+"\n") {
@@ -93,19 +93,19 @@ func TestStandardInputIsEmpty(t *testing.T) {
 	}
 }
 
-// A program that does something else than to start gets one sentence about it.
+// TestDoesNotStart checks the message about a program that does not start as a plugin.
 func TestDoesNotStart(t *testing.T) {
 	for part, want := range map[string]string{
-		"exits":           "it ended (exit status 3) before it said how it can be reached",
-		"exits well":      "it ended (exit status 0) before it said how it can be reached",
-		"sleeps":          "it did not say in time how it can be reached",
-		"says hello":      `the first line it wrote is not a plugin's: "Usage: not a plugin"`,
-		"says nothing":    `the first line it wrote is not a plugin's: ""`,
-		"makes noise":     `the first line it wrote is not a plugin's: "noise noise`,
-		"handshake 2":     "it speaks version 2 of the handshake",
-		"protocol 4":      "it speaks version 4 of the provider protocol, and Lethe speaks only versions 5 and 6",
-		"net/rpc":         "it does not speak gRPC",
-		"old":             "it does not speak gRPC",
+		"exits":           "it exited (exit status 3) before it printed its address",
+		"exits well":      "it exited (exit status 0) before it printed its address",
+		"sleeps":          "it did not print its address in time",
+		"says hello":      `its first line is not a plugin handshake: "Usage: not a plugin"`,
+		"says nothing":    `its first line is not a plugin handshake: ""`,
+		"makes noise":     `its first line is not a plugin handshake: "noise noise`,
+		"handshake 2":     "it uses version 2 of the handshake",
+		"protocol 4":      "it uses version 4 of the provider protocol, and Lethe supports only versions 5 and 6",
+		"net/rpc":         "it does not support gRPC",
+		"old":             "it does not support gRPC",
 		"no address":      "unknown address type",
 		"bad certificate": "error parsing server cert",
 	} {
@@ -122,7 +122,7 @@ func TestDoesNotStart(t *testing.T) {
 	}
 }
 
-// Files that are no programs.
+// TestNoProgram checks files that are not programs.
 func TestNoProgram(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
@@ -133,11 +133,11 @@ func TestNoProgram(t *testing.T) {
 		return path
 	}
 	for path, want := range map[string]string{
-		filepath.Join(dir, "missing"):         "there is no such file",
-		dir:                                   "it may not be executed",
-		write("data", "not a program", 0o600): "it may not be executed",
+		filepath.Join(dir, "missing"):         "the file or its interpreter does not exist",
+		dir:                                   "it is not executable",
+		write("data", "not a program", 0o600): "it is not executable",
 		write("text", "not a program", 0o700): "it is not a program for this system",
-		write("script", "#!/nowhere/interpreter", 0o700): "there is no such file, or the program that should run it is not there",
+		write("script", "#!/nowhere/interpreter", 0o700): "the file or its interpreter does not exist",
 	} {
 		ps := processes(t, "protocol 6")
 		ps.Find = func(addr.Provider) (string, error) { return path, nil }
@@ -147,7 +147,7 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
-// What Find says is passed on as it is.
+// TestNotFound checks that Start returns the error of Find unchanged.
 func TestNotFound(t *testing.T) {
 	missing := errors.New("not installed")
 	ps := &Processes{Find: func(addr.Provider) (string, error) { return "", missing }}
@@ -156,7 +156,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// A start that is given up ends, and so does the process.
+// TestCancelledStart checks that a cancelled start returns and ends the process.
 func TestCancelledStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(100*time.Millisecond, cancel)
@@ -172,7 +172,7 @@ func TestCancelledStart(t *testing.T) {
 	}
 }
 
-// A process outlives the context it was started with.
+// TestContextOfStart checks that the end of the context passed to Start does not end the process.
 func TestContextOfStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p, err := processes(t, "protocol 6").Start(ctx, playground)
@@ -185,7 +185,7 @@ func TestContextOfStart(t *testing.T) {
 	ask(t, p, "process")
 }
 
-// A crash is a diagnostic that says so, with the trace if there is one.
+// TestCrash checks that a crash becomes a diagnostic, with the trace if the process wrote one.
 func TestCrash(t *testing.T) {
 	for act, how := range map[string]string{"panics": "exit status 2", "exits": "exit status 7"} {
 		t.Run(act, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestCrash(t *testing.T) {
 					t.Errorf("%q is not in: %s", want, ds[0].Detail)
 				}
 			}
-			if traced := strings.Contains(ds[0].Detail, "It wrote:\n\npanic: out of my depth\n"); traced != (act == "panics") {
+			if traced := strings.Contains(ds[0].Detail, "Its output:\n\npanic: out of my depth\n"); traced != (act == "panics") {
 				t.Errorf("a trace: %v, in: %s", traced, ds[0].Detail)
 			}
 			if act == "panics" {
@@ -213,7 +213,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A process that is stuck is ended all the same.
+// TestShutdownOfTheStuck checks that Shutdown ends a process that does not react.
 func TestShutdownOfTheStuck(t *testing.T) {
 	old := endTime
 	endTime = 300 * time.Millisecond
@@ -231,7 +231,7 @@ func TestShutdownOfTheStuck(t *testing.T) {
 	}
 }
 
-// A call that hangs does not keep the process alive.
+// TestShutdownDuringCall checks that a hanging call does not keep the process alive.
 func TestShutdownDuringCall(t *testing.T) {
 	p := start1(t, processes(t, "protocol 6"))
 	pid := ask(t, p, "process")
@@ -249,9 +249,9 @@ func TestShutdownDuringCall(t *testing.T) {
 	}
 }
 
-// Nothing stays behind: neither the process nor the directory of its socket.
+// TestNothingStays checks that Shutdown leaves neither the process nor the directory of its socket.
 func TestNothingStays(t *testing.T) {
-	dir, err := os.MkdirTemp("", "launch") // a short name: sockets have room for little
+	dir, err := os.MkdirTemp("", "launch") // a short name, because the length of a socket's path is limited
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +327,8 @@ func TestParseReattach(t *testing.T) {
 	}
 }
 
-// A process that another program runs: used under either registry's name, and left alone.
+// TestReattach checks a process that another program has started. The names of both registries refer to it. Shutdown
+// does not end it.
 func TestReattach(t *testing.T) {
 	dir, err := os.MkdirTemp("", "launch")
 	if err != nil {
@@ -368,7 +369,7 @@ func TestReattach(t *testing.T) {
 	}
 }
 
-// BenchmarkStart is a provider started, asked for its schemas, and ended.
+// BenchmarkStart starts a provider, reads its schemas, and ends it.
 func BenchmarkStart(b *testing.B) {
 	for name, tls := range map[string]string{"TLS": "", "no TLS": "1"} {
 		b.Run(name, func(b *testing.B) {
@@ -387,7 +388,8 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// A directory for temporary files with a long path has no room for sockets: they go elsewhere.
+// TestLongTemporaryDirectory checks that sockets are placed elsewhere if the path of the temporary directory is too
+// long.
 func TestLongTemporaryDirectory(t *testing.T) {
 	long := filepath.Join(t.TempDir(), strings.Repeat("x", 100))
 	if err := os.Mkdir(long, 0o700); err != nil {

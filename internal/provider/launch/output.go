@@ -13,24 +13,23 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// lines cuts what is written to it into lines and logs each at its level. It is an io.Writer that
-// never fails.
+// lines cuts its input into lines and logs each at its level. It is an io.Writer that never fails.
 type lines struct {
 	log   func(level, line string) // nil: they are thrown away
 	trace *trace                   // sees each line; may be nil
 
 	mu    sync.Mutex
 	buf   []byte
-	skip  bool // what is left of a line that was too long
+	skip  bool // drop the rest of a line that was too long
 	panic bool // a stack trace has begun
 }
 
-// Longest is the length of lines in the log, so that a program that never ends its line does not fill
-// our memory. Of one that is longer one byte more is logged. To cut it off is for the log, once it has
-// looked for secrets: one that is cut could not be recognised.
+// Longest is the maximum length of lines in the log, so that a program that never ends its line does not fill our
+// memory. Of a longer line, one more byte is logged. The log cuts it off after it has searched it for secrets, because
+// a cut secret could not be recognised.
 const Longest = 64 << 10
 
-// newLines makes a writer for a log; without one, what is written is thrown away.
+// newLines returns a writer for a log; a nil log drops the input.
 func newLines(log func(level, line string)) io.Writer {
 	if log == nil {
 		return io.Discard
@@ -38,9 +37,8 @@ func newLines(log func(level, line string)) io.Writer {
 	return &lines{log: log}
 }
 
-// unfailing is a log for goroutines that are not ours, such as those that read what a program writes
-// and make the handshake: a panic of ours there would end the process with every lease open. The line
-// is lost.
+// unfailing returns a log for goroutines of other packages, such as goroutines that read a program's output. A panic of
+// ours there would end the process with every lease open. The line is lost.
 func unfailing(log func(level, line string)) func(level, line string) {
 	return func(level, line string) {
 		defer func() { _ = recover() }()
@@ -93,34 +91,35 @@ func (l *lines) emit() {
 	}
 }
 
-// trace is what a program wrote of its end, as far as it matters: why, and where the goroutine was that ended it.
+// trace is the part of a program's last output that explains its end: the reason, and the position of the goroutine
+// that ended it.
 type trace struct {
 	mu    sync.Mutex
 	lines []string
-	over  bool // the rest is about other goroutines, or too much
+	full  bool // the rest is about other goroutines, or too much
 }
 
 // mostTrace is how many lines there are at most.
 const mostTrace = 60
 
-// crashes are how Go begins to say why a program ends.
+// crashes are the first words of Go's reasons for the end of a program.
 var crashes = []string{"panic: ", "fatal error: "}
 
 // see takes note of a line.
 func (t *trace) see(line []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over || len(t.lines) == 0 && !slices.ContainsFunc(crashes, func(c string) bool { return bytes.HasPrefix(line, []byte(c)) }) {
+	if t.full || len(t.lines) == 0 && !slices.ContainsFunc(crashes, func(c string) bool { return bytes.HasPrefix(line, []byte(c)) }) {
 		return
 	}
 	text := string(line)
 	switch {
 	case strings.HasPrefix(text, "goroutine ") && slices.ContainsFunc(t.lines, func(l string) bool { return strings.HasPrefix(l, "goroutine ") }):
-		t.over = true
+		t.full = true
 		return
 	case len(t.lines) == mostTrace || len(text) > Longest: // a secret that is cut could not be recognised
-		t.over, t.lines = true, t.lines[:1]
-		t.lines[0] = "(the trace is too long to be shown here)"
+		t.full, t.lines = true, t.lines[:1]
+		t.lines[0] = "(the trace is too long and not shown)"
 		return
 	}
 	t.lines = append(t.lines, text)
@@ -132,7 +131,7 @@ func (t *trace) String() string {
 	return strings.TrimSpace(strings.Join(t.lines, "\n"))
 }
 
-// prefixes are how older SDKs say at which level a line is.
+// prefixes are the level prefixes of lines of older SDKs.
 var prefixes = map[string]string{"[TRACE]": "trace", "[DEBUG]": "debug", "[INFO]": "info", "[WARN]": "warn", "[ERROR]": "error"}
 
 // plain is the level of a line that is just text. A crash is an error, with its whole trace.
@@ -179,7 +178,7 @@ func structuredLine(line []byte) (level, text string, ok bool) {
 	return level, b.String(), true
 }
 
-// field is a value of a structured line, quoted where it would not be one word.
+// field returns a value of a structured line, quoted if it is not a single word.
 func field(v any) string {
 	s, ok := v.(string)
 	if !ok {

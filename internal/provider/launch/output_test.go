@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// everyLine is what programs write, one kind of line after the other.
+// everyLine is output with one line of each kind.
 var everyLine = strings.Join([]string{
 	"plain",
 	"[WARN] by prefix",
@@ -56,7 +56,7 @@ var everyEntry = []string{
 	"error main.main()",
 }
 
-// Lines are the same however they arrive.
+// TestLines checks that the lines are the same however the output is split.
 func TestLines(t *testing.T) {
 	for name, wrap := range map[string]func(io.Reader) io.Reader{
 		"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader, "halves": iotest.HalfReader,
@@ -79,14 +79,15 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Of a crash, what is shown is why, and the goroutine that ended the program; and nothing that is cut off.
+// TestTrace checks the shown part of a crash: the reason and the goroutine that ended the program. Cut off traces are
+// not shown.
 func TestTrace(t *testing.T) {
 	stack := "main.main()\n\t/x/main.go:3 +0x1\n"
 	for text, want := range map[string]string{
 		"": "", "nothing of the kind\nbad: panic: x\n": "",
 		"before\npanic: why\n\ngoroutine 7 [running]:\n" + stack + "\ngoroutine 8 [select]:\n" + stack + "exit status 2\n": "panic: why\n\ngoroutine 7 [running]:\n" + strings.TrimSpace(stack),
-		"fatal error: stack overflow\n" + strings.Repeat("main.f()\n", 1000):                                               "(the trace is too long to be shown here)",
-		"panic: why\n" + strings.Repeat("x", Longest+1) + "\n":                                                             "(the trace is too long to be shown here)",
+		"fatal error: stack overflow\n" + strings.Repeat("main.f()\n", 1000):                                               "(the trace is too long and not shown)",
+		"panic: why\n" + strings.Repeat("x", Longest+1) + "\n":                                                             "(the trace is too long and not shown)",
 	} {
 		var got trace
 		if _, err := io.Copy(struct{ io.Writer }{&lines{trace: &got}}, iotest.OneByteReader(strings.NewReader(text))); err != nil || got.String() != want {
@@ -95,7 +96,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// What a process writes, wherever it writes it, is logged and does not stop it.
+// TestOutputOfProcess checks that all output of a process is logged and does not block it.
 func TestOutputOfProcess(t *testing.T) {
 	var j journal
 	writes(t, &j, j.log)
@@ -104,7 +105,7 @@ func TestOutputOfProcess(t *testing.T) {
 	}
 }
 
-// writes has a process write everyLine, and waits until the journal has all of it and its end.
+// writes lets a process write everyLine. It waits until the journal contains all lines and the process has ended.
 func writes(t *testing.T, j *journal, log func(p addr.Provider, level, line string)) {
 	ps := processes(t, "protocol 6")
 	ps.Log = log
@@ -118,7 +119,7 @@ func writes(t *testing.T, j *journal, log func(p addr.Provider, level, line stri
 	j.await(t, "debug the process ended: exit status 0")
 }
 
-// FuzzLines: nothing that a process writes makes us fall over, or a line come out that is not one.
+// FuzzLines checks that no output of a process causes a panic or an empty line.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte(everyLine), 7)
 	f.Add([]byte(`{"@level":"error","@message":"x","@module":3,"k":{"a":[null]}}`+"\n"), 1)
@@ -134,8 +135,8 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// A log that panics costs the lines that it panics about, and neither our process nor the program;
-// wherever they are written.
+// TestPanickingLog checks that a panic of the log function loses only the current line. Neither Lethe nor the provider
+// ends.
 func TestPanickingLog(t *testing.T) {
 	var j journal
 	writes(t, &j, func(p addr.Provider, level, line string) {

@@ -21,8 +21,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wiretest"
 )
 
-// The tests start their own binary as the provider's program. What it plays is in this variable
-// of its environment.
+// playing is the environment variable that selects the role of the test binary. The tests start their own binary as the
+// provider's program.
 const playing = "LAUNCH_TEST_PLAYS"
 
 func TestMain(m *testing.M) {
@@ -80,8 +80,8 @@ func play(part string) {
 	}
 }
 
-// actor is the provider in the other process. What it does is in the name of the type that it is
-// asked to validate; what it has to say, in the detail of a warning.
+// actor is the provider in the other process. The type that it validates is the name of the action. It returns the
+// result in the detail of a warning.
 func actor() *providertest.Fake {
 	return &providertest.Fake{
 		OnValidate: func(_ context.Context, _ addr.Mode, act string, _ provider.Dynamic) provider.Diags {
@@ -96,12 +96,12 @@ func actor() *providertest.Fake {
 				os.Stderr.WriteString(everyLine)
 				fmt.Println("to standard output")
 			}
-			return provider.Diags{diag.Warningf(act, "%s", tells(act))}
+			return provider.Diags{diag.Warningf(act, "%s", readsOutput(act))}
 		},
 	}
 }
 
-func tells(act string) string {
+func readsOutput(act string) string {
 	switch act {
 	case "environment":
 		return strings.Join(os.Environ(), "\n")
@@ -118,7 +118,7 @@ func tells(act string) string {
 
 var playground = addr.Provider{Host: addr.DefaultHost, Namespace: "acme", Type: "playground"}
 
-// processes is a launcher of our own binary in some part.
+// processes returns a launcher of the test binary in a role.
 func processes(t testing.TB, part string, env ...string) *Processes {
 	self, err := os.Executable()
 	if err != nil {
@@ -143,7 +143,7 @@ func start1(t testing.TB, ps *Processes) provider.Provider {
 	return p
 }
 
-// ask makes the other process act, and gives what it has to say.
+// ask lets the other process act, and returns its result.
 func ask(t testing.TB, p provider.Provider, act string) string {
 	t.Helper()
 	ds := p.Validate(context.Background(), addr.Managed, act, provider.Dynamic{})
@@ -153,7 +153,7 @@ func ask(t testing.TB, p provider.Provider, act string) string {
 	return ds[0].Detail
 }
 
-// journal collects what is logged.
+// journal collects log lines.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -171,7 +171,7 @@ func (j *journal) text() string {
 	return strings.Join(j.lines, "\n") + "\n"
 }
 
-// await waits for a line, since what a process writes comes when it comes.
+// await waits for a line, because the output of a process arrives at any time.
 func (j *journal) await(t *testing.T, line string) {
 	t.Helper()
 	for range 500 {
@@ -183,7 +183,7 @@ func (j *journal) await(t *testing.T, line string) {
 	t.Errorf("%q is not in the log:\n%.5000s", line, j.text())
 }
 
-// refused starts a process that must not start, and gives the reason.
+// refused starts a process that must fail to start, and returns the reason.
 func refused(t *testing.T, ctx context.Context, ps *Processes) string {
 	t.Helper()
 	p, err := ps.Start(ctx, playground)

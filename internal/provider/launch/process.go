@@ -27,7 +27,7 @@ type process struct {
 	version string
 	env     []string
 	log     func(level, line string) // nil: its lines are dropped
-	trace   trace                    // of what it writes to standard error
+	trace   trace                    // of its standard error
 	first   *firstLine
 	dir     string // for its socket; it goes when the process does
 
@@ -36,17 +36,17 @@ type process struct {
 	killed bool
 	failed error // of the start
 
-	done  chan struct{} // closed when the process is gone; then there are:
+	done  chan struct{} // closed when the process has ended; afterwards these are set:
 	how   string        // it ended
 	alone bool          // it was not killed before
 }
 
-// The time a program has to make itself known, unless Processes says otherwise, and the time it
-// has to end once it is asked to.
+// The time limit for a program's first line, unless Processes sets another, and the time limit for its end after it was
+// asked to end.
 var (
 	startTime = 60 * time.Second
 	endTime   = 5 * time.Second
-	graceTime = 2 * time.Second // of that, when it has said that it will
+	graceTime = 2 * time.Second // the part of it after the program has confirmed
 )
 
 // Start runs the program.
@@ -72,9 +72,12 @@ func (p *process) run() error {
 		p.cmd.Env = p.env
 		p.cmd.Stdout = p.first
 		p.cmd.Stderr = &lines{log: p.log, trace: &p.trace}
-		p.cmd.WaitDelay = time.Second // for children of its own that keep its output open
+		p.cmd.WaitDelay = time.Second // for its children that keep its output open
 		p.cmd.SysProcAttr = subprocess.Attributes()
 		err := subprocess.Start(p.cmd)
+		if err == nil {
+			subprocess.NoCore(p.cmd.Process) // it receives secrets
+		}
 		if err == nil || !busy(err) || try == 5 {
 			return err
 		}
@@ -103,7 +106,7 @@ func (p *process) wait(cmd *exec.Cmd) {
 	close(p.done)
 }
 
-// kill ends the process at once, and keeps one that has not started from starting.
+// kill ends the process at once, and prevents the start of a process that has not started.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,8 +121,8 @@ func (p *process) kill() {
 	}
 }
 
-// ended says how the process ended, "" if it has not, and on further lines why, if it wrote that. A connection breaks a
-// moment before the process is gone, so it waits that moment.
+// ended returns how the process ended, "" if it has not. Further lines have the reason, if it printed one. A connection
+// breaks a moment before the process ends, so ended waits that moment.
 func (p *process) ended() string {
 	select {
 	case <-p.done:
@@ -129,7 +132,7 @@ func (p *process) ended() string {
 	}
 }
 
-// What follows is what go-plugin asks of a runner.
+// The following methods implement go-plugin's runner.
 
 func (p *process) Wait(context.Context) error                       { <-p.done; return nil }
 func (p *process) Kill(context.Context) error                       { p.kill(); return nil }
@@ -150,20 +153,20 @@ func (p *process) ID() string {
 	return strconv.Itoa(p.cmd.Process.Pid)
 }
 
-// firstLine takes what the process writes to standard output and keeps the first line, which is
-// the handshake. Readers get that line, once it is there, and then the end.
+// firstLine takes the standard output of the process and keeps the first line, the handshake. Readers get that line
+// when it is complete, and then the end.
 type firstLine struct {
-	rest io.Writer // gets what follows
+	rest io.Writer // gets the later lines
 
 	mu      sync.Mutex
 	buf     []byte
 	newline bool          // the line is whole
-	over    chan struct{} // closed when it is, or nothing more will come
+	done    chan struct{} // closed when it is, or nothing more will come
 	closed  bool
 	read    int
 }
 
-// lineMax is what a handshake may be long. With a certificate in it, it is about 1 KiB.
+// lineMax is the maximum length of a handshake in bytes. With a certificate it has about 1 KiB.
 const lineMax = 16 << 10
 
 func (f *firstLine) Write(b []byte) (int, error) {
@@ -186,11 +189,11 @@ func (f *firstLine) Write(b []byte) (int, error) {
 func (f *firstLine) finish() {
 	if !f.closed {
 		f.closed = true
-		close(f.over)
+		close(f.done)
 	}
 }
 
-// Close says that nothing more comes.
+// Close ends the output.
 func (f *firstLine) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -198,9 +201,9 @@ func (f *firstLine) Close() error {
 	return nil
 }
 
-// Read gives the line, ended.
+// Read returns the line with its end.
 func (f *firstLine) Read(b []byte) (int, error) {
-	<-f.over
+	<-f.done
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.buf) == 0 && !f.newline || f.read > len(f.buf) {
@@ -231,7 +234,7 @@ type Program struct {
 	Complete bool          // as in Processes
 	Timeout  time.Duration // for the program to make itself known
 
-	Running  string // where it listens, without TLS, if another program has started it: as "unix:/path"; "" if not
+	Running  string // its address without TLS, if another program has started it, as "unix:/path"; else ""
 	Protocol int    // major version that it speaks then
 }
 
@@ -239,54 +242,53 @@ type Program struct {
 type Running struct {
 	Conn     grpc.ClientConnInterface
 	Protocol int             // major version
-	Ended    func() string   // as in wire.Options; nil: it cannot be said
-	Gone     <-chan struct{} // closed when it has ended; nil: it cannot be said
-	Way      func() Way      // for another process; nil: there is none
+	Ended    func() string   // as in wire.Options; nil: unknown
+	Done     <-chan struct{} // closed when it has ended; nil: unknown
+	Address  func() Address  // for another process; nil: not available
 	Close    func()          // asks it to end, and kills it if it does not
 }
 
 // Reattach is a running provider process that another program started and will end.
 type Reattach struct {
 	Named addr.Provider // as the key has it, with the registry host that its user writes
-	Test  bool          // a test program runs it, to look at what it does
+	Test  bool          // a test program runs it, to observe it
 	Major int           // of the protocol: 5 or 6
-	Addr  net.Addr      // where it listens, without TLS
+	Addr  net.Addr      // its address, without TLS
 }
 
 // Processes starts providers as processes. Its fields are set before the first Start and not
 // changed afterwards.
 type Processes struct {
-	// Find says where the program of a provider is. Its errors are passed on as they are.
+	// Find returns the path of a provider's program. Its errors are passed on unchanged.
 	Find func(addr.Provider) (path string, err error)
-	// VersionOf says which version of the provider that is, for messages. May be nil: then it is
-	// read off the file's name, where it is in there.
+	// VersionOf returns the version of that provider, for messages. May be nil: then the file's name is searched for
+	// it.
 	VersionOf func(addr.Provider) string
-	// Kept has what a provider said of its schemas to an earlier command; nil if nothing may be kept.
-	// May be nil itself.
+	// Kept returns the schemas that a provider sent to an earlier command; nil if nothing may be kept. May be nil
+	// itself.
 	Kept func(addr.Provider) wire.Kept
 	// Reattach are running processes to use instead, by the canonical address of the provider.
 	Reattach map[addr.Provider]Reattach
-	// Log takes what a process writes, one line at a time without its end, with the level it has
-	// ("trace", "debug", "info", "warn", "error"). It is called from several goroutines. Nil: it is
-	// thrown away.
+	// Log gets the output of a process, one line at a time without its end, with its level ("trace", "debug", "info",
+	// "warn", "error"). It is called from several goroutines. nil drops the output.
 	Log func(p addr.Provider, level, line string)
-	// Called gets each call to a provider when it is over, and its start, as the call "start", from many goroutines. May
-	// be nil.
+	// Called is called after each call to a provider, and after its start, with the call "start", from many goroutines.
+	// May be nil.
 	Called func(addr.Provider, wire.Call)
-	// Env is our environment as "name=value"; nil: that of the process.
+	// Env is our environment as "name=value"; nil: the environment of the process.
 	Env []string
-	// Quiet tells providers not to write log lines. SDKs write some for every call unless told
-	// otherwise, which costs the provider and us more than the call.
-	Quiet bool
+	// Silent asks providers not to write log lines. SDKs write some for every call by default, which costs the provider
+	// and us more than the call.
+	Silent bool
 	// Complete makes calls with grpc-go, a complete implementation of gRPC, instead of package rpc.
 	Complete bool
-	// Version is the version of the program that providers are to work for, such as
-	// "1.12.0".
+	// Version is the version of the program that providers are to work for, such as "1.12.0".
 	Version string
 	// Deadlines are how long providers may take to answer. Without, they have a minute to make themselves known.
 	Deadlines provider.Deadlines
 	// Through starts programs; nil: Start does.
 	Through func(ctx context.Context, program Program, log func(level, line string)) (*Running, error)
-	// Over says that no more are started, and all that Through has started have ended. May be nil.
-	Over func() error
+	// Shutdown is called after the last start. It returns when the processes that Through has started have ended, or
+	// after a time limit. May be nil.
+	Shutdown func() error
 }

@@ -33,7 +33,7 @@ func freeze(t *testing.T, pid string) {
 	}
 }
 
-// alive reports whether a process exists and is more than a zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(pid string) bool {
 	n, _ := strconv.Atoi(pid)
 	if syscall.Kill(n, 0) != nil {
@@ -43,20 +43,21 @@ func alive(pid string) bool {
 	return err != nil || !strings.Contains(string(stat), ") Z ")
 }
 
-// session is how the process stands to others.
+// session reports whether the process is the leader of its process group.
 func session() string {
 	group, _ := syscall.Getpgid(0)
 	return fmt.Sprintf("leader: %v", group == os.Getpid())
 }
 
-// A provider is not in our process group: signals from the terminal are for us.
+// TestOwnSession checks that a provider is not in the process group of Lethe, so that signals of the terminal reach
+// only Lethe.
 func TestOwnSession(t *testing.T) {
 	if got := ask(t, start1(t, processes(t, "protocol 6")), "session"); got != "leader: true" {
 		t.Error(got)
 	}
 }
 
-// parent is a program that starts a provider, says which process that is, and waits.
+// parent is a program that starts a provider, prints its process number, and waits.
 func parent() {
 	ps := processes(&testing.B{}, "protocol 6")
 	p, err := ps.Start(context.Background(), playground)
@@ -67,7 +68,7 @@ func parent() {
 	time.Sleep(time.Minute)
 }
 
-// When we are killed, our providers die.
+// TestNoOrphans checks that providers end if Lethe is killed.
 func TestNoOrphans(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells a process that its parent has died")
@@ -77,7 +78,7 @@ func TestNoOrphans(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	dir, err := os.MkdirTemp("", "launch") // for what a killed process cannot clear away
+	dir, err := os.MkdirTemp("", "launch") // holds the files that a killed process leaves
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// playgrounds are the provider programs of test/providers, written on the SDKs that real
-// providers are written on. They are built once, when a test first needs them.
+// playgrounds builds the provider programs of test/providers when a test first needs them. They use the same SDKs as
+// real providers.
 var playgrounds = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "playgrounds")
 	if err != nil {
@@ -30,7 +30,8 @@ var playgrounds = sync.OnceValues(func() (string, error) {
 	built = dir
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "./cmd/...")
 	cmd.Dir = filepath.Join("..", "..", "..", "test", "providers")
-	// What go build reads does not count when go test asks whether an earlier result still holds.
+	// The walk opens the sources, so that go test repeats the test after a change of them. It does not see the files
+	// that go build reads.
 	_ = filepath.WalkDir(cmd.Dir, func(string, fs.DirEntry, error) error { return nil })
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return string(out), err
@@ -38,7 +39,7 @@ var playgrounds = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// built is where the programs are, once a test has needed them.
+// built is the directory of the programs; "" if no test has built them.
 var built string
 
 func removePlaygrounds() {
@@ -51,7 +52,7 @@ func playgroundAddr(typ string) addr.Provider {
 	return addr.Provider{Host: addr.DefaultHost, Namespace: "lethe", Type: typ}
 }
 
-// real is a pool of playground providers.
+// real returns a pool of playground providers.
 func real(t *testing.T, env ...string) (*provider.Pool, *Processes) {
 	t.Helper()
 	if testing.Short() {
@@ -71,8 +72,8 @@ func real(t *testing.T, env ...string) (*provider.Pool, *Processes) {
 	return pool, ps
 }
 
-// object is a value of a block: what is given, and nothing for the rest, which is unknown where
-// the provider computes it and that is asked for.
+// object returns a value of a block with the attributes of given. Other attributes are null, or unknown if they are
+// computed and unknown is true.
 func object(b *schema.Block, unknown bool, given map[string]cty.Value) cty.Value {
 	attrs := map[string]cty.Value{}
 	for _, a := range b.Attrs {
@@ -126,7 +127,8 @@ func clean(t *testing.T, ds provider.Diags) {
 	}
 }
 
-// A life of one object of each kind, with a provider of each protocol as people write them.
+// TestRealProviders creates, updates and destroys one object of each kind, with providers of both protocols on real
+// SDKs.
 func TestRealProviders(t *testing.T) {
 	for _, typ := range []string{"playground", "playground5"} {
 		t.Run(typ, func(t *testing.T) {
@@ -242,17 +244,18 @@ func lease(t *testing.T, p provider.Provider, schemas *provider.Schemas, typ str
 	clean(t, p.CloseLease(ctx, typ, renewed.Private))
 }
 
-// Programs that do something else than starting: the rogue knows more ways than our own.
+// TestRogueStarts checks programs that do not start correctly. The rogue provider has more ways to fail than the test
+// binary.
 func TestRogueStarts(t *testing.T) {
 	for how, want := range map[string]string{
-		"exit:3":     "it ended (exit status 3)",
-		"panic":      "it ended (exit status 2)",
-		"hang":       "it did not say in time",
+		"exit:3":     "it exited (exit status 3)",
+		"panic":      "it exited (exit status 2)",
+		"hang":       "it did not print its address in time",
 		"garbage":    `"this is not a plugin"`,
 		"short":      `"1|6|unix"`,
 		"noise:5":    `"noise noise`,
 		"protocol:4": "version 4 of the provider protocol",
-		"protocol:x": `the first line it wrote is not a plugin's: "1|x|`,
+		"protocol:x": `its first line is not a plugin handshake: "1|x|`,
 		"core:2":     "version 2 of the handshake",
 		"network":    "unknown address type",
 	} {
@@ -269,7 +272,7 @@ func TestRogueStarts(t *testing.T) {
 	}
 }
 
-// Programs that start, and whose connection is no good.
+// TestRogueConnections checks programs that start and whose connection does not work.
 func TestRogueConnections(t *testing.T) {
 	for _, how := range []string{"refuse", "babble"} {
 		t.Run(how, func(t *testing.T) {
@@ -283,9 +286,9 @@ func TestRogueConnections(t *testing.T) {
 	}
 }
 
-// What a provider does to a call, told by protocol.
+// TestRogueCalls checks the messages about calls that the provider fails in various ways.
 func TestRogueCalls(t *testing.T) {
-	for rule, want := range map[string]struct{ title, says string }{
+	for rule, want := range map[string]struct{ title, text string }{
 		"Validate=panic:oh":                           {"Plugin did not respond", "exit status 2"},
 		"Validate=exit:9":                             {"Plugin did not respond", "exit status 9"},
 		"Validate=kill":                               {"Plugin did not respond", "signal: killed"},
@@ -310,7 +313,7 @@ func TestRogueCalls(t *testing.T) {
 					t.Fatal(err)
 				}
 				ds = p.Validate(context.Background(), addr.Managed, "rogue_thing", encode(t, s.Block, object(s.Block, false, map[string]cty.Value{"name": cty.StringVal("x")})))
-				if len(ds) != 1 || ds[0].Summary != want.title || !strings.Contains(ds[0].Detail, want.says) {
+				if len(ds) != 1 || ds[0].Summary != want.title || !strings.Contains(ds[0].Detail, want.text) {
 					t.Errorf("got %.2000v", ds)
 				}
 			})
@@ -318,7 +321,7 @@ func TestRogueCalls(t *testing.T) {
 	}
 }
 
-// A call that hangs comes back when it is cancelled, and the process can be ended.
+// TestRogueHangs checks that a hanging call returns when it is cancelled, and that the process can be ended.
 func TestRogueHangs(t *testing.T) {
 	pool, _ := real(t, "PLAYGROUND_ROGUE=Validate=hang")
 	p, err := pool.Idle(context.Background(), playgroundAddr("rogue"))
@@ -341,7 +344,7 @@ func TestRogueHangs(t *testing.T) {
 	}
 }
 
-// Several configurations of one provider: as many processes, which know nothing of each other.
+// TestRealAliases checks that each configuration of a provider gets a separate process.
 func TestRealAliases(t *testing.T) {
 	pool, _ := real(t)
 	ctx, a := context.Background(), playgroundAddr("strict")

@@ -26,7 +26,7 @@ func ParseReattach(text string) (map[addr.Provider]Reattach, error) {
 		Addr            struct{ Network, String string }
 	}
 	if err := json.Unmarshal([]byte(text), &entries); err != nil {
-		return nil, fmt.Errorf("TF_REATTACH_PROVIDERS is not what a provider in debug mode prints: %w", jsontext.Plain(err))
+		return nil, fmt.Errorf("TF_REATTACH_PROVIDERS is invalid. Set it to the line that a provider prints in debug mode: %w", jsontext.Plain(err))
 	}
 	out := map[addr.Provider]Reattach{}
 	legacy := map[addr.Provider]Reattach{}
@@ -61,7 +61,7 @@ func reattach(protocol string, major int, network, address string) (Reattach, er
 	}
 	switch major {
 	case 0:
-		major = 5 // of SDKs that did not say it yet
+		major = 5 // of SDKs that do not name their version
 	case 5, 6:
 	default:
 		return Reattach{}, fmt.Errorf("version %d of the provider protocol is not supported, only 5 and 6", major)

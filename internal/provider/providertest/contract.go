@@ -30,8 +30,8 @@ func Run(t *testing.T, c Contract) {
 	t.Run("shutdown", c.shutdown)
 }
 
-// fill gives every field of a struct that goes to a provider (all without the tag wire:"-") a value of its own, so that
-// none can be lost or swapped unseen.
+// fill gives every field of a struct that goes to a provider (all without the tag wire:"-") a distinct value, so that the
+// test notices lost and swapped fields.
 func fill[T any]() T {
 	var x T
 	v := reflect.ValueOf(&x).Elem()
@@ -164,7 +164,7 @@ func (c Contract) smallRequests(t *testing.T) {
 	})
 }
 
-// empty: what is not sent does not arrive as something.
+// empty checks that absent fields arrive as absent.
 func (c Contract) empty(t *testing.T) {
 	ctx := context.Background()
 	far := &Fake{
@@ -208,7 +208,7 @@ func (c Contract) diagnostics(t *testing.T) {
 	}
 }
 
-// errorsKeepAnswers: what a failed call left behind is not lost.
+// errorsKeepAnswers checks that the partial answer of a failed call arrives.
 func (c Contract) errorsKeepAnswers(t *testing.T) {
 	fail := provider.Diags{diag.Errorf("failed", "half way")}
 	p := c.Open(t, &Fake{
@@ -248,7 +248,7 @@ func (c Contract) functions(t *testing.T) {
 	more := map[string]*provider.Function{"more": {
 		Params: []provider.Param{{Name: "a", Type: cty.String, AllowNull: true}}, Variadic: &provider.Param{Name: "b", Type: cty.Number}, Return: cty.Bool, Summary: "More",
 	}}
-	p := c.Open(t, &Fake{OnFunctions: func(context.Context) (map[string]*provider.Function, provider.Diags) {
+	p := c.Open(t, &Fake{Functions: Functions{OnFunctions: func(context.Context) (map[string]*provider.Function, provider.Diags) {
 		return more, provider.Diags{diag.Warningf("Careful", "These are new.")}
 	}, OnCall: func(_ context.Context, name string, args []provider.Dynamic) (provider.Dynamic, error) {
 		if fail != nil {
@@ -256,7 +256,7 @@ func (c Contract) functions(t *testing.T) {
 		}
 		equal(t, "function", name, "reverse")
 		return args[len(args)-1], nil
-	}})
+	}}})
 	listed, ds := p.ConfiguredFunctions(ctx)
 	equal(t, "functions", listed, more)
 	equal(t, "diagnostics", ds, provider.Diags{diag.Warningf("Careful", "These are new.")})
@@ -279,7 +279,7 @@ func (c Contract) functions(t *testing.T) {
 
 func (c Contract) stop(t *testing.T) {
 	var fail error
-	far := &Fake{OnStop: func(context.Context) error { return fail }}
+	far := &Fake{Ends: Ends{OnStop: func(context.Context) error { return fail }}}
 	p := c.Open(t, far)
 	if err := p.Stop(context.Background()); err != nil || far.Count("Stop") != 1 {
 		t.Errorf("Stop: %v, %d calls", err, far.Count("Stop"))

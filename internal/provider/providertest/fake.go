@@ -1,10 +1,8 @@
-// Package providertest is for testing what uses providers, and what makes them.
+// Package providertest contains helpers for tests of code that uses or transports providers.
 //
-// Fake is a provider in this process whose answers are functions: rooms that drive providers test
-// against it without any process. Run is the contract of provider.Provider as a test: what
-// stands between a caller and a provider (the two versions of the wire, a relay, a pool) must
-// carry every request and every answer over unchanged, and Run checks this with a Fake at the far
-// end.
+// Fake is a provider in the process of the test, whose answers are functions. Run tests the contract of
+// provider.Provider: each transport between a caller and a provider (the two versions of the wire, a relay, a pool) must
+// pass every request and every answer unchanged. Run checks that with a Fake at the other end.
 package providertest
 
 import (
@@ -20,9 +18,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Fake is a provider that answers with its functions. Where one is nil, the answer is the obvious
-// one: everything is valid, an object is as it was, a plan is what was proposed, what was applied
-// is what was planned. The zero value describes no types. Fields are set before the first call.
+// Fake is a provider that answers with its functions. The default for a nil function is: everything is valid, read
+// returns the object unchanged, plan returns the proposed object, and apply returns the planned object. The zero value
+// has no types. Set the fields before the first call.
 type Fake struct {
 	Address  addr.Provider
 	Describe func() (*provider.Schemas, provider.Diags)
@@ -40,25 +38,45 @@ type Fake struct {
 	OnOpen            func(context.Context, provider.OpenRequest) (provider.OpenResponse, provider.Diags)
 	OnRenew           func(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags)
 	OnCloseLease      func(ctx context.Context, typ string, private []byte) provider.Diags
-	OnFunctions       func(context.Context) (map[string]*provider.Function, provider.Diags)
-	OnCall            func(ctx context.Context, function string, args []provider.Dynamic) (provider.Dynamic, error)
 	OnUpgradeIdentity func(ctx context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags)
-	OnStop            func(context.Context) error
-	OnShutdown        func() error
+	Functions
+	Ends
 
+	log       callLog
+	described described
+}
+
+// Functions are functions for the functions of a provider.
+type Functions struct {
+	OnFunctions func(context.Context) (map[string]*provider.Function, provider.Diags)
+	OnCall      func(ctx context.Context, function string, args []provider.Dynamic) (provider.Dynamic, error)
+}
+
+// Ends are functions for the end of a provider.
+type Ends struct {
+	OnStop     func(context.Context) error
+	OnShutdown func() error
+}
+
+// callLog lists the calls so far.
+type callLog struct {
 	mu    sync.Mutex
 	calls []string
-	once  sync.Once
-	said  *provider.Schemas
-	diags provider.Diags
+}
+
+// described is the result of Describe.
+type described struct {
+	once    sync.Once
+	schemas *provider.Schemas
+	diags   provider.Diags
 }
 
 // Calls are the calls so far, in order: the method, and the type or function where there is one,
 // such as "Read playground_thing".
 func (f *Fake) Calls() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.calls)
+	f.log.mu.Lock()
+	defer f.log.mu.Unlock()
+	return slices.Clone(f.log.calls)
 }
 
 // Count is how often a call was made, written as Calls has it.
@@ -74,25 +92,25 @@ func (f *Fake) Count(call string) int {
 
 func (f *Fake) note(call ...any) {
 	line := fmt.Sprintln(call...)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.calls = append(f.calls, line[:len(line)-1])
+	f.log.mu.Lock()
+	defer f.log.mu.Unlock()
+	f.log.calls = append(f.log.calls, line[:len(line)-1])
 }
 
 // Addr is the fake's address.
 func (f *Fake) Addr() addr.Provider { return f.Address }
 
-// Schemas is what Describe gives, asked once.
+// Schemas returns the result of Describe, which it calls once.
 func (f *Fake) Schemas(context.Context) (*provider.Schemas, provider.Diags) {
 	f.note("Schemas")
-	f.once.Do(func() {
+	f.described.once.Do(func() {
 		if f.Describe != nil {
-			f.said, f.diags = f.Describe()
+			f.described.schemas, f.described.diags = f.Describe()
 		} else {
-			f.said = provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
+			f.described.schemas = provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
 		}
 	})
-	return f.said, f.diags
+	return f.described.schemas, f.described.diags
 }
 
 // ValidateConfig checks the settings.
@@ -122,7 +140,7 @@ func (f *Fake) Validate(ctx context.Context, mode addr.Mode, typ string, config 
 	return f.OnValidate(ctx, mode, typ, config)
 }
 
-// Upgrade gives the object as it was stored.
+// Upgrade returns the stored object unchanged.
 func (f *Fake) Upgrade(ctx context.Context, r provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
 	f.note("Upgrade", r.Type)
 	if f.OnUpgrade == nil {
@@ -131,7 +149,7 @@ func (f *Fake) Upgrade(ctx context.Context, r provider.UpgradeRequest) (provider
 	return f.OnUpgrade(ctx, r)
 }
 
-// Read gives the object as it was.
+// Read returns the object unchanged.
 func (f *Fake) Read(ctx context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
 	f.note("Read", r.Type)
 	if f.OnRead == nil {
@@ -140,7 +158,7 @@ func (f *Fake) Read(ctx context.Context, r provider.ReadRequest) (provider.ReadR
 	return f.OnRead(ctx, r)
 }
 
-// Plan gives what was proposed.
+// Plan returns the proposed object.
 func (f *Fake) Plan(ctx context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 	f.note("Plan", r.Type)
 	if f.OnPlan == nil {
@@ -149,7 +167,7 @@ func (f *Fake) Plan(ctx context.Context, r provider.PlanRequest) (provider.PlanR
 	return f.OnPlan(ctx, r)
 }
 
-// Apply gives what was planned.
+// Apply returns the planned object.
 func (f *Fake) Apply(ctx context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	f.note("Apply", r.Type)
 	if f.OnApply == nil {
@@ -167,7 +185,7 @@ func (f *Fake) Import(ctx context.Context, r provider.ImportRequest) (provider.I
 	return f.OnImport(ctx, r)
 }
 
-// Move gives the object as it was stored.
+// Move returns the stored object unchanged.
 func (f *Fake) Move(ctx context.Context, r provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
 	f.note("Move", r.Type)
 	if f.OnMove == nil {
@@ -233,7 +251,7 @@ func (f *Fake) Call(ctx context.Context, function string, args []provider.Dynami
 	return provider.Dynamic{}, &provider.CallError{Text: "there is no argument to give back", Arg: -1}
 }
 
-// UpgradeIdentity gives the identity as it was stored.
+// UpgradeIdentity returns the stored identity unchanged.
 func (f *Fake) UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags) {
 	f.note("UpgradeIdentity", typ)
 	if f.OnUpgradeIdentity == nil {

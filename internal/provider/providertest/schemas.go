@@ -15,7 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Contract is what Run needs to know of the way to the provider under test.
+// Contract describes the transport under test for Run.
 type Contract struct {
 	// Open puts the client under test in front of a provider.
 	Open func(t *testing.T, far provider.Provider) provider.Provider
@@ -156,7 +156,7 @@ func nestedAttrs(inside []*schema.Attr) []*schema.Attr {
 	}
 }
 
-// Compare are options of cmp for what providers deal in.
+// Compare are the options of cmp for requests and answers of providers.
 var Compare = cmp.Options{
 	cmp.Comparer(func(a, b cty.Type) bool {
 		if a == cty.NilType || b == cty.NilType {

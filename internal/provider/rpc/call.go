@@ -11,8 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// prefix is the length of what stands before a message: a byte that says whether it is compressed,
-// and four for its length.
+// prefix is the number of bytes before a message: one byte for compression, and four for the length of the message.
 const prefix = 5
 
 // Invoke makes a call. Request and answer are proto.Message; a request may also be encoded already, as
@@ -27,22 +26,32 @@ func (c *Conn) Invoke(ctx context.Context, method string, request, answer any, _
 		return err
 	}
 	defer s.free()
+	err := Decode(s.answer[prefix:], answer)
+	if _, raw := answer.(*[]byte); raw {
+		s.answer = nil // it is the caller's
+	}
+	return err
+}
+
+// Decode reads an answer into a proto.Message or a *[]byte. A nil answer reads nothing. The result may share memory
+// with b.
+func Decode(b []byte, answer any) error {
 	switch out := answer.(type) {
 	case proto.Message:
-		if err := Unmarshal(s.answer[prefix:], out); err != nil {
+		if err := Unmarshal(b, out); err != nil {
 			return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
 		}
 	case *[]byte:
-		*out, s.answer = s.answer[prefix:], nil
+		*out = b
 	}
 	return nil
 }
 
-// Listen makes a call whose answer is any number of messages, and gives each to hear, until there
-// are no more. hear must not keep its argument, and must not wait for other calls.
+// Listen makes a call with a stream of answers, and calls hear for each. hear must not keep its argument, and must not
+// wait for other calls.
 func (c *Conn) Listen(ctx context.Context, method string, hear func(message []byte)) error {
 	s := streams.Get().(*stream)
-	s.hear = hear
+	s.many, s.hear = true, hear
 	if err := s.encode(nil, c.max); err != nil {
 		return err
 	}
@@ -53,8 +62,8 @@ func (c *Conn) Listen(ctx context.Context, method string, hear func(message []by
 	return nil
 }
 
-// encode makes the request, with its prefix. Bytes of it that are many stay the caller's, who does not change them before
-// the call is over.
+// encode encodes the request with its prefix. Long byte fields are not copied: the caller must not change them before
+// the call ends.
 func (s *stream) encode(request any, max int) error {
 	s.request = append(s.request[:0], 0, 0, 0, 0, 0)
 	var err error
@@ -83,19 +92,19 @@ func (s *stream) encode(request any, max int) error {
 	return nil
 }
 
-// call sends the request of s and waits for the answer. After an error s is gone.
+// call sends the request of s and waits for the answer. After an error s must not be used.
 func (c *Conn) call(ctx context.Context, method string, s *stream) error {
 	id, err := c.send(ctx, method, s)
 	if err != nil {
 		return err
 	}
 	select {
-	case <-s.over:
+	case <-s.done:
 	case <-ctx.Done():
 		if c.giveUp(id, s) {
 			return status.FromContextError(ctx.Err()).Err()
 		}
-		<-s.over // it ended at the same moment
+		<-s.done // it ended at the same moment
 	}
 	if err := s.err; err != nil {
 		s.free()
@@ -117,14 +126,14 @@ func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, erro
 	id := c.next
 	c.next += 2
 	c.streams[id] = s
-	s.window = c.initial
+	s.window, s.takes = c.initial, room
 	head := c.head(method)
 	c.out = appendHead(c.out, len(head), http2.FrameHeaders, http2.FlagHeadersEndHeaders, id)
 	c.out = append(c.out, head...)
 	more := s.more
 	for rest := s.request; ; {
 		if err := c.await(ctx, func() bool { return s.ended || c.window > 0 && s.window > 0 && len(c.out) < brim }); err != nil {
-			if c.err == nil { // else it is gone
+			if c.err == nil { // else the connection has ended
 				c.reset(id)
 				c.flush()
 			}
@@ -156,7 +165,7 @@ func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, erro
 	return id, nil
 }
 
-// await waits until ready says so, which it may do at once; what was written before is sent.
+// await waits until ready returns true, which it may do at once. Buffered data is sent first.
 func (c *Conn) await(ctx context.Context, ready func() bool) error {
 	if err := ctx.Err(); err != nil {
 		return status.FromContextError(err).Err()
@@ -180,7 +189,7 @@ func (c *Conn) await(ctx context.Context, ready func() bool) error {
 	return c.err
 }
 
-// giveUp takes a call back; false if it is over already.
+// giveUp cancels a call. It returns false if the call has ended already.
 func (c *Conn) giveUp(id uint32, s *stream) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

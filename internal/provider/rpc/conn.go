@@ -19,19 +19,19 @@ type Conn struct {
 	secure bool
 	max    int // bytes that no message may exceed
 
-	mu         sync.Mutex
-	changed    sync.Cond // windows, the number of streams, or err
-	err        error     // why no call can be made any more, and those under way have failed
-	leaving    error     // why no call can be made any more, though those under way may be answered
-	streams    map[uint32]*stream
-	next       uint32            // id of the next stream
-	heads      map[string][]byte // what a request begins with, by method
-	out, spare []byte            // to be written; a buffer to fill meanwhile
-	writing    bool              // a caller writes, and will write what is in out
-	window     int64             // bytes of messages that the server still takes
-	initial    int64             // the same for a stream, at first
-	frame      int               // the longest frame that the server takes
-	most       uint32            // streams at a time; 0 before the server has introduced itself
+	mu          sync.Mutex
+	changed     sync.Cond // windows, the number of streams, or err
+	err         error     // why no call can be made any more; calls in progress have failed
+	leaving     error     // why no call can be made any more; calls in progress may still be answered
+	streams     map[uint32]*stream
+	next        uint32            // id of the next stream
+	heads       map[string][]byte // the encoded headers of a request, by method
+	out, buffer []byte            // to be written; a buffer to fill meanwhile
+	writing     bool              // a caller is writing, and will also write the content of out
+	window      int64             // bytes of messages that the server still takes
+	initial     int64             // the same for a stream, at first
+	frame       int               // the longest frame that the server takes
+	most        uint32            // streams at a time; 0 before the server has introduced itself
 
 	// The reader's own.
 	decoder *hpack.Decoder
@@ -39,9 +39,13 @@ type Conn struct {
 	got     uint32 // bytes of messages since the server was last allowed to go on
 }
 
-// Our side of flow control: a server may send what it likes, up to the longest message. The
-// connection as a whole is given more whenever half of this is used up.
+// Our side of flow control. The connection accepts any amount: it is extended whenever half of this is used. A stream
+// accepts room bytes, and more by allow.
 const window = math.MaxInt32
+
+// room is the number of bytes of a stream that a server may send before the caller reads them. A longer message may
+// come whole, one at a time.
+const room = 1 << 20
 
 // fail ends everything. The caller holds the lock.
 func (c *Conn) fail(err error) {
@@ -61,8 +65,8 @@ func (c *Conn) fail(err error) {
 // whole.
 const brim = 256 << 10
 
-// flush writes what is in out, unless another caller does already. The caller holds the lock, which is
-// not held while writing.
+// flush writes the content of out, unless another caller does already. The caller holds the lock; it is not held while
+// writing.
 func (c *Conn) flush() {
 	if c.writing {
 		return
@@ -70,15 +74,15 @@ func (c *Conn) flush() {
 	c.writing = true
 	for len(c.out) > 0 && c.err == nil {
 		b := c.out
-		c.out = c.spare[:0]
+		c.out = c.buffer[:0]
 		if len(b) >= brim {
 			c.changed.Broadcast()
 		}
 		c.mu.Unlock()
 		_, err := c.net.Write(b)
 		c.mu.Lock()
-		if c.spare = b[:0]; cap(b) > 1<<20 {
-			c.spare = nil
+		if c.buffer = b[:0]; cap(b) > 1<<20 {
+			c.buffer = nil
 		}
 		if err != nil {
 			c.fail(status.Errorf(codes.Unavailable, "error writing to server: %v", err))
@@ -87,26 +91,30 @@ func (c *Conn) flush() {
 	c.writing = false
 }
 
-// stream is one call under way. Its fields are guarded by the connection's lock while it is among
-// the streams; afterwards it is the caller's.
+// stream is one call in progress. The connection's lock guards its fields while it is in streams; afterwards it belongs
+// to the caller.
 type stream struct {
 	window   int64         // bytes that the server still takes
-	answer   []byte        // what came so far of the message, with its prefix
+	answer   []byte        // the received part of the message, with its prefix
 	answered bool          // the message is whole
-	hear     func([]byte)  // set for a stream of messages: gets each
-	over     chan struct{} // has an element when the call is over
+	takes    int64         // bytes that the server may still send
+	many     bool          // there may be any number of answers
+	hear     func([]byte)  // gets each of many answers; if nil, they are queued
+	queue    [][]byte      // answers that the caller has not taken
+	queued   int64         // bytes of them, with their prefixes
+	done     chan struct{} // has an element when the call has ended
 	ended    bool
-	err      error // how it ended
+	err      error // the result
 	request  []byte
-	more     [][]byte // of the request: what was not copied
+	more     [][]byte // of the request: the parts that were not copied
 }
 
-var streams = sync.Pool{New: func() any { return &stream{over: make(chan struct{}, 1)} }}
+var streams = sync.Pool{New: func() any { return &stream{done: make(chan struct{}, 1)} }}
 
 // long is a buffer that is left to the collector instead of being used again.
 const long = 64 << 10
 
-// free gives a stream back that is over.
+// free returns an ended stream to the pool.
 func (s *stream) free() {
 	if cap(s.answer) > long {
 		s.answer = nil
@@ -114,7 +122,7 @@ func (s *stream) free() {
 	if cap(s.request) > long {
 		s.request = nil
 	}
-	*s = stream{answer: s.answer[:0], request: s.request[:0], over: s.over}
+	*s = stream{answer: s.answer[:0], request: s.request[:0], done: s.done}
 	streams.Put(s)
 }
 
@@ -122,7 +130,7 @@ func (s *stream) free() {
 func (s *stream) end(err error) {
 	if !s.ended {
 		s.ended, s.err = true, err
-		s.over <- struct{}{}
+		s.done <- struct{}{}
 	}
 }
 
@@ -144,8 +152,8 @@ func (f *fields) add(h hpack.HeaderField) {
 	}
 }
 
-// Go does something for the connection in a goroutine of its own. An error of it ends the
-// connection, and a panic does, as a *diag.Bug: all who call hear of it, and nothing else ends.
+// Go runs f in a goroutine. An error or a panic of f ends the connection; a panic becomes a *diag.Bug. All callers get
+// the error, and the program continues.
 func (c *Conn) Go(f func() error) {
 	go func() {
 		if err := safely(f); err != nil {
@@ -170,9 +178,9 @@ func appendSetting(b []byte, id http2.SettingID, v uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(id)), v)
 }
 
-// appendUpdate lets the server send n bytes more.
-func appendUpdate(b []byte, n uint32) []byte {
-	return binary.BigEndian.AppendUint32(appendHead(b, 4, http2.FrameWindowUpdate, 0, 0), n)
+// appendUpdate lets the server send n bytes more, of a stream, or of all if id is 0.
+func appendUpdate(b []byte, id, n uint32) []byte {
+	return binary.BigEndian.AppendUint32(appendHead(b, 4, http2.FrameWindowUpdate, 0, id), n)
 }
 
 // head is the header block of a call of a method: literals that no table remembers (RFC 7541,
@@ -202,8 +210,8 @@ func (c *Conn) head(method string) []byte {
 	return h
 }
 
-// appendText appends a string as HPACK has it, without Huffman's code: its length in seven bits,
-// and what does not fit there in groups of seven, the lowest first.
+// appendText appends a string in HPACK's form without Huffman coding: its length in seven bits, and a longer length in
+// groups of seven bits, the lowest first.
 func appendText(b []byte, s string) []byte {
 	n := len(s)
 	if n < 0x7f {

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// An attribute may have 70 MB, and travels as bytes in a message in a message. Such bytes are sent from where they are,
-// and an answer is used where it was received: copies of them would be most of the memory that a command takes.
+// An attribute may have 70 MB, and is bytes in a message in a message. Such bytes are sent without a copy, and an
+// answer is used in its receive buffer: copies would be most of the memory of a command.
 
 // large is how long bytes are that are not copied, and a message that is looked through for them.
 const large = 1 << 20
@@ -15,7 +15,7 @@ const large = 1 << 20
 // inside is how many messages inside each other are looked through.
 const inside = 3
 
-// Pieces encodes a message. Those of its bytes that are many are pieces of their own, and stay where they are.
+// Pieces encodes a message. Its long byte fields are separate pieces that share memory with the message.
 func Pieces(m proto.Message) ([][]byte, error) {
 	if proto.Size(m) >= large {
 		return pieces(m.ProtoReflect(), inside)
@@ -65,7 +65,7 @@ func total(pieces [][]byte) int {
 	return n
 }
 
-// Unmarshal reads a message, whose bytes may be those of b then.
+// Unmarshal decodes a message. Its byte fields may share memory with b.
 func Unmarshal(b []byte, m proto.Message) error {
 	proto.Reset(m)
 	return unmarshal(b, m.ProtoReflect(), inside)

@@ -12,7 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// Long messages are the same on the wire, read in either way, and copied in none.
+// TestLarge checks that long messages have the same bytes on the wire as short ones, are read the same in both ways,
+// and are not copied.
 func TestLarge(t *testing.T) {
 	text := bytes.Repeat([]byte("0123456789abcdef"), 3<<16)
 	for name, m := range map[string]proto.Message{
@@ -27,7 +28,7 @@ func TestLarge(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		wire := slices.Concat(parts...)
-		for _, wire := range [][]byte{wire, slices.Concat(wire, wire)} { // what comes twice is merged
+		for _, wire := range [][]byte{wire, slices.Concat(wire, wire)} { // a repeated field is merged
 			want, got := m.ProtoReflect().New().Interface(), m.ProtoReflect().New().Interface()
 			if err := proto.Unmarshal(wire, want); err != nil {
 				t.Fatal(name, err)
@@ -49,7 +50,7 @@ func TestLarge(t *testing.T) {
 				t.Error("the bytes were copied to be sent")
 			}
 		}
-		for range 50 { // what is no message is none in either way
+		for range 50 { // both ways refuse invalid messages
 			cut := wire[:rand.IntN(len(wire))]
 			want, got := m.ProtoReflect().New().Interface(), m.ProtoReflect().New().Interface()
 			wrong := proto.Unmarshal(cut, want)

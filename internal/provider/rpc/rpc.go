@@ -1,14 +1,16 @@
-// Package rpc makes gRPC calls to a provider process: calls with one request and one answer, over
-// one connection, with as little as that takes.
+// Package rpc makes gRPC calls to a provider process over one connection: calls with one request, and one answer or a
+// stream of
+// answers.
 //
 // It is the client's half of HTTP/2 (RFC 9113) and of gRPC on it ("gRPC over HTTP2" of the gRPC
-// project), cut down to what providers need: no proxies, balancing, retries, compression or
-// interceptors. A caller writes its request itself, together with those of others who call at the
-// same time; one goroutine reads answers and wakes their callers. A call costs a tenth of what it
-// costs with a complete implementation, and a plan of ten thousand resources makes forty thousand.
+// project), reduced to the needs of providers: no proxies, balancing, retries, compression or
+// interceptors. A caller writes its own request, together with the requests of others who call at the
+// same time. One goroutine reads answers and wakes their callers. A call costs a tenth of the time of
+// a complete implementation, and a plan of ten thousand resources makes forty thousand calls.
 //
-// Errors are those of package status, with the codes and texts that grpc-go has for the same
-// things, so that callers need not know which of the two made a call.
+// Errors are errors of package status, with the codes and texts of grpc-go, so that callers need not know which of the
+// two made a
+// call.
 package rpc
 
 import (
@@ -18,7 +20,6 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -44,12 +45,12 @@ func Dial(ctx context.Context, a net.Addr, t *tls.Config, max int) (*Conn, error
 	return New(secure, true, max)
 }
 
-// New speaks gRPC over a connection that is there already; secure says that it is one with TLS.
+// New speaks gRPC over an open connection. secure is true if the connection uses TLS.
 func New(nc net.Conn, secure bool, max int) (*Conn, error) {
 	c := &Conn{
 		net: nc, secure: secure, max: max,
 		streams: map[uint32]*stream{}, next: 1, heads: map[string][]byte{},
-		window: 65535, initial: 65535, frame: 16384, // until the server says otherwise
+		window: 65535, initial: 65535, frame: 16384, // until the server sends others
 	}
 	c.changed.L = &c.mu
 	c.decoder = hpack.NewDecoder(4096, c.fields.add)
@@ -59,8 +60,8 @@ func New(nc net.Conn, secure bool, max int) (*Conn, error) {
 	c.out = append(c.out, http2.ClientPreface...)
 	c.out = appendHead(c.out, 12, http2.FrameSettings, 0, 0)
 	c.out = appendSetting(c.out, http2.SettingEnablePush, 0)
-	c.out = appendSetting(c.out, http2.SettingInitialWindowSize, window)
-	c.out = appendUpdate(c.out, window-65535)
+	c.out = appendSetting(c.out, http2.SettingInitialWindowSize, room)
+	c.out = appendUpdate(c.out, 0, window-65535)
 	c.flush()
 	if c.err != nil {
 		return nil, c.err
@@ -75,9 +76,4 @@ func (c *Conn) Close() error {
 	defer c.mu.Unlock()
 	c.fail(status.Error(codes.Canceled, "the connection was closed"))
 	return nil
-}
-
-// NewStream is there for grpc.ClientConnInterface: providers have no streams.
-func (c *Conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, status.Error(codes.Unimplemented, "streams are not supported")
 }

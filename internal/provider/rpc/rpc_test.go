@@ -30,7 +30,7 @@ const (
 	limit  = 64 << 20
 )
 
-// serve answers with a grpc-go server whose calls do f.
+// serve starts a grpc-go server that answers every call with f.
 func serve(t testing.TB, f func(grpc.ServerStream) error, o ...grpc.ServerOption) *rpc.Conn {
 	t.Helper()
 	l := bufconn.Listen(1 << 16)
@@ -49,7 +49,7 @@ func serve(t testing.TB, f func(grpc.ServerStream) error, o ...grpc.ServerOption
 	return c
 }
 
-// echo gives back what it got.
+// echo returns the request.
 func echo(st grpc.ServerStream) error {
 	var m wrapperspb.BytesValue
 	if err := st.RecvMsg(&m); err != nil {
@@ -58,7 +58,7 @@ func echo(st grpc.ServerStream) error {
 	return st.SendMsg(&m)
 }
 
-// Messages of all sizes, many at a time, against a server that takes little at once.
+// TestMessagesOfAllSizes sends messages of all sizes at the same time to a server with small windows.
 func TestMessagesOfAllSizes(t *testing.T) {
 	c := serve(t, echo, grpc.MaxConcurrentStreams(7), grpc.InitialWindowSize(1<<16), grpc.InitialConnWindowSize(1<<16))
 	var all sync.WaitGroup
@@ -78,7 +78,7 @@ func TestMessagesOfAllSizes(t *testing.T) {
 	all.Wait()
 }
 
-// An answer need not be decoded, or looked at.
+// TestRaw checks that a caller can receive an answer as bytes, or ignore it.
 func TestRaw(t *testing.T) {
 	c := serve(t, func(st grpc.ServerStream) error {
 		if err := st.RecvMsg(&emptypb.Empty{}); err != nil {
@@ -116,8 +116,8 @@ func TestErrors(t *testing.T) {
 	if err := c.Invoke(context.Background(), method, nil, nil); status.Code(err) != codes.Internal {
 		t.Errorf("two messages: %v", err)
 	}
-	if _, err := c.NewStream(context.Background(), nil, method); status.Code(err) != codes.Unimplemented {
-		t.Errorf("a stream: %v", err)
+	if _, err := c.NewStream(context.Background(), &grpc.StreamDesc{ClientStreams: true}, method); status.Code(err) != codes.Unimplemented {
+		t.Errorf("a stream of requests: %v", err)
 	}
 }
 
@@ -135,9 +135,10 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A call that is given up ends at once and the server learns of it, wherever it was; others go on.
+// TestCancelledCall checks that a cancelled call returns at once in every phase, and that the server sees the
+// cancellation. Other calls continue.
 func TestCancelledCall(t *testing.T) {
-	gone := make(chan error, 10)
+	ended := make(chan error, 10)
 	read := make(chan bool)
 	c := serve(t, func(st grpc.ServerStream) error {
 		var m wrapperspb.BytesValue
@@ -146,8 +147,8 @@ func TestCancelledCall(t *testing.T) {
 				return st.SendMsg(&m)
 			}
 		}
-		<-st.Context().Done() // maybe before the message was there
-		gone <- st.Context().Err()
+		<-st.Context().Done() // the message may not have arrived before
+		ended <- st.Context().Err()
 		return st.Context().Err()
 	})
 	for name, big := range map[string]int{"waiting for an answer": 10, "waiting to send": 10 << 20} {
@@ -159,7 +160,7 @@ func TestCancelledCall(t *testing.T) {
 		if err := <-done; status.Code(err) != codes.Canceled {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := <-gone; !errors.Is(err, context.Canceled) {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: the server: %v", name, err)
 		}
 		go func() { read <- true }()
@@ -196,7 +197,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// A connection that breaks fails the calls under way and all that follow.
+// TestBreak checks that a broken connection fails the calls in progress and all later calls.
 func TestBreak(t *testing.T) {
 	s, peer := script(t)
 	done := make(chan error)
@@ -216,7 +217,7 @@ func TestBreak(t *testing.T) {
 	}
 }
 
-// peer is a server that does what a test says.
+// peer is a server that sends the frames of a test.
 type peer struct {
 	net  net.Conn
 	f    *http2.Framer
@@ -247,7 +248,7 @@ func script(t testing.TB) (*rpc.Conn, *peer) {
 	return c, p
 }
 
-// request waits for the next request and gives its stream.
+// request waits for the next request and returns its stream.
 func (p *peer) request(t testing.TB) uint32 {
 	t.Helper()
 	for {
@@ -273,14 +274,14 @@ func (p *peer) headers(id uint32, end bool, pairs ...string) {
 	p.f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: p.block(pairs...), EndStream: end, EndHeaders: true})
 }
 
-// answer is how a server answers: the head, the message "hi" and the end.
+// answer sends a complete answer: the headers, the message "hi" and the trailers.
 func (p *peer) answer(id uint32) {
 	p.headers(id, false, ":status", "200", "content-type", "application/grpc")
 	p.f.WriteData(id, false, []byte("\x00\x00\x00\x00\x02hi"))
 	p.headers(id, true, "grpc-status", "0")
 }
 
-// What servers may do, and what they may not, each with what comes of the call.
+// TestScripts checks the result of a call for valid and invalid behaviour of a server.
 func TestScripts(t *testing.T) {
 	for name, c := range map[string]struct {
 		play func(p *peer, id uint32)
@@ -371,7 +372,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// A server that goes away takes no new calls.
+// TestGoAway checks that a server that has sent GOAWAY gets no new calls.
 func TestGoAway(t *testing.T) {
 	conn, p := script(t)
 	done := make(chan error)
@@ -379,7 +380,7 @@ func TestGoAway(t *testing.T) {
 	id := p.request(t)
 	p.f.WriteGoAway(id, http2.ErrCodeNo, []byte("closing time"))
 	p.f.WriteSettings()
-	for { // its acknowledgement says that the frame before was taken
+	for { // the acknowledgement shows that the GOAWAY frame has been read
 		f, err := p.f.ReadFrame()
 		if err != nil {
 			t.Fatal(err)
@@ -401,25 +402,25 @@ func TestGoAway(t *testing.T) {
 	t.Error("a new call is made")
 }
 
-// No answer of a server makes a panic, and the call ends with each.
+// FuzzServer checks that no answer of a server causes a panic, and that the call ends.
 func FuzzServer(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
 	f.Add([]byte("\x00\x00\x01\x01\x05\x00\x00\x00\x01\x88"))
 	f.Add([]byte("\x00\x00\x07\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x02hi"))
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		here, there := net.Pipe()
+		here, serverEnd := net.Pipe()
 		go func() {
 			buf := make([]byte, 1<<16)
-			there.Read(buf)
+			serverEnd.Read(buf)
 			go func() {
 				for {
-					if _, err := there.Read(buf); err != nil {
+					if _, err := serverEnd.Read(buf); err != nil {
 						return
 					}
 				}
 			}()
-			there.Write(sent)
-			there.Close()
+			serverEnd.Write(sent)
+			serverEnd.Close()
 		}()
 		c, err := rpc.New(here, false, 1<<20)
 		if err != nil {
@@ -432,8 +433,8 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// A panic of ours while reading is an error of this connection's calls, which shows nothing of what
-// it was panicked with.
+// TestPanic checks that a panic inside Lethe during a read fails the calls of this connection. The error does not show
+// the value of the panic.
 func TestPanic(t *testing.T) {
 	const canary = "canary-51c7-0123456789"
 	c, p := script(t)

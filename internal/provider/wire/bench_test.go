@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// canned is a connection that answers every call with the same bytes, so that what is measured is
-// this package and protobuf, without gRPC.
+// canned is a connection that answers every call with the same bytes. So the benchmark measures this package and
+// protobuf without gRPC.
 type canned []byte
 
 func (c canned) Invoke(_ context.Context, _ string, req, resp any, _ ...grpc.CallOption) error {
@@ -44,7 +44,7 @@ func readAnswer() *wirepb.ReadResource_Response {
 	}
 }
 
-// BenchmarkReadResource is a call of an object of 300 bytes: our part of it, and the whole with a
+// BenchmarkReadResource measures a call for an object of 300 bytes: this package alone, and the whole call with a
 // server in the same process.
 func BenchmarkReadResource(b *testing.B) {
 	b.Run("layer", func(b *testing.B) {

@@ -12,28 +12,28 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ask makes one call. The answer is nil, which has no fields, where none came; what went wrong on the way is a
-// diagnostic like the provider's own.
+// ask makes one call. If no answer came, the answer is nil, whose fields read as empty, and the failure is a diagnostic
+// like the provider's own.
 func ask[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message) (R, provider.Diags) {
 	resp, _, ds := effect[T, R](ctx, c, m, req, provider.Note{})
 	return resp, ds
 }
 
-// effect makes a call that makes something. It also says whether the call was made and no answer to
-// it can be read: what has become of it is not known then.
+// effect makes a call that changes or opens something. Its second result is true if the call was made and no answer can
+// be read: its outcome is unknown.
 func effect[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message, note provider.Note) (resp R, unanswered bool, _ provider.Diags) {
-	begun := !c.lost.Load() && ctx.Err() == nil
-	ctx, over := c.within(ctx, m)
-	defer over()
+	started := !c.crashed.Load() && ctx.Err() == nil
+	ctx, cancel := c.within(ctx, m)
+	defer cancel()
 	resp = new(T)
 	if err := c.conn.Invoke(ctx, c.methods[m], req, resp, Noted{Note: note}); err != nil {
-		return nil, begun && silent(err), provider.Diags{c.fault(ctx, m, err)}
+		err = tooLargeAnswer(err, req)
+		return nil, started && silent(err), provider.Diags{c.fault(ctx, m, err)}
 	}
 	return resp, false, c.diags(resp.GetDiagnostics())
 }
 
-// within gives a call its deadline. Renewing and closing have theirs from those who ask, who do not wait for an answer
-// either.
+// within adds the deadline of a call to the context. Renewals and closings get theirs from the caller.
 func (c *client) within(ctx context.Context, m method) (context.Context, context.CancelFunc) {
 	switch d := c.opts.Deadlines; m {
 	case configure:
@@ -52,7 +52,7 @@ type Noted struct {
 	provider.Note
 }
 
-// Stop asks the provider to give up what it is doing.
+// Stop asks the provider to give up the calls in progress.
 func (c *client) Stop(ctx context.Context) error {
 	var resp wirepb.StopProvider_Response
 	if err := c.conn.Invoke(ctx, c.methods[stopProvider], &wirepb.StopProvider_Request{}, &resp); err != nil {
@@ -67,8 +67,7 @@ func (c *client) Stop(ctx context.Context) error {
 // Shutdown ends the process.
 func (c *client) Shutdown() error { return c.close() }
 
-// ValidateConfig checks the provider's settings. Only major 5 gives them back; in major 6 they
-// are what they were.
+// ValidateConfig checks the provider's settings. Only major 5 returns them; in major 6 they are unchanged.
 func (c *client) ValidateConfig(ctx context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
 	resp, ds := ask[wirepb.ValidateProviderConfig_Response](ctx, c, validateProvider,
 		&wirepb.ValidateProviderConfig_Request{Config: toDynamic(config)})
@@ -81,7 +80,7 @@ func (c *client) ValidateConfig(ctx context.Context, config provider.Dynamic) (p
 	return config, ds
 }
 
-// Configure hands the settings over.
+// Configure sends the settings.
 func (c *client) Configure(ctx context.Context, config provider.Dynamic, allow provider.Allow) provider.Diags {
 	_, ds := ask[wirepb.ConfigureProvider_Response](ctx, c, configure, &wirepb.ConfigureProvider_Request{
 		TerraformVersion: c.opts.Terraform, Config: toDynamic(config), ClientCapabilities: capabilities(allow),

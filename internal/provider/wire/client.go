@@ -13,25 +13,24 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// MaxMessage is the size in bytes that no message may exceed in either direction. The SDKs have
-// the same limit for what they take.
+// MaxMessage is the maximum size of a message in bytes, in both directions. The SDKs have the same limit for messages
+// that they receive.
 const MaxMessage = 256 << 20
 
-// Options are what a client needs to know beside its connection. All may be left out.
+// Options are settings of a client. All are optional.
 type Options struct {
 	// Version is the provider's own version, for messages.
 	Version string
-	// Terraform is the version that the provider is to work for, such as "1.12.0": SDKs
-	// branch on it.
+	// Terraform is the version that the provider is to work for, such as "1.12.0": SDKs branch on it.
 	Terraform string
-	// Ended says how the process behind the connection ended ("exit status 2"), "" if it has
-	// not; what it wrote of why is on the lines after that. It is asked when a call fails, and may wait a moment for the process to be gone.
+	// Ended returns how the process behind the connection ended ("exit status 2"), "" if it has not. The lines after
+	// that contain its last output. It is called when a call fails, and may wait a moment for the end of the process.
 	Ended func() string
-	// Deadlines are how long it may take to answer; without, there are none.
+	// Deadlines are the time limits of answers; the zero value has none.
 	Deadlines provider.Deadlines
-	// Kept has what the provider said of its schemas to an earlier command. May be nil.
+	// Kept has the schemas from an earlier command. May be nil.
 	Kept Kept
-	// Called gets each call when it is over, from many goroutines. May be nil.
+	// Called is called with each call after its end, from many goroutines. May be nil.
 	Called func(Call)
 	// Close ends the process. It is called once, by the first Shutdown.
 	Close func() error
@@ -46,10 +45,10 @@ type client struct {
 	opts    Options
 	close   func() error
 	schemas onceSchemas
-	lost    atomic.Bool // the process has ended, as a call found out
+	crashed atomic.Bool // the process has ended, as a call found out
 }
 
-// onceSchemas is what the process described, asked for once, however many ask at a time.
+// onceSchemas has the schemas of the process. Concurrent callers share one request.
 type onceSchemas struct {
 	turn chan struct{} // full while a caller asks
 	done atomic.Pointer[described]
@@ -60,12 +59,11 @@ type described struct {
 	diags   provider.Diags
 }
 
-// Kept is where the answers of a provider about its schemas stay from one command to the next. What
-// is stored is good for the same package in the same circumstances only; an implementation sees
-// to that, and that Load gives all of what was stored, or nil. Answers are stored if they gave no
-// diagnostics and if the provider does not rely on being asked (SchemaOptional).
+// Kept stores the schema answers of a provider from one command to the next. A stored answer is valid for the same
+// package in the same circumstances only; an implementation ensures that, and Load returns everything that was stored,
+// or nil. Answers are stored if they have no diagnostics and if the provider does not need the call (SchemaOptional).
 type Kept interface {
-	// Load gives what was stored, nil if that is nothing.
+	// Load returns the stored answers, nil if nothing or nothing usable is stored.
 	Load() []byte
 	// Store keeps answers for other commands.
 	Store(answers []byte)
@@ -78,11 +76,11 @@ type response[T any] interface {
 	GetDiagnostics() []*wirepb.Diagnostic
 }
 
-// Lost reports whether a call found the process gone: no other will be answered.
-func (c *client) Lost() bool { return c.lost.Load() }
+// Crashed reports whether a call found that the process has ended. Later calls get no answer either.
+func (c *client) Crashed() bool { return c.crashed.Load() }
 
-// Client makes a provider of a connection over which a process speaks a major version of the
-// protocol, 5 or 6. The connection must have been made with DialOptions.
+// Client returns a provider for a connection to a process that speaks major version 5 or 6 of the protocol. The
+// connection must have been made with DialOptions.
 func Client(conn grpc.ClientConnInterface, major int, p addr.Provider, o Options) provider.Provider {
 	if tables[major] == nil {
 		panic(fmt.Sprintf("no protocol version %d", major)) // the dialler has agreed on a version before
@@ -113,7 +111,7 @@ func (c *client) String() string {
 // larger one costs nothing.
 const window = 4 << 20
 
-// DialOptions are what every connection to a provider needs, however it is made.
+// DialOptions are the options that every connection to a provider needs.
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),

@@ -21,10 +21,10 @@ func open(t testing.TB, s *wiretest.Server, o wire.Options) provider.Provider {
 	return wire.Client(s.Dial(t), s.Major, playground, o)
 }
 
-// dial makes a connection for messages of some size.
+// dial opens a connection for messages of at most max bytes.
 type dial func(t testing.TB, s *wiretest.Server, max int) grpc.ClientConnInterface
 
-// dials are the ways to connect.
+// dials lists the implementations of a connection.
 var dials = map[string]dial{
 	"all of gRPC": func(t testing.TB, s *wiretest.Server, max int) grpc.ClientConnInterface {
 		return s.Dial(t, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(max), grpc.MaxCallSendMsgSize(max)))
@@ -32,14 +32,14 @@ var dials = map[string]dial{
 	"package rpc": func(t testing.TB, s *wiretest.Server, max int) grpc.ClientConnInterface { return s.Connect(t, max) },
 }
 
-// each runs a test with each way to connect.
+// each runs a test with each implementation.
 func each(t *testing.T, test func(t *testing.T, dial dial)) {
 	for name, d := range dials {
 		t.Run(name, func(t *testing.T) { test(t, d) })
 	}
 }
 
-// Both protocols carry everything there and back.
+// TestContract checks that both protocols transport all fields in both directions.
 func TestContract(t *testing.T) {
 	each(t, func(t *testing.T, dial dial) {
 		for _, major := range []int{5, 6} {
@@ -55,7 +55,8 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// The settings come back as an old SDK completed them, and the provider is told whom it works for.
+// TestConfigure checks that the provider receives the version of its caller, and that the caller receives the settings
+// that an old SDK has completed.
 func TestConfigure(t *testing.T) {
 	for major, want := range map[int]string{5: "completed", 6: "given"} {
 		var version string

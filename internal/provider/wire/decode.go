@@ -49,7 +49,7 @@ func (c *client) decodeAttrs(ms []*wirepb.Schema_Attribute) ([]*schema.Attr, err
 	return out, sortNames("attribute", out, func(a *schema.Attr) string { return a.Name })
 }
 
-// sortNames sorts what a schema describes, each once.
+// sortNames sorts the parts of a schema by name, and returns an error if a name occurs twice.
 func sortNames[T any](what string, list []T, name func(T) string) error {
 	slices.SortFunc(list, func(a, b T) int { return strings.Compare(name(a), name(b)) })
 	for i := 1; i < len(list); i++ {
@@ -88,8 +88,8 @@ func (c *client) decodeAttr(a *schema.Attr, m *wirepb.Schema_Attribute) (err err
 	return err
 }
 
-// five gives a what major 5 numbers differently. A field whose wire type does not fit what major
-// 6 has under its number is kept by the decoder as unknown.
+// five sets the fields of a that major 5 numbers differently. If the wire type of a field does not fit the field of
+// major 6 with that number, the decoder has kept it as unknown.
 func five(a *schema.Attr, m *wirepb.Schema_Attribute) error {
 	a.WriteOnly, a.Deprecation = false, ""
 	unknown := m.ProtoReflect().GetUnknown()
@@ -160,7 +160,7 @@ func (c *client) decodeNested(ms []*wirepb.Schema_NestedBlock) ([]*schema.Nested
 // count is a number of blocks; SDKs send no negative ones, and more than fit are as good as all.
 func count(n int64) int { return int(min(max(n, 0), math.MaxInt32)) }
 
-// The types that most attributes have, by what they look like on the wire.
+// commonTypes are the types that most attributes have, by their encoding on the wire.
 var commonTypes = map[string]cty.Type{
 	`"string"`:           cty.String,
 	`"number"`:           cty.Number,

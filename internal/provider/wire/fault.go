@@ -4,31 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// fault explains a call that got no answer, or one that could not be read. The titles are those
-// that Terraform and OpenTofu use, since tests of providers match on them.
+// fault explains a call without an answer, or with an answer that cannot be read. The titles are Terraform's and
+// OpenTofu's, because tests of providers match on them.
 func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic {
 	call := fmt.Sprintf("the call %s of %s", c.methods.short(m), c)
 	if bug := (*diag.Bug)(nil); errors.As(err, &bug) {
 		return diag.Errorf("Internal error", "%s was not answered: %s", upper(call), bug)
 	}
 	st := status.Convert(err)
-	var late *provider.LateError
+	var crashed *provider.DeadlineError
 	switch code := st.Code(); {
 	case errors.Is(context.Cause(ctx), provider.ErrAbandoned):
-		return diag.Errorf("Call abandoned", "%s had no answer yet when the command had to end at once, after a second interrupt or because its time was over.", upper(call))
-	case code == codes.DeadlineExceeded && errors.As(context.Cause(ctx), &late):
-		return diag.Errorf("Request cancelled", "%s was not answered within %s. %s=%s=%s in the environment gives it longer.", upper(call), late.Limit, provider.DeadlinesVariable, late.Name, 2*late.Limit)
+		return diag.Errorf("Call abandoned", "%s was not answered before the command had to stop, because of a second interrupt or its time limit.", upper(call))
+	case code == codes.DeadlineExceeded && errors.As(context.Cause(ctx), &crashed):
+		return diag.Errorf("Request cancelled", "%s was not answered within %s. To wait longer, set %s=%s=%s in the environment.", upper(call), crashed.Limit, provider.DeadlinesVariable, crashed.Name, 2*crashed.Limit)
 	case code == codes.DeadlineExceeded:
 		return diag.Errorf("Request cancelled", "%s was not answered in the time allowed for it.", upper(call))
 	case code == codes.Canceled || ctx.Err() != nil:
@@ -36,11 +38,11 @@ func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic
 	case code == codes.Unavailable:
 		return diag.Errorf("Plugin did not respond", "%s", c.silence(call, st.Message(), m == openEphemeral))
 	case code == codes.Unimplemented:
-		return diag.Errorf("Unsupported plugin method", "The %s does not know the call %s. A newer version of the provider may.", c, c.methods.short(m))
+		return diag.Errorf("Unsupported plugin method", "The %s does not support the call %s. Use a newer version of the provider.", c, c.methods.short(m))
 	case code == codes.ResourceExhausted && strings.HasPrefix(st.Message(), "trying to send"):
-		return diag.Errorf("Plugin error", "%s is larger than a message may be, %d MiB, and was not made.", upper(call), MaxMessage>>20)
+		return diag.Errorf("Plugin error", "%s was not sent, because it is larger than the limit of %d MiB.", upper(call), MaxMessage>>20)
 	case code == codes.ResourceExhausted && strings.Contains(st.Message(), "larger than max"):
-		return diag.Errorf("Plugin error", "The answer to %s is larger than a message may be, %d MiB.", call, MaxMessage>>20)
+		return diag.Errorf("Plugin error", "The answer to %s is larger than the limit of %d MiB.", call, MaxMessage>>20)
 	case code == codes.Internal && strings.Contains(st.Message(), "unmarshal"):
 		return diag.Errorf("Plugin error", "The answer to %s is malformed (%s). This is a bug in the provider.", call, st.Message())
 	default:
@@ -48,48 +50,61 @@ func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic
 	}
 }
 
-// silent reports whether an error says that a call may have been carried out, and that no answer to
-// it can be read.
+// tooLargeAnswer returns the error of an answer that is too large, if the provider could not send it. The provider's
+// error has the text for a request that is too large, with another size than the request has.
+func tooLargeAnswer(err error, req proto.Message) error {
+	var size, most int
+	n, _ := fmt.Sscanf(status.Convert(err).Message(), "trying to send message larger than max (%d vs. %d)", &size, &most)
+	if n < 2 || size == proto.Size(req) {
+		return err
+	}
+	return status.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", size, most)
+}
+
+// broken are parts of the errors about an answer that cannot be read, and about an answer that was broken off.
+var broken = []string{"unmarshal", "stream terminated by RST_STREAM", "server closed the stream", "the server answered", "compressed flag"}
+
+// silent reports whether a call with this error may have been carried out without a readable answer.
 func silent(err error) bool {
 	st := status.Convert(err)
 	switch st.Code() {
 	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:
 		return true
 	case codes.ResourceExhausted:
-		return strings.Contains(st.Message(), "larger than max") && !strings.HasPrefix(st.Message(), "trying to send")
-	case codes.Internal:
-		return strings.Contains(st.Message(), "unmarshal")
+		if strings.Contains(st.Message(), "larger than max") {
+			return !strings.HasPrefix(st.Message(), "trying to send")
+		}
 	}
-	return false
+	return slices.ContainsFunc(broken, func(part string) bool { return strings.Contains(st.Message(), part) })
 }
 
-// silence says why nothing came back: the process is gone, or the connection is. What the process was about to answer may
-// be in what it says of its end, and be secret.
+// silence explains a missing answer: the process has ended, or the connection has. If secret is true, the last output
+// of the process may contain the answer, and is not shown.
 func (c *client) silence(call, why string, secret bool) string {
-	const log = "What the provider wrote before is in the log (TF_LOG=error or lower)."
+	const log = "The output of the provider is in the log (TF_LOG=error or lower)."
 	if c.opts.Ended != nil {
 		if how := c.opts.Ended(); how != "" {
-			c.lost.Store(true)
-			if how, why, said := strings.Cut(how, "\n"); said {
+			c.crashed.Store(true)
+			if how, why, more := strings.Cut(how, "\n"); more {
 				if secret {
 					why = withoutText(why)
 				}
-				return fmt.Sprintf("The provider's process ended (%s) before %s was answered: it crashed. It wrote:\n\n%s", how, call, why)
+				return fmt.Sprintf("The provider crashed (%s) before %s was answered. Its output:\n\n%s", how, call, why)
 			}
-			return fmt.Sprintf("The provider's process ended (%s) before %s was answered: it crashed or was killed. %s", how, call, log)
+			return fmt.Sprintf("The provider crashed or was killed (%s) before %s was answered. %s", how, call, log)
 		}
 	}
 	return fmt.Sprintf("%s was not answered: %s. %s", upper(call), why, log)
 }
 
-// withoutText is what Go writes of the end of a program, without what may be any text. What the runtime says itself has
-// types and numbers in it.
+// withoutText returns Go's report of the end of a program without arbitrary texts. The lines of the runtime itself
+// contain types and numbers.
 func withoutText(trace string) string {
 	why, where, _ := strings.Cut(trace, "\ngoroutine ")
 	if first, _, _ := strings.Cut(why, "\n"); strings.HasPrefix(first, "panic: runtime error: ") || strings.HasPrefix(first, "fatal error: ") {
 		why = first
 	} else {
-		why = "panic: (not shown: what was to be opened may be in it)"
+		why = "panic: (not shown, because it may contain values of the ephemeral resource)"
 	}
 	if where == "" {
 		return why
@@ -99,8 +114,8 @@ func withoutText(trace string) string {
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// diags are the provider's own diagnostics; nil for none. A severity that is not a warning is an
-// error, also one that we do not know: Terraform and OpenTofu drop those and go on.
+// diags returns the provider's own diagnostics; nil for an empty list. Every severity except warning is an error, also
+// an unknown one: Terraform and OpenTofu drop diagnostics with unknown severities.
 func (c *client) diags(from []*wirepb.Diagnostic) provider.Diags {
 	if len(from) == 0 {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wiretest"
 )
 
-// read makes some call and gives the one diagnostic that must come of it.
+// read makes a call that must fail, and returns its only diagnostic.
 func read(t *testing.T, p provider.Provider) diag.Diagnostic {
 	t.Helper()
 	resp, ds := p.Read(context.Background(), provider.ReadRequest{Type: "a_thing", State: providertest.Msgpack("state")})
@@ -30,7 +30,7 @@ func read(t *testing.T, p provider.Provider) diag.Diagnostic {
 	return ds[0]
 }
 
-func says(t *testing.T, d diag.Diagnostic, title string, parts ...string) {
+func checkDiagnostic(t *testing.T, d diag.Diagnostic, title string, parts ...string) {
 	t.Helper()
 	if d.Summary != title {
 		t.Errorf("the title is %q, not %q", d.Summary, title)
@@ -42,7 +42,7 @@ func says(t *testing.T, d diag.Diagnostic, title string, parts ...string) {
 	}
 }
 
-// Each way in which a call can go wrong has its words, which name provider, version and call.
+// TestFaults checks the message for each kind of failure. It names the provider, its version and the call.
 func TestFaults(t *testing.T) {
 	each(t, func(t *testing.T, dial dial) {
 		who := "provider registry.opentofu.org/acme/playground (version 2.0.1)"
@@ -74,44 +74,44 @@ func TestFaults(t *testing.T) {
 				t.Run(fmt.Sprintf("%s %d", name, major), func(t *testing.T) {
 					s := &wiretest.Server{Major: major, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{"ReadResource": c.handler}}
 					p := wire.Client(dial(t, s, 1000), major, playground, wire.Options{Version: "2.0.1"})
-					says(t, read(t, p), c.title, c.parts...)
+					checkDiagnostic(t, read(t, p), c.title, c.parts...)
 				})
 			}
 		}
 	})
 }
 
-// The limit itself. Nothing of the answer is read, and most of it is never in memory.
+// TestLimit checks the limit of an answer's size. A larger answer is not decoded, and most of it is never in memory.
 func TestLimit(t *testing.T) {
 	each(t, func(t *testing.T, dial dial) {
 		p := wire.Client(dial(t, &wiretest.Server{Major: 6, Handlers: map[string]wiretest.Handler{
 			"ReadResource":   func(context.Context, []byte) ([]byte, error) { return make([]byte, wire.MaxMessage+1), nil },
 			"ReadDataSource": func(context.Context, []byte) ([]byte, error) { return make([]byte, 70<<20), nil },
 		}}, wire.MaxMessage), 6, playground, wire.Options{})
-		says(t, read(t, p), "Plugin error", "The answer to the call ReadResource", "larger", "256 MiB")
+		checkDiagnostic(t, read(t, p), "Plugin error", "The answer to the call ReadResource", "larger", "256 MiB")
 		_, ds := p.ReadData(context.Background(), provider.DataRequest{Type: "x"})
-		says(t, ds[0], "Plugin error", "malformed") // it was read
+		checkDiagnostic(t, ds[0], "Plugin error", "malformed") // the answer was read
 	})
 }
 
-// What is too large to be taken is not sent.
+// TestRequestTooLarge checks that a request above the limit is not sent.
 func TestRequestTooLarge(t *testing.T) {
 	each(t, func(t *testing.T, dial dial) {
 		far := &providertest.Fake{}
 		s := &wiretest.Server{Major: 6, Provider: far}
 		p := wire.Client(dial(t, s, 1000), 6, playground, wire.Options{})
 		_, ds := p.Read(context.Background(), provider.ReadRequest{Type: "x", Private: make([]byte, 2000)})
-		says(t, ds[0], "Plugin error", "ReadResource", "larger", "not made")
+		checkDiagnostic(t, ds[0], "Plugin error", "ReadResource", "larger", "not sent")
 		if len(far.Calls()) != 0 {
 			t.Errorf("the provider was called: %v", far.Calls())
 		}
 	})
 }
 
-// A provider that dies in the middle of a call.
+// TestCrash checks a provider that crashes during a call.
 func TestCrash(t *testing.T) {
 	each(t, func(t *testing.T, dial dial) {
-		for ended, shown := range map[string]string{"": "log", "exit status 2": "(exit status 2)", "exit status 2\npanic: everything": "It wrote:\n\npanic: everything"} {
+		for ended, shown := range map[string]string{"": "log", "exit status 2": "(exit status 2)", "exit status 2\npanic: everything": "Its output:\n\npanic: everything"} {
 			s := &wiretest.Server{Major: 6, Provider: &providertest.Fake{}}
 			s.Handlers = map[string]wiretest.Handler{"ReadResource": func(ctx context.Context, _ []byte) ([]byte, error) {
 				go s.Kill()
@@ -120,17 +120,17 @@ func TestCrash(t *testing.T) {
 			}}
 			p := wire.Client(dial(t, s, wire.MaxMessage), 6, playground, wire.Options{Ended: func() string { return ended }})
 			d := read(t, p)
-			says(t, d, "Plugin did not respond", "provider registry.opentofu.org/acme/playground", "ReadResource", shown)
-			if strings.Contains(d.Detail, "process ended") != (ended != "") {
+			checkDiagnostic(t, d, "Plugin did not respond", "provider registry.opentofu.org/acme/playground", "ReadResource", shown)
+			if strings.Contains(d.Detail, "The provider crashed") != (ended != "") {
 				t.Errorf("wrong about the process: %s", d.Detail)
 			}
-			says(t, read(t, p), "Plugin did not respond") // and it stays dead
+			checkDiagnostic(t, read(t, p), "Plugin did not respond") // later calls fail, too
 		}
 	})
 }
 
-// A severity that we do not know is an error, a message without a title gets one, and a path is
-// followed as far as it makes sense.
+// TestOddDiagnostics checks diagnostics that break the protocol. An unknown severity becomes an error, a missing title
+// is replaced, and a path ends before its first invalid step.
 func TestOddDiagnostics(t *testing.T) {
 	attr := func(n string) *wirepb.AttributePath_Step {
 		return &wirepb.AttributePath_Step{Selector: &wirepb.AttributePath_Step_AttributeName{AttributeName: n}}
@@ -149,13 +149,13 @@ func TestOddDiagnostics(t *testing.T) {
 	if len(ds) != 4 || ds[0].Severity != diag.Error || ds[1].Severity != diag.Error || ds[2].Severity != diag.Warning {
 		t.Fatalf("got %v", ds)
 	}
-	says(t, ds[1], "Message without a title from provider registry.opentofu.org/acme/playground", "no title")
+	checkDiagnostic(t, ds[1], "Message without a title from provider registry.opentofu.org/acme/playground", "no title")
 	if len(ds[2].Path) != 1 || ds[3].Path != nil {
 		t.Errorf("paths: %#v, %#v", ds[2].Path, ds[3].Path)
 	}
 }
 
-// A time that does not exist is an error beside the answer, so that the lease can be closed.
+// TestBadRenewal checks that an invalid time is an error next to the answer, so that the lease can be closed.
 func TestBadRenewal(t *testing.T) {
 	never := &timestamppb.Timestamp{Seconds: 1 << 50}
 	p := open(t, &wiretest.Server{Major: 6, Handlers: map[string]wiretest.Handler{
@@ -163,18 +163,18 @@ func TestBadRenewal(t *testing.T) {
 		"RenewEphemeralResource": wiretest.Answer(&wirepb.RenewEphemeralResource_Response{RenewAt: never, Private: []byte("key")}),
 	}}, wire.Options{})
 	opened, ds := p.Open(context.Background(), provider.OpenRequest{Type: "a_lease"})
-	says(t, ds[0], "Plugin error", "OpenEphemeralResource", "a_lease")
+	checkDiagnostic(t, ds[0], "Plugin error", "OpenEphemeralResource", "a_lease")
 	if !opened.RenewAt.IsZero() || string(opened.Private) != "key" {
 		t.Errorf("got %v", opened)
 	}
 	renewed, ds := p.Renew(context.Background(), "a_lease", nil)
-	says(t, ds[0], "Plugin error", "RenewEphemeralResource", "a_lease")
+	checkDiagnostic(t, ds[0], "Plugin error", "RenewEphemeralResource", "a_lease")
 	if !renewed.RenewAt.IsZero() || string(renewed.Private) != "key" {
 		t.Errorf("got %v", renewed)
 	}
 }
 
-// A function may blame only an argument that was given.
+// TestArgumentOfFunctionError checks that the error of a function names only an argument of the call.
 func TestArgumentOfFunctionError(t *testing.T) {
 	for given, want := range map[int64]int{-1: -1, 0: 0, 1: 1, 2: -1, 1 << 40: -1} {
 		p := open(t, &wiretest.Server{Major: 6, Handlers: map[string]wiretest.Handler{
@@ -187,7 +187,7 @@ func TestArgumentOfFunctionError(t *testing.T) {
 	}
 }
 
-// A call that fails on the way is no complaint of the function.
+// TestCallFault checks that a failed call is not reported as an error of the function.
 func TestCallFault(t *testing.T) {
 	p := open(t, &wiretest.Server{Major: 5, Handlers: map[string]wiretest.Handler{"CallFunction": wiretest.Fail(codes.Unimplemented, "")}}, wire.Options{})
 	_, err := p.Call(context.Background(), "f", nil)
@@ -195,10 +195,10 @@ func TestCallFault(t *testing.T) {
 	if !ok {
 		t.Fatalf("got %#v", err)
 	}
-	says(t, d, "Unsupported plugin method", "CallFunction")
+	checkDiagnostic(t, d, "Unsupported plugin method", "CallFunction")
 }
 
-// Stop of a provider that is gone is an error, and comes back.
+// TestStopWithoutProvider checks that Stop returns an error if the provider has exited.
 func TestStopWithoutProvider(t *testing.T) {
 	each(t, func(t *testing.T, dial dial) {
 		s := &wiretest.Server{Major: 6, Provider: &providertest.Fake{}}
@@ -212,7 +212,7 @@ func TestStopWithoutProvider(t *testing.T) {
 	})
 }
 
-// Close is called once, however many Shutdowns there are, and all get its error.
+// TestShutdownOnce checks that Close is called once, and that every Shutdown returns its error.
 func TestShutdownOnce(t *testing.T) {
 	n := 0
 	p := open(t, &wiretest.Server{Major: 6}, wire.Options{Close: func() error { n++; return fmt.Errorf("stays") }})
@@ -230,7 +230,7 @@ func TestNoSuchProtocol(t *testing.T) {
 	wire.Client(nil, 4, playground, wire.Options{})
 }
 
-// A panic of ours while reading an answer is not the provider's fault, and is told as ours.
+// TestBug checks that a panic inside Lethe while it reads an answer is reported as a bug in Lethe.
 func TestBug(t *testing.T) {
 	s := &wiretest.Server{Major: 6, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
 		"ReadResource": func(ctx context.Context, _ []byte) ([]byte, error) { <-ctx.Done(); return nil, ctx.Err() },
@@ -238,7 +238,7 @@ func TestBug(t *testing.T) {
 	conn := s.Connect(t, 1000)
 	conn.Go(func() error { panic("canary-51c7-0123456789") })
 	d := read(t, wire.Client(conn, 6, playground, wire.Options{}))
-	says(t, d, "Internal error", "playground", "ReadResource", "a bug in Lethe")
+	checkDiagnostic(t, d, "Internal error", "playground", "ReadResource", "a bug in Lethe")
 	if strings.Contains(d.Detail, "canary-51c7") {
 		t.Errorf("the secret is shown: %s", d.Detail)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// some is an answer with one of everything.
+// some is an answer with every kind of field.
 func some() *wirepb.GetProviderSchema_Response {
 	attrs := []*wirepb.Schema_Attribute{
 		{Name: "a", Type: []byte(`"string"`), Required: true, WriteOnly: true, DeprecationMessage: "x"},
@@ -39,8 +39,8 @@ func must(t interface{ Fatal(...any) }, m proto.Message) []byte {
 	return b
 }
 
-// Reading an answer of a provider does not panic; and an answer that the generated code
-// can read is read by the index with the same types in it.
+// FuzzSchemas checks that no answer of a provider causes a panic. If the generated code can read an answer, the index
+// reads the same types.
 func FuzzSchemas(f *testing.F) {
 	f.Add(must(f, some()), false)
 	f.Add(must(f, some()), true)
@@ -81,7 +81,7 @@ func FuzzSchemas(f *testing.F) {
 	})
 }
 
-// Diagnostics, with their paths, and identities come from providers as well.
+// FuzzDiagnostics checks diagnostics, their paths, and identities.
 func FuzzDiagnostics(f *testing.F) {
 	step := func(n string) *wirepb.AttributePath_Step {
 		return &wirepb.AttributePath_Step{Selector: &wirepb.AttributePath_Step_ElementKeyString{ElementKeyString: n}}

@@ -11,12 +11,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// The answer to getSchema may be tens of megabytes of which a configuration needs kilobytes. It
-// is therefore not decoded but indexed: one pass over its outermost fields (message
-// GetProviderSchema.Response), which notes where each type's schema lies. The schemas found stay
-// slices of the answer.
+// The answer to getSchema may be tens of megabytes, of which a configuration needs kilobytes. It is therefore not
+// decoded but indexed: one pass over its outermost fields (message GetProviderSchema.Response) notes the position of
+// each type's schema. The schemas stay slices of the answer.
 
-// answer is what the pass found.
+// answer is the result of the pass.
 type answer struct {
 	config, meta []byte
 	types        []rawType

@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// answers are what a provider answers to getSchema and to getIdentities, encoded.
+// answers are the encoded answers of a provider to getSchema and to getIdentities.
 type answers struct {
 	major               int // of the protocol
 	schemas, identities []byte
@@ -56,8 +56,8 @@ func (a answers) part(keep func(addr.Mode, string) bool) answers {
 	}
 }
 
-// filtered is a message with some of the messages in it, sorted. name is the key of one that is an
-// entry of a map.
+// filtered returns a message with some of its inner messages, sorted. name returns the key of an inner message that is
+// an entry of a map.
 func filtered(message []byte, keep func(n protowire.Number, name func() string) bool) []byte {
 	var fields [][]byte
 	_ = eachMessage(message, func(n protowire.Number, m []byte) error { // it was read before

@@ -33,7 +33,7 @@ func (c *client) Read(ctx context.Context, r provider.ReadRequest) (provider.Rea
 	}, ds
 }
 
-// Plan asks what would change.
+// Plan asks for the planned object.
 func (c *client) Plan(ctx context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 	resp, ds := ask[wirepb.PlanResourceChange_Response](ctx, c, planResource, &wirepb.PlanResourceChange_Request{
 		TypeName:           r.Type,
@@ -55,7 +55,7 @@ func (c *client) Plan(ctx context.Context, r provider.PlanRequest) (provider.Pla
 	}, ds
 }
 
-// Apply makes a change. What came back is there also beside errors.
+// Apply makes a change. The answer is valid also beside errors.
 func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	resp, unanswered, ds := effect[wirepb.ApplyResourceChange_Response](ctx, c, applyResource, &wirepb.ApplyResourceChange_Request{
 		TypeName:        r.Type,

@@ -36,7 +36,7 @@ func fromIdentity(v *wirepb.ResourceIdentityData) provider.Dynamic {
 	return fromDynamic(v.GetIdentityData())
 }
 
-// rawJSON is a stored object as a message; nil if there is none.
+// rawJSON returns a stored object as a message; nil for an empty object.
 func rawJSON(b []byte) *wirepb.RawState {
 	if len(b) == 0 {
 		return nil
@@ -44,8 +44,8 @@ func rawJSON(b []byte) *wirepb.RawState {
 	return &wirepb.RawState{Json: b}
 }
 
-// What we take as an answer. Write-only attributes always: a provider must not refuse them in
-// validation on our account.
+// The answers that we accept. Write-only attributes are always accepted: a provider must not refuse them in validation
+// because of us.
 var (
 	allowNothing  = &wirepb.ClientCapabilities{WriteOnlyAttributesAllowed: true}
 	allowDeferral = &wirepb.ClientCapabilities{WriteOnlyAttributesAllowed: true, DeferralAllowed: true}
@@ -68,7 +68,7 @@ func fromDeferred(d *wirepb.Deferred) provider.Deferred {
 	return provider.Deferred(strings.ToLower(d.Reason.String()))
 }
 
-// fromTime is the zero time for none, and for what is no time (badTime reports that).
+// fromTime converts a time. It returns the zero time for nil, and for an invalid time, which badTime reports.
 func fromTime(t *timestamppb.Timestamp) time.Time {
 	if t == nil || !t.IsValid() {
 		return time.Time{}

@@ -28,8 +28,8 @@ const (
 	methodCount
 )
 
-// names are the calls by major protocol version; where major 5 has no name of its own, it has
-// that of major 6.
+// names are the names of the calls by major protocol version. If major 5 has no separate name, its name is that in
+// major 6.
 var names = [methodCount]struct{ v6, v5 string }{
 	getSchema:         {"GetProviderSchema", "GetSchema"},
 	getIdentities:     {v6: "GetResourceIdentitySchemas"},

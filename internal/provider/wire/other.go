@@ -19,14 +19,13 @@ func (c *client) ReadData(ctx context.Context, r provider.DataRequest) (provider
 	return provider.DataResponse{State: fromDynamic(resp.GetState()), Deferred: fromDeferred(resp.GetDeferred())}, ds
 }
 
-// Open opens an ephemeral resource. What came back is there also beside errors: what was opened
-// must be closed.
+// Open opens an ephemeral resource. The answer is valid also beside errors, because an open lease must be closed.
 func (c *client) Open(ctx context.Context, r provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
 	resp, unanswered, ds := effect[wirepb.OpenEphemeralResource_Response](ctx, c, openEphemeral, &wirepb.OpenEphemeralResource_Request{
 		TypeName: r.Type, Config: toDynamic(r.Config), ClientCapabilities: capabilities(r.Allow),
 	}, r.Note)
 	if resp == nil {
-		ds[0].Detail += " If it was opened by then, it stays open: it cannot be closed without the answer that did not come."
+		ds[0].Detail += " If the provider opened it, it stays open: without an answer, Lethe cannot close it."
 	}
 	return provider.OpenResponse{
 		Result:     fromDynamic(resp.GetResult()),
@@ -58,12 +57,12 @@ func (c *client) badTime(m method, typ string, t *timestamppb.Timestamp, ds prov
 		return ds
 	}
 	return append(ds, diag.Errorf("Plugin error",
-		"The %s answered the call %s for %s with a time of renewal that does not exist (%d seconds, %d nanoseconds after 1970). This is a bug in the provider.",
+		"The %s answered the call %s for %s with an invalid time of renewal (%d seconds, %d nanoseconds after 1970). This is a bug in the provider.",
 		c, c.methods.short(m), typ, t.Seconds, t.Nanos))
 }
 
-// ConfiguredFunctions asks for the functions of a process that was configured. Providers older than the call have
-// no others than those of their schemas.
+// ConfiguredFunctions asks for the functions of a configured process. Providers older than the call have only the
+// functions of their schemas.
 func (c *client) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
 	var resp wirepb.GetFunctions_Response
 	err := c.conn.Invoke(ctx, c.methods[getFunctions], &wirepb.GetFunctions_Request{}, &resp)
@@ -103,7 +102,7 @@ func (c *client) Call(ctx context.Context, function string, args []provider.Dyna
 	return fromDynamic(resp.Result), nil
 }
 
-// blamed is the index of the argument at fault, -1 if it is none of those that were given.
+// blamed returns the index of the argument at fault, -1 if it is none of the arguments of the call.
 func blamed(e *wirepb.FunctionError, args int) int {
 	if e.FunctionArgument == nil || *e.FunctionArgument < 0 || *e.FunctionArgument >= int64(args) {
 		return -1

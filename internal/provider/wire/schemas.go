@@ -17,8 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Schemas gives everything the provider describes. Only an answer, or a failure that is not the
-// caller's own giving up, is kept.
+// Schemas returns all schemas of the provider. It keeps an answer, or a failure unless the caller's context has ended.
 func (c *client) Schemas(ctx context.Context) (*provider.Schemas, provider.Diags) {
 	select {
 	case c.schemas.turn <- struct{}{}:
@@ -36,8 +35,8 @@ func (c *client) Schemas(ctx context.Context) (*provider.Schemas, provider.Diags
 	return s, ds
 }
 
-// describe gives what an earlier command has kept, or asks for the schemas, then for the identities,
-// which providers older than they are do not know.
+// describe returns the kept schemas of an earlier command, or asks for the schemas and then for the identities. Older
+// providers do not know identities.
 func (c *client) describe(ctx context.Context) (*provider.Schemas, provider.Diags) {
 	if s := c.kept(); s != nil {
 		return s, nil
@@ -57,7 +56,7 @@ func (c *client) describe(ctx context.Context) (*provider.Schemas, provider.Diag
 	return s, ds
 }
 
-// decodeAnswers makes schemas of both answers. It returns nil and an error for what cannot be used.
+// decodeAnswers decodes both answers. It returns nil and an error if they cannot be used.
 func (c *client) decodeAnswers(raw answers) (*provider.Schemas, provider.Diags) {
 	s, ds := c.decodeSchemas(raw.schemas)
 	if s == nil || ds.HasErrors() {
@@ -71,8 +70,8 @@ func (c *client) decodeAnswers(raw answers) (*provider.Schemas, provider.Diags) 
 	return s, append(ds, more...)
 }
 
-// Prime makes the call for the schemas and drops the answer unread: providers that do not say
-// otherwise (SchemaOptional) rely on it before they do anything else.
+// Prime calls for the schemas and drops the answer unread. Providers rely on this call before any other, unless they
+// announce the contrary (SchemaOptional).
 func (c *client) Prime(ctx context.Context) provider.Diags {
 	if err := c.conn.Invoke(ctx, c.methods[getSchema], nil, nil, rawAnswer); err != nil {
 		return provider.Diags{c.fault(ctx, getSchema, err)}
@@ -83,10 +82,10 @@ func (c *client) Prime(ctx context.Context) provider.Diags {
 // rawAnswer makes a call without arguments whose answer stays encoded.
 var rawAnswer = grpc.ForceCodecV2(rawCodec{})
 
-// rawCodec sends an empty message and gives the answer's bytes to a *[]byte, or drops them.
+// rawCodec sends an empty message, and stores the bytes of the answer in a *[]byte or drops them.
 type rawCodec struct{}
 
-func (rawCodec) Name() string { return "proto" } // what both sides call it on the wire
+func (rawCodec) Name() string { return "proto" } // the name on the wire for both sides
 
 func (rawCodec) Marshal(any) (mem.BufferSlice, error) { return nil, nil }
 
@@ -97,8 +96,7 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// decodeSchemas makes schemas of an answer to getSchema. It returns nil and an error for what
-// cannot be read at all.
+// decodeSchemas decodes an answer to getSchema. It returns nil and an error if the answer cannot be read at all.
 func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 	a, err := indexAnswer(raw)
 	if err != nil {
@@ -114,7 +112,7 @@ func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 		return nil, append(ds, c.unusable("module metadata", err))
 	}
 	if len(s.Meta.Attrs)+len(s.Meta.Blocks) == 0 {
-		s.Meta = nil // SDKs say so for "none"
+		s.Meta = nil // SDKs send this for "none"
 	}
 	s.Capabilities = provider.Capabilities{
 		PlanDestroy:    a.capabilities.PlanDestroy,
@@ -136,14 +134,14 @@ func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 }
 
 func (c *client) leftOut(function string, err error) diag.Diagnostic {
-	return diag.Warningf("Function left out", "The %s describes its function %q in a way that cannot be used: %s. This is a bug in the provider.", c, function, err)
+	return diag.Warningf("Function left out", "The %s has an invalid signature of its function %q: %s. This is a bug in the provider.", c, function, err)
 }
 
 // decodeType makes a type's schema, when it is first needed.
 func (c *client) decodeType(t rawType) (*schema.Schema, error) {
 	s, err := c.decodeSchema(t.raw)
 	if err != nil {
-		return nil, fmt.Errorf("the %s describes the %s type %s in a way that cannot be used: %w; this is a bug in the provider", c, kindName[t.mode], t.name, err)
+		return nil, fmt.Errorf("the %s has an invalid schema of the %s type %s: %w; this is a bug in the provider", c, kindName[t.mode], t.name, err)
 	}
 	return s, nil
 }
@@ -160,7 +158,7 @@ func (c *client) identities(raw []byte, s *provider.Schemas) provider.Diags {
 		s.AddIdentity(name, func() (*provider.Identity, error) {
 			out, err := decodeIdentity(id)
 			if err != nil {
-				return nil, fmt.Errorf("the %s describes the identity of the resource type %s in a way that cannot be used: %w; this is a bug in the provider", c, name, err)
+				return nil, fmt.Errorf("the %s has an invalid identity schema of the resource type %s: %w; this is a bug in the provider", c, name, err)
 			}
 			return out, nil
 		})
@@ -168,7 +166,7 @@ func (c *client) identities(raw []byte, s *provider.Schemas) provider.Diags {
 	return c.diags(resp.Diagnostics)
 }
 
-// decodeSchema makes a schema of its message; of no message one without attributes.
+// decodeSchema decodes a schema. A nil message gives a schema without attributes.
 func (c *client) decodeSchema(raw []byte) (*schema.Schema, error) {
 	var m wirepb.Schema
 	if err := proto.Unmarshal(raw, &m); err != nil {
@@ -186,10 +184,10 @@ func (c *client) malformed(m method, err error) diag.Diagnostic {
 }
 
 func (c *client) unusable(what string, err error) diag.Diagnostic {
-	return diag.Errorf("Plugin error", "The %s describes %s in a way that cannot be used: %s. This is a bug in the provider.", c, what, err)
+	return diag.Errorf("Plugin error", "The %s has an invalid schema of %s: %s. This is a bug in the provider.", c, what, err)
 }
 
-// kept is what was kept; nil if that is nothing, or cannot be used.
+// kept returns the kept schemas; nil if none are kept, or they cannot be used.
 func (c *client) kept() *provider.Schemas {
 	if c.opts.Kept == nil {
 		return nil
@@ -205,7 +203,7 @@ func (c *client) kept() *provider.Schemas {
 	return s
 }
 
-// Described is what provider.Schemas.Part has written of a provider; nil if that cannot be used.
+// Described decodes the result of provider.Schemas.Part; nil if it cannot be used.
 func Described(part []byte, p addr.Provider) *provider.Schemas {
 	raw, ok := decodeKept(part)
 	if !ok || tables[raw.major] == nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// described connects to a provider that answers the call for schemas with this message.
+// described connects to a provider that answers the call for schemas with m.
 func described(t testing.TB, major int, m *wirepb.GetProviderSchema_Response) provider.Provider {
 	return open(t, &wiretest.Server{Major: major, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
 		"GetProviderSchema": wiretest.Answer(m),
@@ -33,13 +33,13 @@ func oneType(attrs ...*wirepb.Schema_Attribute) *wirepb.Schema {
 	return &wirepb.Schema{Block: &wirepb.Schema_Block{Attributes: attrs}}
 }
 
-// A type that cannot be used is an error where it is used, and nowhere else.
+// TestUnusableTypes checks that an invalid type causes an error only where it is used.
 func TestUnusableTypes(t *testing.T) {
 	text := []byte(`"string"`)
 	deep := strings.Repeat(`["list",`, 20000) + `"string"` + strings.Repeat("]", 20000)
 	bad := map[string]struct {
 		schema *wirepb.Schema
-		says   string
+		text   string
 	}{
 		"no type":         {oneType(&wirepb.Schema_Attribute{Name: "a"}), `attribute "a": no type`},
 		"type no JSON":    {oneType(&wirepb.Schema_Attribute{Name: "a", Type: []byte("string")}), `attribute "a": bad type`},
@@ -72,13 +72,13 @@ func TestUnusableTypes(t *testing.T) {
 	}
 	for name, c := range bad {
 		_, err := s.Type(addr.Managed, name)
-		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "resource type "+name) || !strings.Contains(err.Error(), "acme/playground") {
+		if err == nil || !strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), "resource type "+name) || !strings.Contains(err.Error(), "acme/playground") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// What a type's bytes are does not matter until it is used.
+// TestTypesAreDecodedLate checks that the schema of a type is decoded when it is first used.
 func TestTypesAreDecodedLate(t *testing.T) {
 	raw, err := proto.Marshal(&wirepb.GetProviderSchema_Response{})
 	if err != nil {
@@ -98,13 +98,14 @@ func TestTypesAreDecodedLate(t *testing.T) {
 	}
 }
 
-// Types of composite attributes, with what must be read but has no place in a schema.
+// TestTypeForms checks types of composite attributes, including forms that are valid but have no counterpart in a
+// schema.
 func TestTypeForms(t *testing.T) {
 	obj := cty.Object(map[string]cty.Type{"a": cty.String, "b": cty.List(cty.Bool)})
 	for text, want := range map[string]cty.Type{
 		`["list","string"]`: cty.List(cty.String),
 		`["set",["object",{"a":"string","b":["list","bool"]}]]`: cty.Set(obj),
-		`["object",{"a":"string","b":["list","bool"]},["b"]]`:   obj, // optional: means nothing here
+		`["object",{"a":"string","b":["list","bool"]},["b"]]`:   obj, // optional attributes have no meaning here
 		`["tuple",["string","dynamic"]]`:                        cty.Tuple([]cty.Type{cty.String, cty.DynamicPseudoType}),
 		` [ "map" , ["map","number"] ] `:                        cty.Map(cty.Map(cty.Number)),
 	} {
@@ -120,7 +121,7 @@ func TestTypeForms(t *testing.T) {
 	}
 }
 
-// What stands under a number in one protocol is not taken for what stands there in the other.
+// TestAttributeNumbers checks field numbers that have different meanings in the two protocols.
 func TestAttributeNumbers(t *testing.T) {
 	six := &wirepb.Schema_Attribute{Name: "a", Type: []byte(`"string"`), WriteOnly: true, DeprecationMessage: "six"}
 	five := &wirepb.Schema_Attribute{Name: "a", Type: []byte(`"string"`)}
@@ -148,7 +149,7 @@ func TestAttributeNumbers(t *testing.T) {
 	}
 }
 
-// An answer that describes nothing at all is a provider without settings and types.
+// TestEmptyAnswer checks that an empty answer describes a provider without settings and types.
 func TestEmptyAnswer(t *testing.T) {
 	s, ds := described(t, 6, &wirepb.GetProviderSchema_Response{ProviderMeta: &wirepb.Schema{Block: &wirepb.Schema_Block{}}}).Schemas(context.Background())
 	if ds != nil || s.Config.Block == nil || s.Meta != nil || len(s.Types(addr.Managed))+len(s.Functions)+len(s.Identities()) != 0 {
@@ -156,7 +157,8 @@ func TestEmptyAnswer(t *testing.T) {
 	}
 }
 
-// Settings that cannot be read are an error at once; a function that cannot is left out.
+// TestUnusableParts checks that invalid provider settings are an error at once, and that an invalid function is left
+// out.
 func TestUnusableParts(t *testing.T) {
 	broken := oneType(&wirepb.Schema_Attribute{Name: "a"})
 	for what, m := range map[string]*wirepb.GetProviderSchema_Response{
@@ -166,7 +168,7 @@ func TestUnusableParts(t *testing.T) {
 		if s != nil || len(ds) != 1 {
 			t.Fatalf("%v, %v", s, ds)
 		}
-		says(t, ds[0], "Plugin error", what, `attribute "a"`, "acme/playground")
+		checkDiagnostic(t, ds[0], "Plugin error", what, `attribute "a"`, "acme/playground")
 	}
 	good := &wirepb.Function{Return: &wirepb.Function_Return{Type: []byte(`"string"`)}}
 	s, ds := described(t, 6, &wirepb.GetProviderSchema_Response{Functions: map[string]*wirepb.Function{
@@ -177,7 +179,7 @@ func TestUnusableParts(t *testing.T) {
 	}
 }
 
-// Errors of the provider about its own schemas leave nothing to work with; warnings do.
+// TestSchemaDiagnostics checks that errors of the provider about its schemas leave no schemas, and warnings do.
 func TestSchemaDiagnostics(t *testing.T) {
 	warning := &wirepb.Diagnostic{Severity: wirepb.Diagnostic_WARNING, Summary: "old"}
 	s, ds := described(t, 6, &wirepb.GetProviderSchema_Response{Diagnostics: []*wirepb.Diagnostic{warning}}).Schemas(context.Background())
@@ -191,7 +193,8 @@ func TestSchemaDiagnostics(t *testing.T) {
 	}
 }
 
-// Providers older than identities do not know the call; other failures count.
+// TestIdentitiesMayBeMissing checks that a provider that does not implement identities is accepted. Other failures of
+// the call are errors.
 func TestIdentitiesMayBeMissing(t *testing.T) {
 	for code, want := range map[codes.Code]bool{codes.Unimplemented: true, codes.Internal: false, codes.Unavailable: false} {
 		for _, major := range []int{5, 6} {
@@ -222,7 +225,7 @@ func TestUnusableIdentity(t *testing.T) {
 	}
 }
 
-// counted counts the calls for schemas, and makes the first ones fail.
+// counted counts the calls for schemas, which handler answers.
 func counted(t *testing.T, n *atomic.Int32, handler wiretest.Handler) provider.Provider {
 	return open(t, &wiretest.Server{Major: 6, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
 		"GetProviderSchema": func(ctx context.Context, q []byte) ([]byte, error) {
@@ -232,7 +235,8 @@ func counted(t *testing.T, n *atomic.Int32, handler wiretest.Handler) provider.P
 	}}, wire.Options{})
 }
 
-// However many ask for the schemas, and with whichever outcome, the process is asked once.
+// TestAskedOnce checks that the process gets one call for the schemas from any number of callers, whether it fails or
+// not.
 func TestAskedOnce(t *testing.T) {
 	for name, handler := range map[string]wiretest.Handler{
 		"answer": wiretest.Answer(&wirepb.GetProviderSchema_Response{}), "failure": wiretest.Fail(codes.Internal, "no"),
@@ -252,7 +256,7 @@ func TestAskedOnce(t *testing.T) {
 	}
 }
 
-// A caller that gives up does not spoil it for the others.
+// TestGivingUpIsNotKept checks that a cancelled call is not remembered.
 func TestGivingUpIsNotKept(t *testing.T) {
 	var n atomic.Int32
 	p := counted(t, &n, func(ctx context.Context, _ []byte) ([]byte, error) {
@@ -279,7 +283,7 @@ func TestGivingUpIsNotKept(t *testing.T) {
 	}
 }
 
-// shelf keeps what it gets, and counts.
+// shelf stores bytes and counts the calls.
 type shelf struct {
 	book           []byte
 	loads, written int
@@ -288,9 +292,9 @@ type shelf struct {
 func (s *shelf) Load() []byte   { s.loads++; return s.book }
 func (s *shelf) Store(b []byte) { s.written++; s.book = b }
 
-// What a provider said is kept, identities too, and the next client does not ask. It asks where what
-// was kept is for another protocol, or broken; and what a provider says with a warning, or relies on
-// being asked for, is not kept.
+// TestKept checks that the schemas and identities are stored, so that the next client makes no call. The client makes
+// the call if the stored bytes are for the other protocol or broken. An answer is not stored if it has a warning, or if
+// the provider relies on the call.
 func TestKept(t *testing.T) {
 	optional := &wirepb.ServerCapabilities{GetProviderSchemaOptional: true}
 	schemas := func(c *wirepb.ServerCapabilities, ds ...*wirepb.Diagnostic) *wirepb.GetProviderSchema_Response {
@@ -321,7 +325,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		first, second int // major versions
+		first, second int // major versions of the protocol
 		answer        *wirepb.GetProviderSchema_Response
 		spoil         func(*shelf)
 		asks, stores  int
@@ -350,8 +354,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A part of what a provider describes has the types that were asked for and all that belongs to none,
-// and is the same however the provider puts it.
+// TestPart checks that a part of a description contains the requested types and all data without a type. It must not
+// depend on the order of the answer.
 func TestPart(t *testing.T) {
 	str := &wirepb.Schema_Attribute{Name: "a", Type: []byte(`"string"`), Optional: true}
 	one := &wirepb.GetProviderSchema_Response{
@@ -367,7 +371,7 @@ func TestPart(t *testing.T) {
 	one.DataSourceSchemas = map[string]*wirepb.Schema{"acme_a": oneType(str)}
 	for _, major := range []int{5, 6} {
 		var part []byte
-		for range 5 { // the order of a map is another one each time
+		for range 5 { // the order of a map changes
 			p := open(t, &wiretest.Server{Major: major, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
 				"GetProviderSchema": wiretest.Answer(one), "GetResourceIdentitySchemas": wiretest.Answer(ids),
 			}}, wire.Options{})
@@ -399,7 +403,7 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// Prime asks, and keeps nothing.
+// TestPrime checks that Prime makes the call and ignores the answer.
 func TestPrime(t *testing.T) {
 	var n atomic.Int32
 	p := counted(t, &n, func(context.Context, []byte) ([]byte, error) { return []byte("\xff no schemas"), nil })
@@ -420,11 +424,11 @@ func TestMalformedSchemas(t *testing.T) {
 		if s != nil || len(ds) != 1 {
 			t.Fatalf("%q: %v, %v", raw, s, ds)
 		}
-		says(t, ds[0], "Plugin error", "GetProviderSchema", "acme/playground", "malformed")
+		checkDiagnostic(t, ds[0], "Plugin error", "GetProviderSchema", "acme/playground", "malformed")
 	}
 }
 
-// wide is a description of a provider of this many types with 40 attributes each.
+// wide returns the schemas of a provider with the given number of types, each with 40 attributes.
 func wide(types int) *provider.Schemas {
 	s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
 	var attrs []*schema.Attr
@@ -442,7 +446,8 @@ func wide(types int) *provider.Schemas {
 	return s
 }
 
-// The schemas of 1,500 types, of which 20 are used: a cost for the answer, and one per type used.
+// BenchmarkSchemas reads 1,500 schemas and uses 20 of them. The cost has a part for the answer and a part for each used
+// type.
 func BenchmarkSchemas(b *testing.B) {
 	m, err := wiretest.SchemaAnswer(6, wide(1500))
 	if err != nil {

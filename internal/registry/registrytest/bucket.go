@@ -19,8 +19,8 @@ import (
 	"strings"
 )
 
-// Bucket puts an object into a store that speaks the protocol of S3, at /BUCKET/KEY, for those alone who sign
-// their requests (AWS4-HMAC-SHA256) with a key of a region.
+// Bucket adds an object to a store with the protocol of S3, at /BUCKET/KEY. Requests must be signed (AWS4-HMAC-SHA256)
+// with the key for the region. It returns the address of the object.
 func (s *Server) Bucket(path string, content []byte, id, secret, region string) string {
 	hidden := "/.bucket" + path
 	u := s.Put(hidden, content)
@@ -38,7 +38,8 @@ func (s *Server) Bucket(path string, content []byte, id, secret, region string) 
 	return strings.Replace(u, "/.bucket", "", 1)
 }
 
-// unsigned says what is wrong with the signature of a request, as the documentation of S3 describes it; "" is nothing.
+// unsigned returns the reason why the signature of a request is invalid, "" if it is valid. It follows the
+// documentation of S3.
 func unsigned(r *http.Request, id, secret, region string) string {
 	rest, ok := strings.CutPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ")
 	if !ok {
@@ -78,16 +79,16 @@ func unsigned(r *http.Request, id, secret, region string) string {
 		key = h.Sum(nil)
 	}
 	if hex.EncodeToString(key) != parts["Signature"] {
-		return "it is not that of the request"
+		return "it is not the signature of the request"
 	}
 	return ""
 }
 
-// query is a query as it is signed.
+// query returns a query in the form that is signed.
 func query(q url.Values) string { return strings.ReplaceAll(q.Encode(), "+", "%20") }
 
-// Storage puts an object into a store that speaks the protocol of Google Cloud Storage, for those alone who show a
-// token, which a service account gets whose key is written into a file.
+// Storage adds an object to a store with the protocol of Google Cloud Storage. Requests must contain the token. A
+// service account receives the token; Storage writes its key into file.
 func (s *Server) Storage(bucket, object string, content []byte, token, file string) error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

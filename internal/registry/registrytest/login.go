@@ -9,11 +9,12 @@ import (
 	"sync"
 )
 
-// Login lets users log in by these grants ("authz_code", "password"): in a browser, where all are let in at once, or
-// as "you" with a password; without any there is no login service. The token is what is handed in.
+// Login lets users log in by the given grants ("authz_code", "password"). In a browser every user is accepted; the
+// password grant requires the user "you" and the password. Without grants, the host has no login service. The login
+// returns token.
 func (s *Server) Login(token, password string, grants ...string) {
 	var mu sync.Mutex
-	given := map[string]url.Values{} // what was asked for, by code
+	given := map[string]url.Values{} // parameters of authorization requests, by code
 	services := map[string]any{"providers.v1": "/v1/providers/", "modules.v1": "/v1/modules"}
 	if len(grants) > 0 {
 		services["login.v1"] = map[string]any{"client": "tests", "grant_types": grants, "authz": "/oauth/authorization", "token": "/oauth/token", "ports": []int{20000, 40000}}

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Image puts a document into a repository of an OCI registry, under a tag and its digest: a manifest with a zip file, or
-// an index. It gives the descriptor by which an index names it.
+// Image adds a document to a repository of an OCI registry, under a tag and its digest: a manifest with a zip file, or
+// an index. It returns the descriptor of the document for an index.
 func (s *Server) Image(repository, tag, artifact string, zip []byte, index ...map[string]any) map[string]any {
 	doc := map[string]any{"schemaVersion": 2, "artifactType": artifact}
 	kind := "application/vnd.oci.image.index.v1+json"
@@ -57,7 +57,7 @@ func (s *Server) blob(repository string, content []byte) string {
 	return digest
 }
 
-// ProviderImage puts a version of a provider into a repository, with a zip file for each platform.
+// ProviderImage adds a version of a provider to a repository, with a zip file for each platform.
 func (s *Server) ProviderImage(repository, version string, packages map[string][]byte) {
 	var index []map[string]any
 	for platform, zip := range packages {
@@ -69,7 +69,7 @@ func (s *Server) ProviderImage(repository, version string, packages map[string][
 	s.Image(repository, version, "application/vnd.opentofu.provider", nil, index...)
 }
 
-// Guard lets only those ask the OCI registry who show a token, which they get for a name and a password.
+// Guard requires a token for requests to the OCI registry. The server issues the token for a name and a password.
 func (s *Server) Guard(name, password, token string) {
 	s.Fault("/token", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Basic "+base64.StdEncoding.EncodeToString([]byte(name+":"+password)) {

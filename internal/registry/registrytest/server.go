@@ -1,5 +1,5 @@
-// Package registrytest is a registry of providers and modules, and a network mirror, for tests: over TLS, with a
-// certificate authority and a signing key of its own.
+// Package registrytest provides a registry of providers and modules, and a network mirror, for tests. The server uses
+// TLS, with its own certificate authority and signing key.
 package registrytest
 
 import (
@@ -34,31 +34,31 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// Server is a registry under way.
+// Server is a running registry.
 type Server struct {
 	Host string       // such as "127.0.0.1:1234"
 	CA   string       // file with the certificate authority, for SSL_CERT_FILE
-	HTTP *http.Client // trusts it
+	HTTP *http.Client // trusts the certificate authority
 
 	mu     sync.Mutex
-	files  map[string][]byte // what is served by path, JSON and packages
+	files  map[string][]byte // files by path: JSON documents and packages
 	sums   map[string]map[string]string
 	faults map[string]http.HandlerFunc
 	log    []string
 	signer *openpgp.Entity
 	made   time.Time
-	keys   []string // armored, as the registry tells them
+	keys   []string // armored keys that the registry names
 	tags   map[string][]string
-	guard  func(http.ResponseWriter, *http.Request) bool // answers requests that may not be made
+	guard  func(http.ResponseWriter, *http.Request) bool // answers forbidden requests and returns false; nil permits all requests
 }
 
-// New starts a registry that ends with the test.
+// New starts a registry, which stops at the end of the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	return NewOn(t, func(l net.Listener) net.Listener { return l })
 }
 
-// NewOn is New with connections of the test's own making. They may be of HTTP 2, as those of most servers.
+// NewOn is like New, with a listener that on returns. Connections may use HTTP/2, as with most servers.
 func NewOn(t testing.TB, on func(net.Listener) net.Listener) *Server {
 	t.Helper()
 	s := &Server{files: map[string][]byte{}, sums: map[string]map[string]string{}, faults: map[string]http.HandlerFunc{}}
@@ -98,7 +98,7 @@ func certificate(t testing.TB) ([]byte, *ecdsa.PrivateKey) {
 	return der, key
 }
 
-// ServeHTTP answers, or goes wrong as Fault says.
+// ServeHTTP serves the file at a path, or calls the handler that Fault has set for it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	line := r.Method + " " + r.URL.Path
@@ -124,14 +124,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Fault lets requests for a path be answered by h; nil ends that.
+// Fault sets a handler for requests to a path. A nil handler removes it.
 func (s *Server) Fault(path string, h http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults[path] = h
 }
 
-// Requests lists what was asked for since the last call, as "GET /path".
+// Requests returns the requests since the last call, as "GET /path".
 func (s *Server) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *Server) Requests() []string {
 	return out
 }
 
-// Put serves a file. Its address is https, the host and the path.
+// Put serves a file and returns its https address.
 func (s *Server) Put(path string, content []byte) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,8 +156,8 @@ func (s *Server) put(path string, doc any) {
 	s.Put(path, text)
 }
 
-// Sign makes a new signing key, made at a time and valid for as long (0: always), and lets the registry name it
-// alone.
+// Sign creates a new signing key with the given creation time and lifetime (0: unlimited), and makes it the only key
+// that the registry names.
 func (s *Server) Sign(t testing.TB, made time.Time, valid time.Duration) {
 	t.Helper()
 	var err error
@@ -177,13 +177,13 @@ func (s *Server) Sign(t testing.TB, made time.Time, valid time.Duration) {
 	s.keys = []string{b.String()}
 }
 
-// Key is the ID of the key that signs.
+// Key returns the ID of the signing key.
 func (s *Server) Key() string { return s.signer.PrimaryKey.KeyIdString() }
 
-// Keys sets what keys the registry names, armored; none is none.
+// Keys sets the armored keys that the registry names. Without arguments it names none.
 func (s *Server) Keys(armored ...string) { s.keys = armored }
 
-// Zip makes an archive of files; those whose names begin with "terraform-provider-" can be run.
+// Zip returns an archive of files. Files with names that begin with "terraform-provider-" are executable.
 func Zip(files map[string]string) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -205,8 +205,8 @@ func Zip(files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// Provider serves one version of a provider, "namespace/type", for platforms such as "linux_amd64". It is signed as
-// Sign and Keys said by then.
+// Provider serves one version of a provider, "namespace/type", for platforms such as "linux_amd64". The present keys of
+// Sign and Keys apply to it.
 func (s *Server) Provider(t testing.TB, name, version string, packages map[string][]byte) {
 	t.Helper()
 	ns, typ, _ := strings.Cut(name, "/")
@@ -256,7 +256,7 @@ func (s *Server) Provider(t testing.TB, name, version string, packages map[strin
 	s.put(mirror+"index.json", map[string]any{"versions": all})
 }
 
-// version adds one to the list at a path.
+// version adds a version to the list at a path.
 func (s *Server) version(path string, v map[string]any) {
 	var doc struct {
 		Versions []map[string]any `json:"versions"`
@@ -266,7 +266,7 @@ func (s *Server) version(path string, v map[string]any) {
 	s.put(path, doc)
 }
 
-// Module serves one version of a module, "namespace/name/system", which is found at a source address.
+// Module serves one version of a module, "namespace/name/system", with the given source address.
 func (s *Server) Module(name, version, source string) {
 	base := "/v1/modules/" + name + "/"
 	var doc struct {

@@ -1,5 +1,5 @@
-// Package sshdtest starts OpenSSH servers for tests: real ones, on a loopback port, stopped with
-// the test. Where none is installed the test is skipped, and says so.
+// Package sshdtest starts real OpenSSH servers for tests, on a loopback port, and stops them with the test. If OpenSSH is
+// not installed, the test is skipped with that reason.
 package sshdtest
 
 import (
@@ -77,7 +77,7 @@ type Server struct {
 	Starts int // how often it listened
 }
 
-// Log is what a server writes.
+// Log collects the output of a server.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -96,7 +96,7 @@ func (j *Log) String() string {
 	return j.b.String()
 }
 
-// Installed is the server's program, "" if there is none.
+// Installed returns the path of the server's program, or "" if it is missing.
 func Installed() string {
 	for _, p := range []string{"/usr/sbin/sshd", "/usr/local/sbin/sshd"} {
 		if _, err := os.Stat(p); err == nil {
@@ -117,7 +117,7 @@ func Whoami(t testing.TB) string {
 }
 
 // Start starts a server on a loopback port, with more lines of configuration, and stops it
-// with the test. {dir} stands for its directory.
+// with the test. {dir} in the configuration is replaced with its directory.
 func Start(t testing.TB, config ...string) *Server {
 	t.Helper()
 	if Installed() == "" {
@@ -167,8 +167,8 @@ func (s *Server) Listen(t testing.TB, config ...string) bool {
 	if s.Port == 0 {
 		s.Port = FreePort(t)
 	}
-	// The first value of an option counts, so that what the test wants comes first. Shells find no
-	// files of the user in their home.
+	// The first value of an option counts, so the options of the test come first. Shells find no files of the user in
+	// their home.
 	conf := strings.ReplaceAll(strings.Join(config, "\n"), "{dir}", s.Dir) + fmt.Sprintf(`
 Port %d
 ListenAddress 127.0.0.1

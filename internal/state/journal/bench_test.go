@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// How many durable records of about 600 bytes a second: one operation is one record.
+// BenchmarkResult measures durable records of about 600 bytes per second. One operation is one record.
 func BenchmarkResult(b *testing.B) {
 	for _, writers := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("writers%d", writers), func(b *testing.B) {
@@ -73,7 +73,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-// What a change costs in its two records, the disk apart.
+// BenchmarkEncode measures the encoding of the two records of a change, without the disk.
 func BenchmarkEncode(b *testing.B) {
 	o := object(b, `module.some["thing"].playground_thing.name[7]`)
 	u := Unknown{Intent: Intent{Object: o, Action: "create", Provider: provider}, Time: time.Now().UTC()}

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
-// TestFoundByOneAlone: of a run that had the state to itself and said how it found what it changed, what is still so comes
-// into a state that has moved on.
+// TestFoundByOneAlone replays the journal of a run that had the state to itself and recorded the previous object of
+// each change. If the state has changed since, only changes of objects that are still equal to the recorded previous
+// object are applied.
 func TestFoundByOneAlone(t *testing.T) {
 	base := snapshot(t, "a.changed", "a.overtaken", "a.gone", "a.same")
 	path := filepath.Join(t.TempDir(), "j")
@@ -31,9 +32,9 @@ func TestFoundByOneAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		over := make(chan error, 1)
-		w.Later(func(err error) { over <- err }, op, Change{object(t, name), e})
-		if err := <-over; err != nil {
+		done := make(chan error, 1)
+		w.Later(func(err error) { done <- err }, op, Change{object(t, name), e})
+		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,18 +76,19 @@ func TestFoundByOneAlone(t *testing.T) {
 	if r.Snapshot.Len() != len(want) || r.Changes != 3 {
 		t.Errorf("%d changes, %v", r.Changes, contents(r.Snapshot))
 	}
-	// The state as it was: all of it comes in.
+	// If the state is unchanged, all changes are applied.
 	if r, err = Replay(data, base, nil); err != nil || r.Changes != 6 || len(r.Refused) > 0 {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
 
-// TestMovedWhileAlone: what a run did not say how it found is not taken for absent. A moved object would be there twice.
+// TestMovedWhileAlone checks that an object whose previous value was not recorded is not treated as absent. Otherwise a
+// moved object would exist twice.
 func TestMovedWhileAlone(t *testing.T) {
 	base := snapshot(t, "a.x")
 	path := filepath.Join(t.TempDir(), "j")
 	w := create(t, path, base, Options{})
-	w.sayFound(Change{Object: object(t, "a.other")})
+	w.reportFound(Change{Object: object(t, "a.other")})
 	w.add(foundRecord, 0, encode(foundJSON{Some: true}), func(error) {})
 	if err := w.Result(0, Change{object(t, "a.x"), nil}, Change{object(t, "a.y"), entry("y")}); err != nil {
 		t.Fatal(err)
@@ -106,8 +108,8 @@ func TestMovedWhileAlone(t *testing.T) {
 	}
 }
 
-// TestTakenInByOthers: what others have taken in does not come in again, though the state has things as the run found them;
-// what was recorded later does.
+// TestTakenInByOthers checks that records that another command has replayed are not replayed again, even if the state
+// has the recorded previous objects. Later records are replayed.
 func TestTakenInByOthers(t *testing.T) {
 	base := snapshot(t, "a.x")
 	path := filepath.Join(t.TempDir(), "j")

@@ -1,28 +1,28 @@
-// Package journal makes every change durable while an apply runs.
+// Package journal makes every change durable during an apply.
 //
-// The state is written at the end of a run; long runs write interim states before (ADR 43). Until then a journal says what
-// happened: an Intent before each provider call that changes something, durable before the call is
-// made; its Result after it, durable before any call that depends on it. If
-// the process is lost at any moment, the next command finds every answered change in the state or here, and
-// learns the names of those that were being made (invariants I9 and I17).
+// The state is written at the end of a run, and long runs write interim states before (ADR 43). Until then, a journal
+// has the changes: an Intent before each provider call that changes something, durable before the call; its Result
+// after the call, durable before any call that depends on it. If the process is lost at any moment, the next command
+// finds every answered change in the state or here, and the names of the calls in progress (invariants I9 and I17).
 //
-// A record is a transaction: what one step did to several objects (depose and create, restore,
-// move) is one record and is there as a whole or not at all. Records are framed and have
-// checksums; a torn end is cut off, and damage in the middle costs the damaged records only, which
-// is noticed and said. Writers that come together share one write to the disk. After an error of
-// the disk nothing more is taken: what cannot be made durable must not be started.
+// A record is a transaction: the effect of one step on several objects (depose and create, restore,
+// move) is one record, which exists as a whole or not at all. Records have frames and
+// checksums. A torn end is cut off. Damage in the middle costs only the damaged records, and it
+// is noticed and reported. Writers that arrive at the same time share one write to the disk. After a disk error
+// no record is accepted: a call whose intent cannot be made durable must not be started.
 //
-// Leases are named, too: a record before each opening, durable before the provider is asked, and
-// one when it is over. Those that were not closed are named to the next command, by address and
-// provider: nothing else is known of them here, nor is it needed to look for them.
+// Leases are recorded, too: a record before each opening, durable before the provider is called, and
+// a record after its end. The next command gets the leases without an end, by address and
+// provider. The journal knows nothing else of them, and nothing else is needed to look for them.
 //
-// What no state has goes from journal to journal until it is settled (Notes): leases that were left open, until a user
-// takes them off the list, and creations without an outcome, until a user says what became of them or imports the object. A journal that has nothing else belongs to whichever state of its lineage there is.
+// Notes go from journal to journal until they are settled: open leases until a user removes them from the list, and
+// creations without an outcome until a user resolves them or imports the object. A journal with nothing but notes
+// belongs to any state of its lineage.
 //
-// The first record says which state the rest is about, by lineage, serial and digest. A journal
-// whose state has moved on, because another program wrote it since, is put aside and never
-// applied. A journal of a state that is encrypted is encrypted, too. No ephemeral value has a place in any record: objects are stored entries, and an intent
-// holds addresses and attributes like names.
+// The first record identifies the state that the journal continues, by lineage, serial and digest. If another program
+// has written that state since, the journal is put aside and never applied. The journal of an encrypted state is
+// encrypted, too. No record contains an ephemeral value: objects are stored entries, and an intent has addresses and
+// attributes like names.
 package journal
 
 import (
@@ -31,45 +31,46 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Sealing encrypts a journal. A journal has a key of its own, and in its first record that key, sealed: what
-// is recorded costs no call of a key provider then, and no program.
+// Sealing encrypts a journal. A journal has a separate key, and its first record contains that key, sealed. So a record
+// needs no call of a key provider and no program.
 type Sealing interface {
 	// Encrypts reports whether Seal encrypts; journals are in the clear otherwise.
 	Encrypts() bool
 	Seal(ctx context.Context, plain []byte) ([]byte, error)
-	// Open is the opposite of Seal. What is not encrypted is an error where that may not be.
+	// Open decrypts the result of Seal. Unencrypted data is an error where it is not permitted.
 	Open(ctx context.Context, data []byte) ([]byte, error)
 	// AcceptsPlain returns an error if files that are not encrypted are refused.
 	AcceptsPlain() error
 }
 
-// Op tells the calls of one run apart. 0 is no call: a result of its own, such as a move.
+// Op identifies a call of a run. 0 is a result without a call, such as a move.
 type Op uint64
 
-// Journal is what the engine writes to. Its methods may be called from many goroutines, and
-// return when what they were given is as durable as it will be; after an error no new call may be
-// started.
+// Journal is the journal as the engine uses it. Its methods may be called from many goroutines, and return when their
+// record is as durable as it will be. After an error no new call may be started.
 type Journal interface {
-	// Intent says that a call is about to be made.
+	// Intent announces a call.
 	Intent(Intent) (Op, error)
-	// Later says what a call changed, as one transaction; nothing at all if it changed nothing. It does
-	// not wait: over is called when the record is as durable as it will be, or why it is not, once and
-	// from any goroutine. It must not wait for anything.
-	Later(over func(error), op Op, changed ...Change)
+	// Later records the changes of a call as one transaction; no changes if the call changed nothing. It does not wait:
+	// done is called once, from any goroutine, when the record is as durable as it will be, with the reason if it is
+	// not. done must not wait for anything.
+	Later(done func(error), op Op, changed ...Change)
 }
 
-// Leases is what takes note of leases. Its methods may be called from many goroutines.
+// Leases records leases. Its methods may be called from many goroutines.
 type Leases interface {
-	// Opening says that a lease is about to be opened, durably; after an error it must not be.
+	// Opening records that a lease is about to be opened. The record outlives the processes at once, and the machine soon.
+	// After an error the lease must not be opened.
 	Opening(o addr.Object, p addr.Provider) (Op, error)
-	// Over says that a lease is closed, or that nothing was opened.
-	Over(op Op)
+	// Closed records that a lease was closed, or that no lease was opened.
+	Closed(op Op)
 }
 
-// Lease is one that was opened, or about to be.
+// Lease is a lease that was opened, or is about to be.
 type Lease struct {
 	Object   string        `json:"object"` // its address, with keys hidden that must not be shown
 	Provider addr.Provider `json:"provider"`
@@ -87,10 +88,10 @@ type Intent struct {
 	Object   addr.Object
 	Action   string // such as "create"
 	Provider addr.ProviderInstance
-	Known    map[string]string // what the object can be found by: known, neither sensitive nor ephemeral
+	Known    map[string]string // attributes for finding the object: known, neither sensitive nor ephemeral
 }
 
-// Change is what is at an object's address now; a nil entry says nothing.
+// Change is the present object at an address; a nil entry means that none exists.
 type Change struct {
 	Object addr.Object
 	Entry  *state.Entry
@@ -102,10 +103,10 @@ type Unknown struct {
 	Run  string    // the run that was lost
 	Time time.Time // when the call was about to be made
 
-	was state.Digest // of what the state had there after the run was taken in
+	was state.Digest // of the object in the state after the run was replayed
 }
 
-// Notes are what is known of lost runs, and in no state.
+// Notes are facts about lost runs that no state has.
 type Notes struct {
 	Unknown []Unknown
 	Leases  []Lease
@@ -117,17 +118,17 @@ func (u Unknown) String() string {
 
 // Header is the first record: which state the journal is about, and whose it is.
 type Header struct {
-	Lineage string       `json:"lineage"` // of the state, or the one it will get
-	Serial  uint64       `json:"serial"`  // of the state; 0: there is none
-	Base    state.Digest `json:"base"`    // of the state's bytes; zero: there is none
+	Lineage string       `json:"lineage"` // of the state, or for a new state
+	Serial  uint64       `json:"serial"`  // of the state; 0: no state
+	Base    state.Digest `json:"base"`    // of the state's bytes; zero: no state
 	Run     string       `json:"run"`     // names the run
 	Version string       `json:"version"` // the program
 	Time    time.Time    `json:"time"`
-	Keeper  int          `json:"keeper,omitempty"` // the process that goes on with it should the run be lost; 0: none
+	Keeper  int          `json:"keeper,omitempty"` // the process that continues it if the run is lost; 0: none
 }
 
-// About is the header of a journal about a state as it was read, nil if there is none. lineage is
-// what it will get if it has none.
+// About returns the header of a journal for a state that was read, nil if no state exists. lineage is the
+// lineage for a new state.
 func About(base *state.Snapshot, lineage, run, version string) Header {
 	h := Header{Lineage: lineage, Run: run, Version: version, Base: base.Digest()}
 	if base != nil {
@@ -139,8 +140,14 @@ func About(base *state.Snapshot, lineage, run, version string) Header {
 	return h
 }
 
-// Path is where the journal of the state in a file stands.
-func Path(stateFile string) string { return stateFile + ".journal" }
+// Path is where the journal of the state in a file stands. The path of the file may be a symbolic link: the journal is the
+// same for each path of the state.
+func Path(stateFile string) string {
+	if real, err := disk.Resolve(disk.OS, stateFile); err == nil {
+		stateFile = real
+	}
+	return stateFile + ".journal"
+}
 
 // None is a journal that keeps nothing: for runs that store nothing.
 type None struct{}
@@ -149,4 +156,4 @@ type None struct{}
 func (None) Intent(Intent) (Op, error) { return 0, nil }
 
 // Later implements Journal.
-func (None) Later(over func(error), _ Op, _ ...Change) { over(nil) }
+func (None) Later(done func(error), _ Op, _ ...Change) { done(nil) }

@@ -17,9 +17,9 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/disk/disktest"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
-	"github.com/lethe-iac/lethe/internal/state/disk/disktest"
 	"pgregory.net/rapid"
 )
 
@@ -44,7 +44,7 @@ func entry(id string) *state.Entry {
 	return &state.Entry{Attrs: []byte(fmt.Sprintf(`{"id":%q}`, id)), Provider: provider}
 }
 
-// read makes a snapshot as read from a file.
+// read writes a snapshot and reads it again.
 func read(t fataler, s *state.Snapshot) (*state.Snapshot, []byte) {
 	t.Helper()
 	data, err := s.Bytes()
@@ -70,7 +70,7 @@ func snapshot(t fataler, objects ...string) *state.Snapshot {
 	return s
 }
 
-// contents lists what is in a snapshot.
+// contents returns the attributes of the objects in a snapshot, by address.
 func contents(s *state.Snapshot) map[string]string {
 	out := map[string]string{}
 	for o, e := range s.Objects() {
@@ -137,7 +137,7 @@ func TestReplayOfARun(t *testing.T) {
 		t.Error(s)
 	}
 
-	// The recovery writes the state; the journal of the next run carries what is still unknown.
+	// The recovery writes the state. The journal of the next run contains the calls that are still unknown.
 	next, changed := state.Next(base, r.Snapshot, "1.12.0")
 	if !changed || next.Serial != 5 || next.Lineage != "l" {
 		t.Errorf("%v %+v", changed, next)
@@ -215,8 +215,8 @@ func TestMismatch(t *testing.T) {
 		want string
 	}{
 		{"no state", nil, "there is no state"},
-		{"other lineage", edited(func(e *state.Edit) { e.Head().Lineage = "other" }), `has the lineage "l", and this one "other"`},
-		{"moved on", edited(func(e *state.Edit) { e.Head().Serial = 9 }), "about serial 4, and the state has serial 9"},
+		{"other lineage", edited(func(e *state.Edit) { e.Head().Lineage = "other" }), `has the lineage "l", and this state "other"`},
+		{"moved on", edited(func(e *state.Edit) { e.Head().Serial = 9 }), "belongs to serial 4, and the state has serial 9"},
 		{"edited by hand", edited(func(e *state.Edit) { e.Put(object(t, "a.x"), nil) }), "the same serial 4, but was changed"},
 	} {
 		_, err := Recover(disk.OS, path, tt.base, nil)
@@ -227,7 +227,7 @@ func TestMismatch(t *testing.T) {
 	}
 	first := filepath.Join(dir, "first")
 	create(t, first, nil, Options{})
-	if _, err := Recover(disk.OS, first, base, nil); err == nil || !strings.Contains(err.Error(), "there was no state when that run began") {
+	if _, err := Recover(disk.OS, first, base, nil); err == nil || !strings.Contains(err.Error(), "there was no state when that run started") {
 		t.Errorf("a state by now: %v", err)
 	}
 	for _, want := range []string{"j.aside-1", "j.aside-2"} {
@@ -262,14 +262,14 @@ func TestNothingEphemeral(t *testing.T) {
 	}
 }
 
-// run is a random run, written down twice: in a journal, and as what each record does.
+// run is a random run, with its journal and the expected result after each record.
 type run struct {
 	base    *state.Snapshot
 	data    []byte
 	ends    []int                    // where each record ends
 	after   []map[addr.Object]string // the objects after each record
 	unknown []map[addr.Object]bool   // the calls without outcome after each record
-	touched []map[addr.Object]bool   // what each record is about
+	touched []map[addr.Object]bool   // the objects of each record
 }
 
 var names = []string{"a.x", "a.y", "b.z[0]", `module.m["k"].b.z`, "a.x#00000001"}
@@ -337,7 +337,7 @@ func drawRun(t *rapid.T) *run {
 	return g
 }
 
-// check compares a recovery with what the first n records did.
+// check compares a recovery with the expected result of the first n records.
 func (g *run) check(t *rapid.T, r *Recovery, n int) {
 	t.Helper()
 	got := map[addr.Object]string{}
@@ -356,7 +356,7 @@ func (g *run) check(t *rapid.T, r *Recovery, n int) {
 	}
 }
 
-// Any prefix of a journal replays to what the records in it did.
+// TestPrefixes checks that replaying any prefix of a journal applies exactly the records that are complete in it.
 func TestPrefixes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawRun(t)
@@ -384,8 +384,8 @@ func TestPrefixes(t *testing.T) {
 	})
 }
 
-// A changed byte costs at most the record it is in, and never in silence: either the damage is
-// seen, or it is in the last record and that was a call's outcome, which is then unknown.
+// TestDamage checks that a changed bit loses at most the record that contains it. The damage is reported, unless it is
+// in the last record: the outcome of the call in that record is then unknown.
 func TestDamage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawRun(t)
@@ -423,7 +423,7 @@ func TestDamage(t *testing.T) {
 	})
 }
 
-// Many writers at once: everything acknowledged is there.
+// TestManyWriters checks that all acknowledged records of concurrent writers are in the journal.
 func TestManyWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
 	w := create(t, path, nil, Options{})
@@ -450,7 +450,7 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// After an error of the disk nothing is taken any more from any caller.
+// TestDiskFails checks that a writer accepts no record from any caller after a disk error.
 func TestDiskFails(t *testing.T) {
 	for at := 1; at < 30; at++ {
 		path := filepath.Join(t.TempDir(), "j")
@@ -492,7 +492,8 @@ func TestDiskFails(t *testing.T) {
 	}
 }
 
-// Whenever the power goes: what was acknowledged is there, and what was begun is named.
+// TestPowerLoss checks that after a power failure all acknowledged changes are recovered, and that calls without an
+// outcome are reported.
 func TestPowerLoss(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := disktest.NewVolatile()
@@ -563,7 +564,8 @@ func FuzzReplay(f *testing.F) {
 	f.Add(mark)
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		// A fuzzer does not find checksums: records as they are, and as payloads of whole ones.
+		// A fuzzer does not find checksums. So the data is replayed unchanged, and also as the payloads of valid
+		// records.
 		replayed(t, data, base)
 		var whole []byte
 		for i, part := range bytes.Split(data, mark) {
@@ -588,45 +590,45 @@ func replayed(t *testing.T, data []byte, base *state.Snapshot) {
 	}
 }
 
-// A caller that is told that a record is durable finds it on the disk, whenever the power goes; and is
-// told in the order in which records came.
+// TestLater checks that a record is on the disk before its callback runs, and that callbacks run in the order of the
+// records.
 func TestLater(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs := disktest.NewVolatile()
 		w := create(t, "/w/j", nil, Options{FS: fs})
 		n := rapid.IntRange(1, 8).Draw(t, "records")
-		crashed := make(chan *disktest.Volatile, n) // the disk as it was when a caller was told
-		told := make(chan int, n)
+		crashed := make(chan *disktest.Volatile, n) // the contents of the disk when each callback ran
+		reported := make(chan int, n)
 		for i := range n {
 			o := object(t, fmt.Sprintf("a.x[%d]", i))
 			op, err := w.Intent(Intent{Object: o, Action: "create", Provider: provider})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(told) != i {
-				t.Fatalf("%d of %d were told before the intent that came after them", len(told), i)
+			if len(reported) != i {
+				t.Fatalf("%d of %d were told before the intent that came after them", len(reported), i)
 			}
 			w.Later(func(err error) {
 				if err != nil {
 					t.Error(err)
 				}
 				crashed <- fs.Crash(func(string, int) int { return 0 })
-				told <- i
+				reported <- i
 			}, op, Change{o, entry("x")})
 		}
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
 		for i := range n {
-			if at := <-told; at != i {
+			if at := <-reported; at != i {
 				t.Fatalf("record %d was told of as number %d", at, i)
 			}
 			if r, err := Recover(<-crashed, "/w/j", nil, nil); err != nil || r.Snapshot.Len() < i+1 {
 				t.Fatalf("record %d is not on the disk: %+v, %v", i, r, err)
 			}
 		}
-		w.Later(func(err error) { told <- 0; crashed <- nil }, 0)
-		if len(told) != 1 {
+		w.Later(func(err error) { reported <- 0; crashed <- nil }, 0)
+		if len(reported) != 1 {
 			t.Fatal("who comes after the end is told nothing")
 		}
 	})
@@ -637,17 +639,17 @@ func TestLaterFails(t *testing.T) {
 	faults := &disktest.Faults{FS: disk.OS}
 	w := create(t, path, nil, Options{FS: faults})
 	faults.Err, faults.At = syscall.EIO, faults.Calls()+1
-	told := make(chan error, 2)
-	w.Later(func(err error) { told <- err }, 0, Change{object(t, "a.x"), entry("x")})
-	if err := <-told; !errors.Is(err, syscall.EIO) {
+	reported := make(chan error, 2)
+	w.Later(func(err error) { reported <- err }, 0, Change{object(t, "a.x"), entry("x")})
+	if err := <-reported; !errors.Is(err, syscall.EIO) {
 		t.Errorf("a record that could not be written: %v", err)
 	}
-	w.Later(func(err error) { told <- err }, 0, Change{object(t, "a.y"), entry("y")})
-	if err := <-told; !errors.Is(err, syscall.EIO) {
+	w.Later(func(err error) { reported <- err }, 0, Change{object(t, "a.y"), entry("y")})
+	if err := <-reported; !errors.Is(err, syscall.EIO) {
 		t.Errorf("a record after that: %v", err)
 	}
-	w.Later(func(err error) { told <- err }, 0, Change{object(t, "ephemeral.a.x"), entry("canary-3f90")})
-	if err := <-told; err == nil {
+	w.Later(func(err error) { reported <- err }, 0, Change{object(t, "ephemeral.a.x"), entry("canary-3f90")})
+	if err := <-reported; err == nil {
 		t.Error("an ephemeral object was taken")
 	}
 	w.Close()
@@ -659,7 +661,7 @@ func TestLaterFails(t *testing.T) {
 // gated is a disk whose flushes wait for the test.
 type gated struct {
 	disk.FS
-	begun, go_ chan struct{}
+	started, go_ chan struct{}
 }
 
 type gatedFile struct {
@@ -673,18 +675,18 @@ func (g *gated) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, er
 }
 
 func (f *gatedFile) DataSync() error {
-	f.g.begun <- struct{}{}
+	f.g.started <- struct{}{}
 	<-f.g.go_
 	return f.File.DataSync()
 }
 
-// What comes while the disk is busy goes along in one write after it.
+// TestOneWriteForMany checks that all records that arrive during a flush are written together after it.
 func TestOneWriteForMany(t *testing.T) {
 	const records = 50
 	g := &gated{disktest.NewVolatile(), make(chan struct{}, 1), make(chan struct{}, 1)}
 	g.go_ <- struct{}{} // for the header
 	w := create(t, "/w/j", nil, Options{FS: g})
-	<-g.begun
+	<-g.started
 	var wg sync.WaitGroup
 	later := func(i int) {
 		wg.Add(1)
@@ -696,15 +698,15 @@ func TestOneWriteForMany(t *testing.T) {
 		}, 0, Change{object(t, fmt.Sprintf("a.x[%d]", i)), entry("x")})
 	}
 	later(0)
-	<-g.begun // the disk is busy with the first
+	<-g.started // the disk is busy with the first
 	for i := range records {
 		later(i + 1)
 	}
 	g.go_ <- struct{}{}
-	<-g.begun
+	<-g.started
 	g.go_ <- struct{}{}
 	wg.Wait()
-	if len(g.begun) > 0 {
+	if len(g.started) > 0 {
 		t.Errorf("%d records took more than one write", records)
 	}
 	if err := w.Close(); err != nil {
@@ -712,9 +714,10 @@ func TestOneWriteForMany(t *testing.T) {
 	}
 }
 
-// It waits for others only while calls are under way, and less and less often while no caller comes.
+// TestWriterWaitsForMore checks that the writer waits for other records only while calls are open, and less often the
+// more it waits in vain.
 func TestWriterWaitsForMore(t *testing.T) {
-	w := &Writer{idle: make(chan struct{}, 1), took: time.Hour, batch: batch{awaited: true}}
+	w := &Writer{signals: signals{idle: make(chan struct{}, 1)}, pace: pace{took: time.Hour}, pending: pending{batch: batch{awaited: true}}}
 	timer := time.NewTimer(time.Hour)
 	waits := func() bool {
 		before := [2]int{w.vain, w.skip}
@@ -735,7 +738,7 @@ func TestWriterWaitsForMore(t *testing.T) {
 	w.skip = 0
 	w.idle <- struct{}{}
 	w.open = 0
-	w.batch.over = make([]func(error), 1)
+	w.batch.done = make([]func(error), 1)
 	if waits() {
 		t.Error("it waits for calls that are over")
 	}
@@ -745,39 +748,40 @@ func TestWriterWaitsForMore(t *testing.T) {
 	}
 }
 
-// A result that no caller waits for is written with the next record that one waits for, and by itself after a while.
+// TestResultWaits checks that a result that no caller waits for is written together with the next awaited record, or
+// alone after a delay.
 func TestResultWaits(t *testing.T) {
-	w := &Writer{work: make(chan struct{}, 1), urgent: make(chan struct{}, 1), lazy: time.Hour}
-	w.urgent <- struct{}{} // of an intent that was written before
+	w := &Writer{signals: signals{work: make(chan struct{}, 1), urgent: make(chan struct{}, 1)}, lazy: time.Hour}
+	w.urgent <- struct{}{} // from an intent that was written earlier
 	timer := time.NewTimer(time.Hour)
 	w.add(resultRecord, 0, nil, func(error) {})
-	over := make(chan bool)
+	done := make(chan bool)
 	go func() {
 		w.batchWait(timer)
-		close(over)
+		close(done)
 	}()
 	select {
-	case <-over:
+	case <-done:
 		t.Error("the result did not wait")
 	case <-time.After(5 * time.Millisecond):
 	}
 	w.addAwaited(intentRecord, nil, func(error) {})
-	<-over
-	if len(w.batch.over) != 2 {
-		t.Errorf("%d records are written together", len(w.batch.over))
+	<-done
+	if len(w.batch.done) != 2 {
+		t.Errorf("%d records are written together", len(w.batch.done))
 	}
 	w = &Writer{lazy: time.Millisecond}
 	w.batchWait(timer)
-	w = &Writer{lazy: time.Hour, closed: true}
+	w = &Writer{lazy: time.Hour, pending: pending{closed: true}}
 	w.batchWait(timer)
 }
 
-// A file system that cannot synchronise a directory takes a journal.
+// TestWithoutDirectorySync checks that a file system that cannot synchronise directories can hold a journal.
 func TestWithoutDirectorySync(t *testing.T) {
 	fsys := &disktest.Lacking{FS: disk.OS, NoSync: syscall.EINVAL}
 	path := filepath.Join(t.TempDir(), "j")
-	for _, over := range []bool{false, true} {
-		w := create(t, path, nil, Options{FS: fsys, Over: over})
+	for _, done := range []bool{false, true} {
+		w := create(t, path, nil, Options{FS: fsys, Replace: done})
 		if err := errors.Join(w.Result(0, Change{object(t, "a.x"), entry("1")}), w.Close()); err != nil {
 			t.Fatal(err)
 		}

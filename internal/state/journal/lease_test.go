@@ -2,16 +2,21 @@ package journal
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/disk/disktest"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
-// named are the leases that a journal says are open.
+// named returns the leases that are open according to a journal.
 func named(t *testing.T, path string, base *state.Snapshot) (out []string) {
 	t.Helper()
 	r, err := Recover(disk.OS, path, base, nil)
@@ -43,8 +48,8 @@ func equalNames(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// Leases are named from before they are opened until they are closed, also in a journal that another
-// run goes on with, after a torn end, and where the state is another one by now.
+// TestLeases checks that a journal lists a lease from before its opening until it is closed. This includes journals
+// that another run continues, journals with a torn end, and states that have been replaced.
 func TestLeases(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
 	w := create(t, path, nil, Options{})
@@ -57,7 +62,7 @@ func TestLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	equalNames(t, "opened", named(t, path, nil), "ephemeral.a.x", "ephemeral.a.y")
-	w.Over(a)
+	w.Closed(a)
 	if !w.Unsettled() {
 		t.Error("all is settled")
 	}
@@ -86,7 +91,7 @@ func TestLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	equalNames(t, "continued", named(t, path, nil), "ephemeral.a.y", "ephemeral.a.z")
-	w.Over(b)
+	w.Closed(b)
 	if w.Unsettled() {
 		t.Error("something of the second run is not settled")
 	}
@@ -97,4 +102,80 @@ func TestLeases(t *testing.T) {
 	other.Head().Lineage = "other"
 	moved, _ := read(t, other.Done())
 	equalNames(t, "another state", named(t, path, moved), "ephemeral.a.y")
+}
+
+// counted is a disk that counts flushes of files.
+type counted struct {
+	disk.FS
+	flushes atomic.Int32
+}
+
+type countedFile struct {
+	disk.File
+	c *counted
+}
+
+func (c *counted) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, error) {
+	f, err := c.FS.OpenFile(name, flag, mode)
+	return &countedFile{f, c}, err
+}
+
+func (f *countedFile) DataSync() error {
+	f.c.flushes.Add(1)
+	return f.File.DataSync()
+}
+
+// TestLeasesShareFlushes checks that records of leases share flushes. They are in the file at once, and are durable
+// soon even if no record follows. A record of a change makes all earlier records durable.
+func TestLeasesShareFlushes(t *testing.T) {
+	c := &counted{FS: disktest.NewVolatile()}
+	w := create(t, "/w/j", nil, Options{FS: c})
+	survives := func() int {
+		_, after := recovered(t, c.FS.(*disktest.Volatile).Crash(func(string, int) int { return 0 }))
+		return after
+	}
+	begun, before := time.Now(), c.flushes.Load()
+	const leases = 200
+	for i := range leases {
+		op, err := w.Opening(object(t, fmt.Sprintf("ephemeral.a.x[%d]", i)), addr.Default("vault"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 {
+			w.Closed(op)
+		}
+	}
+	if n := int(c.flushes.Load() - before); n > 1+int(time.Since(begun)/leaseSync) {
+		t.Errorf("%d flushes for %d leases in %s", n, leases, time.Since(begun))
+	}
+	for i := 0; survives() != 1; i++ {
+		if i == 1000 {
+			t.Fatalf("%d leases are open after a crash of the machine, want 1", survives())
+		}
+		time.Sleep(leaseSync / 10)
+	}
+	if _, err := w.Opening(object(t, "ephemeral.a.late"), addr.Default("vault")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Intent(Intent{Object: object(t, "a.x"), Action: "create", Provider: provider}); err != nil {
+		t.Fatal(err)
+	}
+	if n := survives(); n != 2 {
+		t.Errorf("%d leases are open after a crash, want 2", n)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func recovered(t *testing.T, fs disk.FS) (changes, leases int) {
+	t.Helper()
+	r, err := Recover(fs, "/w/j", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r == nil {
+		return 0, 0
+	}
+	return r.Changes, len(r.Leases)
 }

@@ -24,7 +24,8 @@ func (u Unknown) Settled(s *state.Snapshot, refreshed bool) bool {
 // Empty reports whether nothing is noted.
 func (n Notes) Empty() bool { return len(n.Unknown)+len(n.Leases) == 0 }
 
-// Unsettled is what still has to be known beside a state, which was refreshed or not. Users know of it.
+// Unsettled returns the notes that must be kept beside a state. refreshed is true if the state was refreshed. Users
+// know of these notes.
 func (n Notes) Unsettled(s *state.Snapshot, refreshed bool) Notes {
 	out := Notes{
 		Unknown: slices.DeleteFunc(slices.Clone(n.Unknown), func(u Unknown) bool { return u.Settled(s, refreshed) }),

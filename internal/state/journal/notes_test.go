@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// A run made an instance with another provider, and was lost while it made the second one. In the state both have that
-// provider then, and nothing is known of the second one for all that.
+// TestUnsettledBesideAnotherProvider: a run created one instance with another provider and crashed while it created the
+// second one. Then the state has that provider for both instances, but the outcome of the second call is still unknown.
 func TestUnsettledBesideAnotherProvider(t *testing.T) {
 	base := snapshot(t, `a.b["q"]`, `a.b["r"]`)
 	path := filepath.Join(t.TempDir(), "j")
@@ -40,8 +40,8 @@ func TestUnsettledBesideAnotherProvider(t *testing.T) {
 	}
 }
 
-// A run was lost while it updated one object and destroyed another. Both stay unsettled for commands that refresh nothing,
-// one after the other, until the state has something else there.
+// TestUnsettledUntilRefreshed: a run crashed while it updated one object and destroyed another. Both calls stay
+// unsettled for consecutive commands without a refresh, until the state has another object there.
 func TestUnsettledUntilRefreshed(t *testing.T) {
 	base := snapshot(t, `a.b["q"]`, `a.b["r"]`)
 	path := filepath.Join(t.TempDir(), "j")
@@ -61,7 +61,7 @@ func TestUnsettledUntilRefreshed(t *testing.T) {
 		if len(left.Unknown) != 2 || !r.Notes.Unsettled(base, true).Empty() {
 			t.Fatalf("unsettled are %v", r.Notes)
 		}
-		path = filepath.Join(t.TempDir(), "next") // the journal of a command that takes it in
+		path = filepath.Join(t.TempDir(), "next") // the journal of a command that recovers the run
 		next := create(t, path, base, Options{Carry: left})
 		if err := next.Close(); err != nil {
 			t.Fatal(err)

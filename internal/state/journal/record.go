@@ -20,10 +20,10 @@ import (
 //	number   4 bytes, counting from 0, so that missing records are noticed
 //	length   4 bytes, of the payload
 //	checksum 4 bytes, CRC-32C of type, number, length and payload
-//	payload  JSON; encrypted, if the first record is a key: a nonce, and what AES-256-GCM makes of it with type
+//	payload  JSON; encrypted if the first record is a key: a nonce, and the AES-256-GCM ciphertext with type
 //	         and number as additional data
 //
-// with numbers in little-endian order. The header record begins the file, or comes after the key.
+// with numbers in little-endian order. The header record begins the file, or follows the key.
 
 var mark = []byte{0x9e, 'L', 'J', 0x01} // the last byte is the version of the format
 
@@ -37,10 +37,10 @@ const (
 	resultRecord  kind = 'R'
 	endRecord     kind = 'E'
 	leaseRecord   kind = 'L' // a lease is about to be opened
-	overRecord    kind = 'O' // it is closed, or was not opened
-	foundRecord   kind = 'F' // what a run that is one of several found where it makes its changes
+	closedRecord  kind = 'O' // it is closed, or was not opened
+	foundRecord   kind = 'F' // the objects that one of several runs found where it makes its changes
 	interimRecord kind = 'S' // an interim state is about to be written, or was
-	keyRecord     kind = 'K' // what the payloads after it are encrypted under, sealed; the first record
+	keyRecord     kind = 'K' // the sealed key of the following payloads; the first record
 )
 
 // castagnoli makes its table when it is used first, as most commands do not.
@@ -83,8 +83,8 @@ func firstRecord(data []byte) (r record, size int, ok bool) {
 	return record{kind(data[4]), binary.LittleEndian.Uint32(data[5:]), payload}, size, true
 }
 
-// records reads all whole records, and says how many bytes of damage lie between them. What comes
-// after the last one was never acknowledged, and is no damage.
+// records returns all whole records, and the number of damaged bytes between them. Bytes after the last record were
+// never acknowledged, and are no damage.
 func records(data []byte) (out []record, damaged int) {
 	for skipped := 0; ; {
 		r, size, ok := firstRecord(data)
@@ -107,7 +107,7 @@ func records(data []byte) (out []record, damaged int) {
 	}
 }
 
-// The payloads; that of a header is a Header.
+// The payloads. The payload of a header is a Header.
 
 type intentJSON struct {
 	Op       Op                    `json:"op"`
@@ -147,24 +147,24 @@ type foundJSON struct {
 	Some  bool                    `json:"some,omitempty"` // of others it is not known; else there was nothing
 }
 
-type overJSON struct {
+type closedJSON struct {
 	Op Op `json:"op"`
 }
 
-// entryDigest tells entries of an object apart; zero where there is none. What they depend on has no part in it: a state
-// lists that with what other objects lead to. Nor has the provider: a state has one for all instances of a resource.
+// entryDigest identifies the content of an entry; zero for nil. It ignores dependencies, because a state lists them
+// with the dependencies of other objects, and the provider, because a state has one for all instances of a resource.
 func entryDigest(o addr.Object, e *state.Entry) state.Digest {
 	if e == nil {
 		return state.Digest{}
 	}
-	bare := *e
-	bare.Recorded, bare.Provider = nil, addr.ProviderInstance{}
-	for _, text := range []*[]byte{&bare.Attrs, &bare.Identity, &bare.Extra} { // states have them with white space
+	plain := *e
+	plain.Recorded, plain.Provider = nil, addr.ProviderInstance{}
+	for _, text := range []*[]byte{&plain.Attrs, &plain.Identity, &plain.Extra} { // states have them with white space
 		if *text != nil {
 			*text = jsontext.AppendCompact(nil, *text)
 		}
 	}
-	return state.DigestOf(state.AppendObject(nil, o, &bare))
+	return state.DigestOf(state.AppendObject(nil, o, &plain))
 }
 
 func encode(v any) []byte {

@@ -9,11 +9,11 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
-// MismatchError says that a journal is about another state than the one that is there.
+// MismatchError reports that a journal continues another state than the present one.
 type MismatchError struct {
 	Header Header
 	Reason string
@@ -24,18 +24,18 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("the journal of run %s is about another state: %s", e.Header.Run, e.Reason)
 }
 
-// ErrNothing says that a journal holds no whole record, not even its header: no call was made
-// under it, because the first intent is durable only after the header.
-var ErrNothing = errors.New("the journal holds nothing")
+// ErrNothing reports that a journal has no whole record, not even its header. No call was made under it, because the
+// first intent is durable only after the header.
+var ErrNothing = errors.New("the journal is empty")
 
-// Replay applies a journal to the state it is about, as that was read (nil if there is none).
-// Records that are damaged or torn are left out; an intent whose result was in one of them is
-// unknown then. The error is ErrNothing, a *MismatchError, or says why the journal cannot be decrypted.
+// Replay applies a journal to the state that it continues, as that was read (nil if the state does not exist). It omits
+// damaged and torn records; an intent whose result was in such a record has an unknown outcome. The error is
+// ErrNothing, a *MismatchError, or the reason why the journal cannot be decrypted.
 func Replay(data []byte, base *state.Snapshot, seal Sealing) (*Recovery, error) {
 	return replayRest(data, base, seal, nil)
 }
 
-// Already says how many records of the journal of a run others have taken in, who had a copy of it; nil: none.
+// Already returns the number of records of a run's journal that others have replayed from a copy; nil: none.
 type Already func(Header) (uint32, error)
 
 func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already) (*Recovery, error) {
@@ -51,14 +51,14 @@ func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already
 	}
 	h, err := decode[Header](payload)
 	if err != nil {
-		return nil, &MismatchError{Reason: fmt.Sprintf("its header cannot be understood: %v", err)}
+		return nil, &MismatchError{Reason: fmt.Sprintf("its header is invalid: %v", err)}
 	}
 	p := replay{Recovery: Recovery{Header: h, Snapshot: base, Damaged: damaged, key: key}, open: map[Op]int{}, earlier: map[addr.Object][]int{}, closed: map[Op]bool{}}
 	p.count(list)
 	if err := p.read(list); err != nil {
-		return nil, &MismatchError{h, err.Error(), p.left()}
+		return nil, &MismatchError{h, err.Error(), p.openLeases()}
 	}
-	p.Leases = p.left()
+	p.Leases = p.openLeases()
 	p.list()
 	if slices.Contains(p.ends, base.Digest()) {
 		p.Written = true
@@ -95,7 +95,7 @@ func header(list []record) ([]byte, error) {
 		list = list[1:]
 	}
 	if list[0].kind != headerRecord {
-		return nil, &MismatchError{Reason: "its header is damaged, so it is not known which"}
+		return nil, &MismatchError{Reason: "its header is damaged, so the state is not known"}
 	}
 	return list[0].payload, nil
 }
@@ -109,13 +109,13 @@ type replay struct {
 	earlier  map[addr.Object][]int // intents of earlier runs
 	changes  []Change
 	numbers  []uint32 // of the records that they are from
-	known    uint32   // others have taken in those before it
+	known    uint32   // others have replayed the records before it
 	parser   state.ObjectParser
 	ends     []state.Digest
 	interims []interimJSON
 	written  uint32                  // an interim state that the store has confirmed has the changes of the records before this number
-	found    map[string]state.Digest // nil: the run was alone, and did not say
-	some     bool                    // of objects that are not in there it is not known how they were found
+	found    map[string]state.Digest // nil: the run was alone, and recorded nothing about it
+	some     bool                    // the found state of objects that are missing here is unknown
 	leases   []leaseJSON
 	closed   map[Op]bool
 }
@@ -156,13 +156,13 @@ func (p *replay) read(list []record) error {
 			p.find(j)
 		case leaseRecord:
 			err = p.lease(r.payload)
-		case overRecord:
-			err = p.over(r.payload)
+		case closedRecord:
+			err = p.closeLease(r.payload)
 		default:
 			err = fmt.Errorf("record %d is of the unknown kind %q", r.number, r.kind)
 		}
 		if err != nil {
-			return fmt.Errorf("record %d cannot be understood, it was written by version %s: %w", r.number, p.Header.Version, err)
+			return fmt.Errorf("record %d, written by version %s, is invalid: %w", r.number, p.Header.Version, err)
 		}
 	}
 	return nil
@@ -183,8 +183,8 @@ func (p *replay) intent(payload []byte) error {
 	return nil
 }
 
-// result takes a transaction. It settles its own call, and those of earlier runs about the
-// objects in it: what is at their addresses is known now.
+// result replays a transaction. It settles its own call, and calls of earlier runs about its objects: the present
+// objects at their addresses are known now.
 func (p *replay) result(payload []byte) error {
 	op, changed, err := decodeResult(&p.parser, payload)
 	if err != nil {
@@ -195,7 +195,7 @@ func (p *replay) result(payload []byte) error {
 	}
 	for _, c := range changed {
 		for _, i := range p.earlier[c.Object] {
-			p.settled[i] = p.settled[i] || c.Entry != nil // else another creation has failed, which says nothing of this one
+			p.settled[i] = p.settled[i] || c.Entry != nil // otherwise another creation has failed, and this one stays unknown
 		}
 	}
 	p.changes = append(p.changes, changed...)
@@ -218,7 +218,8 @@ func (p *replay) end(payload []byte) error {
 	return err
 }
 
-// interim finds the interim state with a digest. It returns the number of the first record whose changes that state lacks.
+// interim finds the interim state with a digest. It returns the number of the first record whose changes that state
+// lacks.
 func (p *replay) interim(d state.Digest) (before uint32, ok bool) {
 	for _, j := range p.interims {
 		if j.Next == d {
@@ -251,14 +252,14 @@ func (p *replay) lease(payload []byte) error {
 	return err
 }
 
-func (p *replay) over(payload []byte) error {
-	j, err := decode[overJSON](payload)
+func (p *replay) closeLease(payload []byte) error {
+	j, err := decode[closedJSON](payload)
 	p.closed[j.Op] = true
 	return err
 }
 
-// left are the leases that were not closed.
-func (p *replay) left() []Lease {
+// openLeases returns the leases that were not closed.
+func (p *replay) openLeases() []Lease {
 	var out []Lease
 	for _, l := range p.leases {
 		if !p.closed[l.Op] {
@@ -268,20 +269,20 @@ func (p *replay) left() []Lease {
 	return out
 }
 
-// mismatch says why the journal cannot be applied, "" if it can.
+// mismatch returns the reason why the journal cannot be applied, "" if it can.
 func (p *replay) mismatch(base *state.Snapshot) string {
 	h := p.Header
 	switch {
 	case h.Base == base.Digest():
 		return ""
 	case base == nil:
-		return fmt.Sprintf("it is about serial %d, and there is no state", h.Serial)
+		return fmt.Sprintf("it belongs to serial %d, and there is no state", h.Serial)
 	case h.Base == (state.Digest{}):
-		return fmt.Sprintf("there was no state when that run began, and now there is one with serial %d", base.Serial)
+		return fmt.Sprintf("there was no state when that run started, and now a state with serial %d exists", base.Serial)
 	case h.Lineage != base.Lineage:
-		return fmt.Sprintf("that state has the lineage %q, and this one %q", h.Lineage, base.Lineage)
+		return fmt.Sprintf("that state has the lineage %q, and this state %q", h.Lineage, base.Lineage)
 	case h.Serial != base.Serial:
-		return fmt.Sprintf("it is about serial %d, and the state has serial %d", h.Serial, base.Serial)
+		return fmt.Sprintf("it belongs to serial %d, and the state has serial %d", h.Serial, base.Serial)
 	}
 	return fmt.Sprintf("the state has the same serial %d, but was changed", base.Serial)
 }
@@ -297,20 +298,20 @@ func (p *replay) list() {
 	}
 }
 
-// choose leaves, of what a run has recorded, the last change of each object: of those that are as the run found
-// them. One that is as the run left it was written before it was lost, and what others have taken in has been in the state.
+// choose keeps the last recorded change of each object that is as the run found it. An object that is as the run left
+// it was written before the run was lost. Changes that others have replayed are in the state already.
 func (p *replay) choose(base *state.Snapshot) {
-	last, rest, taken := map[addr.Object]*state.Entry{}, map[addr.Object]bool{}, map[addr.Object]state.Digest{}
+	last, rest, digests := map[addr.Object]*state.Entry{}, map[addr.Object]bool{}, map[addr.Object]state.Digest{}
 	for i, c := range p.changes {
 		last[c.Object], rest[c.Object] = c.Entry, p.numbers[i] >= p.known
 		if !rest[c.Object] {
-			taken[c.Object] = entryDigest(c.Object, c.Entry)
+			digests[c.Object] = entryDigest(c.Object, c.Entry)
 		}
 	}
 	p.changes = nil
 	for _, o := range p.Objects {
 		found, known := p.found[o.String()]
-		if was, ok := taken[o]; ok {
+		if was, ok := digests[o]; ok {
 			found, known = was, true
 		}
 		switch now := entryDigest(o, base.Get(o)); {
@@ -351,13 +352,13 @@ func (p *replay) settle() {
 	}
 }
 
-// Recover reads and replays the journal at path. nil and no error say that there is none, or that
-// it holds nothing: it is being begun, or was when its run was lost.
+// Recover reads and replays the journal at path. nil without an error means that the file is missing or empty: it is
+// being begun, or was when its run was lost.
 func Recover(fsys disk.FS, path string, base *state.Snapshot, seal Sealing) (*Recovery, error) {
 	return RecoverRest(fsys, path, base, seal, nil)
 }
 
-// RecoverRest is Recover without what others have taken in already.
+// RecoverRest is Recover without the records that others have replayed.
 func RecoverRest(fsys disk.FS, path string, base *state.Snapshot, seal Sealing, already Already) (*Recovery, error) {
 	data, err := disk.Read(fsys, path)
 	if err != nil {
@@ -373,8 +374,8 @@ func RecoverRest(fsys disk.FS, path string, base *state.Snapshot, seal Sealing, 
 	return r, err
 }
 
-// Conclude says in a journal what is about to be written in its place, like Writer.End: if the
-// recovery is lost between that and the removal of the journal, the next one knows it was done.
+// Conclude records in a journal the state that is about to be written, like Writer.End: if the recovery is lost between
+// the write and the removal of the journal, the next recovery knows that it was done.
 func (r *Recovery) Conclude(fsys disk.FS, path string, next state.Digest) error {
 	w, err := r.Continue(path, "", Options{FS: fsys})
 	if err != nil {
@@ -395,8 +396,7 @@ func Remove(fsys disk.FS, path string) error {
 	return disk.SyncDir(fsys, filepath.Dir(path))
 }
 
-// Aside renames a journal that cannot be applied and gives its new path: it may hold what is
-// nowhere else.
+// Aside renames a journal that cannot be applied, and returns its new path: its content may exist nowhere else.
 func Aside(fsys disk.FS, path string) (string, error) {
 	for n := 1; ; n++ {
 		to := fmt.Sprintf("%s.aside-%d", path, n)
@@ -406,7 +406,7 @@ func Aside(fsys disk.FS, path string) (string, error) {
 			return "", err
 		}
 		if err := fsys.Rename(path, to); err != nil {
-			return "", fmt.Errorf("the journal cannot be put aside: %w", err)
+			return "", fmt.Errorf("the journal cannot be renamed: %w", err)
 		}
 		return to, disk.SyncDir(fsys, filepath.Dir(path))
 	}

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/disk"
 )
 
 // Share opens the journal of another process that runs, to Resume it should that be lost. While it is open it is
@@ -19,8 +19,8 @@ func Share(fsys disk.FS, path string) (disk.File, error) {
 	return f, err
 }
 
-// Held reports whether a process has the journal at path in use: the run that began it, or one that outlives that. It
-// reports false where files have no locks.
+// Held reports whether a process uses the journal at path: the run that began it, or the keeper of that run. It returns
+// false where files have no locks.
 func Held(fsys disk.FS, path string) bool {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -34,7 +34,7 @@ func Held(fsys disk.FS, path string) bool {
 type Resumed struct {
 	*Writer
 	Header Header
-	Open   map[Op]Open // the calls and leases of the run of which the journal does not say what became of them
+	Open   map[Op]Open // the calls and leases of the run without a recorded outcome
 }
 
 // Open is a call, or a lease, whose outcome is not known.
@@ -43,10 +43,10 @@ type Open struct {
 	Lease    bool
 }
 
-var errKey = errors.New("the journal and the key that it is continued under do not belong together")
+var errKey = errors.New("the key does not belong to the journal")
 
-// Resume goes on writing the journal of a run that was lost, in a file that Share gave. key is what its records are
-// encrypted under, nil if they are not.
+// Resume continues the journal of a lost run, in a file from Share. key encrypts its records; nil if they are not
+// encrypted.
 func Resume(f disk.File, key []byte) (*Resumed, error) {
 	data, err := io.ReadAll(f)
 	if err != nil {
@@ -88,9 +88,9 @@ func (r *Resumed) read(rec record) (err error) {
 		if l, err = decode[leaseJSON](rec.payload); err == nil && !l.Named {
 			r.Open[l.Op] = Open{Provider: l.Provider, Lease: true}
 		}
-	case resultRecord, overRecord:
-		var j overJSON // of a result, too, the number is all that matters
-		if j, err = decode[overJSON](rec.payload); err == nil {
+	case resultRecord, closedRecord:
+		var j closedJSON // of a result, too, the number is all that matters
+		if j, err = decode[closedJSON](rec.payload); err == nil {
 			delete(r.Open, j.Op)
 		}
 	}

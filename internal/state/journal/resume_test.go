@@ -7,18 +7,18 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// Another process goes on with the journal of a run that was lost, also after a torn end, and where it is encrypted: it
-// knows what was not settled, and what it records is taken in like the rest.
+// TestResume checks that another process can continue the journal of a crashed run, with a torn end and with
+// encryption. It knows which calls are open, and its records are replayed like the others.
 func TestResume(t *testing.T) {
 	for name, seal := range map[string]Sealing{"clear": nil, "sealed": plainSeal{}} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "j")
 			var key []byte
-			told := map[Op]bool{}
-			w := create(t, path, nil, Options{Seal: seal, Kept: func(_ string, k []byte) { key = k }, Recorded: func(op Op) { told[op] = true }})
+			recorded := map[Op]bool{}
+			w := create(t, path, nil, Options{Seal: seal, Opened: func(_ string, k []byte) { key = k }, Recorded: func(op Op) { recorded[op] = true }})
 			if !Held(disk.OS, path) {
 				t.Error("the journal is not held while it is written")
 			}
@@ -40,14 +40,14 @@ func TestResume(t *testing.T) {
 				t.Fatal(err)
 			}
 			record(w, made, "a.made")
-			if !told[made] || told[lost] {
-				t.Errorf("recorded were %v", told)
+			if !recorded[made] || recorded[lost] {
+				t.Errorf("recorded were %v", recorded)
 			}
 			f, err := Share(disk.OS, path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.file.Write(mark); err != nil { // a record that was cut off
+			if _, err := w.file.Write(mark); err != nil { // a torn record
 				t.Fatal(err)
 			}
 			w.file.Close()
@@ -62,7 +62,7 @@ func TestResume(t *testing.T) {
 				t.Errorf("open are %v", r.Open)
 			}
 			record(r.Writer, lost, "a.lost")
-			r.Over(lease)
+			r.Closed(lease)
 			if err := r.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// plainSeal encrypts a journal, and its key not at all.
+// plainSeal encrypts journals, but not their keys.
 type plainSeal struct{}
 
 func (plainSeal) Encrypts() bool { return true }

@@ -10,7 +10,7 @@ import (
 	"errors"
 )
 
-var errEncrypted = errors.New("the journal is encrypted, and no encryption is configured for the state beside it: configure the one that was in use when the run began")
+var errEncrypted = errors.New("the journal is encrypted, and the state has no encryption settings: use the encryption settings of the interrupted run")
 
 // keyPurpose begins the plain text of a key record, so that nothing else that was encrypted under the same key is
 // accepted as the key of a journal.
@@ -18,7 +18,7 @@ const keyPurpose = "lethe journal key\n"
 
 const keySize = 32
 
-// newKey makes the key of a journal, and the payload of the record that has it; nil where nothing is encrypted.
+// newKey makes the key of a journal, and the payload of the record with it; nil if nothing is encrypted.
 func newKey(s Sealing) (key, payload []byte, err error) {
 	if s == nil || !s.Encrypts() {
 		return nil, nil, nil
@@ -31,7 +31,7 @@ func newKey(s Sealing) (key, payload []byte, err error) {
 	return raw, payload, nil
 }
 
-// aead is what encrypts under a key; nil for none.
+// aead returns the cipher for a key; nil for no key.
 func aead(key []byte) cipher.AEAD {
 	if key == nil {
 		return nil
@@ -52,8 +52,8 @@ func about(k kind, number uint32) []byte {
 	return binary.LittleEndian.AppendUint32([]byte{byte(k)}, number)
 }
 
-// sealed is the payload of a record under a key, itself if there is none. Its nonce is random: the number of a record
-// that was cut off is given again.
+// sealed returns the encrypted payload of a record; the payload itself without a key. The nonce is random, because the
+// number of a record that was cut off is used again.
 func sealed(key cipher.AEAD, k kind, number uint32, payload []byte) []byte {
 	if key == nil {
 		return payload
@@ -86,7 +86,7 @@ func opened(list []record, s Sealing) (out []record, key []byte, lost int, err e
 	}
 	raw, ok := bytes.CutPrefix(plain, []byte(keyPurpose))
 	if !ok || len(raw) != keySize {
-		return nil, nil, 0, errors.New("its first record is encrypted and is not the key of a journal. Another version of Lethe wrote it, or it was changed after it was written")
+		return nil, nil, 0, errors.New("its first record is encrypted and is not the key of a journal. It was written by another version of Lethe, or changed later")
 	}
 	out, lost = decrypted(list, raw)
 	return out, raw, lost, nil

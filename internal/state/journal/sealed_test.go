@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/lethe-iac/lethe/internal/state/disk"
+	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// strictSeal encrypts by a prefix that only it can add, and refuses what has none.
+// strictSeal marks data as encrypted with a prefix, and rejects data without the prefix.
 type strictSeal struct{ plain bool }
 
 var (
@@ -27,7 +27,7 @@ func (strictSeal) Seal(_ context.Context, plain []byte) ([]byte, error) {
 
 func (s strictSeal) Open(_ context.Context, data []byte) ([]byte, error) {
 	if len(data) == 0 {
-		return data, nil // no state, as a store has it
+		return data, nil // a store has no data for a missing state
 	}
 	if plain, ok := bytes.CutPrefix(data, under); ok {
 		return plain, nil
@@ -42,7 +42,8 @@ func (s strictSeal) AcceptsPlain() error {
 	return errPlain
 }
 
-// A journal without a key record is refused where plain files are, whatever its first record holds.
+// TestPlainJournalRefused checks that a journal without a key record is rejected if plain files are rejected, whatever
+// its first record contains.
 func TestPlainJournalRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
 	w := create(t, path, nil, Options{})
@@ -78,18 +79,18 @@ func TestPlainJournalRefused(t *testing.T) {
 	}
 }
 
-// A key that was encrypted for something else is not the key of a journal.
+// TestKeyHasPurpose checks that a key that was encrypted for another purpose is not accepted as the key of a journal.
 func TestKeyHasPurpose(t *testing.T) {
 	key := bytes.Repeat([]byte{7}, keySize)
-	bare, _ := strictSeal{}.Seal(t.Context(), key)
-	data := appendRecord(nil, keyRecord, 0, bare)
+	plain, _ := strictSeal{}.Seal(t.Context(), key)
+	data := appendRecord(nil, keyRecord, 0, plain)
 	data = appendRecord(data, headerRecord, 1, sealed(aead(key), headerRecord, 1, encode(Header{Lineage: "l"})))
 	if _, err := Replay(data, nil, strictSeal{}); err == nil {
 		t.Error("taken in")
 	}
 }
 
-// A journal is continued under its own key or not at all.
+// TestResumeUnderAnotherKey checks that a journal is continued only under its own key.
 func TestResumeUnderAnotherKey(t *testing.T) {
 	for name, c := range map[string]struct {
 		seal Sealing

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 )
 
 // Writer is a journal in a file.
@@ -26,88 +26,110 @@ type Writer struct {
 	run  string // names it
 	now  func() time.Time
 	file disk.File
-	key  cipher.AEAD                                    // what records are encrypted under; nil: they are not
+	key  cipher.AEAD                                    // encrypts records; nil: they are not encrypted
 	ops  atomic.Uint64                                  // calls announced
 	done func(Op)                                       // see Options.Recorded
 	copy func([]byte, bool)                             // see Options.Copy
 	base atomic.Pointer[func(addr.Object) *state.Entry] // see Options.Base
 	lazy time.Duration                                  // how long results may wait for a record that a caller waits for
 
-	mu     sync.Mutex
-	number uint32               // of the next record
-	batch  batch                // what is to be written
-	open   int                  // calls under way: their intents are durable, and their outcome is not known
-	leases int                  // announced and not over
-	err    error                // the first; nothing is taken after it
-	said   map[addr.Object]bool // of which it is recorded how they were found, see Options.Base
-	closed bool
+	mu sync.Mutex
+	pending
 
+	disk  sync.Mutex // held while a batch is taken and written; taken before mu
+	loose bool       // something in the file is not durable
+
+	signals
+	pace
+}
+
+// pending is the state of a writer between its callers and its goroutine. Writer.mu guards it.
+type pending struct {
+	number   uint32               // of the next record
+	batch    batch                // the records that are not written yet
+	open     int                  // calls in progress: their intents are durable, and their outcome is unknown
+	leases   int                  // announced and not finished
+	err      error                // the first error; nothing is accepted after it
+	recorded map[addr.Object]bool // objects whose found state is recorded, see Options.Base
+	soon     bool                 // records of leases are durable at the latest when the goroutine has seen its timer
+	closed   bool
+}
+
+// signals are the channels between the callers of a writer and its goroutine. All except ended have room for one
+// element.
+type signals struct {
 	urgent chan struct{} // has an element when a caller waits
 	work   chan struct{} // has an element when there is something to write, or to end
-	idle   chan struct{} // has an element when no call is under way any more
-	over   chan struct{} // closed when the goroutine has ended
+	leased chan struct{} // has an element when there are records of leases, see pending.soon
+	idle   chan struct{} // has an element when the last call in progress has ended
+	ended  chan struct{} // closed when the goroutine has ended
+}
 
-	// The goroutine's own.
-	spare      batch
+// pace decides how long the goroutine waits for more records. Only the goroutine uses it, and the holder of Writer.disk
+// uses reserve.
+type pace struct {
+	reserve    batch
 	took       time.Duration // by the last write
 	vain, skip int           // see batchWait
 }
 
-// Recovery is what a journal tells.
+// Recovery is the result of replaying a journal.
 type Recovery struct {
 	Header   Header
-	Snapshot *state.Snapshot // the base with all recorded changes; the base itself if there are none
+	Snapshot *state.Snapshot // the base with all recorded changes; the base itself without changes
 	Changes  int             // recorded changes
-	Objects  []addr.Object   // those that were changed, each once
-	Refused  []addr.Object   // those of them that are not as the run, one of several, knew them: their changes are not in Snapshot
+	Objects  []addr.Object   // the changed objects, each once
+	Refused  []addr.Object   // the changed objects that differ from the objects that the run, one of several, found: their changes are not in Snapshot
 	Notes                    // calls without a recorded outcome, in the order they were made; leases not closed as far as is known, in the order they were opened
-	Damaged  int             // bytes that could not be read between those that could
+	Damaged  int             // damaged bytes between whole records
 	Missing  int             // records that could not be read
 	Written  bool            // the base holds all this already: the run was lost after writing it
 
-	key  []byte // what its records are encrypted under; nil: they are not
+	key  []byte // encrypts its records; nil: they are not encrypted
 	next uint32 // the number of the next record
-	ops  Op     // the last one that was given
+	ops  Op     // the highest number in use
 }
 
 // Name tells the journal of a run from all others.
 func (h Header) Name() string { return h.Run + " " + h.Time.UTC().Format(time.RFC3339Nano) }
 
-// Records is how many records there are, with those that are missing.
+// Records returns the number of records, including missing ones.
 func (r *Recovery) Records() uint32 { return r.next }
 
 // batch is records that are written together.
 type batch struct {
 	data    []byte
-	over    []func(error) // of the callers
+	done    []func(error) // of the callers
 	intents int
 	awaited bool // by a caller: something is done once it is durable
+	firm    bool // the goroutine is to write it
 }
 
 // Options are for Create.
 type Options struct {
-	FS    disk.FS          // the real one
-	Now   func() time.Time // the clock
-	Seal  Sealing          // nil: the journal is in the clear
-	Carry Notes            // of earlier runs: they stay known until settled
-	Over  bool             // the journal at the path was taken in, and gives way to this one
+	FS      disk.FS          // the real one
+	Now     func() time.Time // the clock
+	Seal    Sealing          // nil: the journal is in the clear
+	Carry   Notes            // of earlier runs: they stay known until settled
+	Replace bool             // the journal at the path was replayed, and is replaced by this one
 
-	// Kept gets the journal once it is begun, for a process that outlives this one: the key that its records are
+	// Opened gets the journal once it is begun, for a process that outlives this one: the key that its records are
 	// encrypted under, nil if they are not. Recorded gets each call whose result is durable. Both may be nil.
-	Kept     func(path string, key []byte)
+	Opened   func(path string, key []byte)
 	Recorded func(Op)
 
-	// Copy gets all that is written, while it is made durable here: what was given is over when both are done. Unless it
-	// has to wait, it need not have done more than taken note: what comes after that and has to wait comes after it. It
-	// may be nil.
+	// Copy receives all records while they are made durable here. The callers are informed when both are done. If wait
+	// is false, Copy may return before it has stored its copy, but a later call with wait must include it. It may be
+	// nil.
 	Copy func(b []byte, wait bool)
 
-	// Base gives what the run found at an address, where it has the state to itself. Then it is recorded with each
-	// change, and what a lost run did can be told from what was done since. It may be nil.
+	// Base returns the object that the run found at an address, if no other run works on the state. Then each change is
+	// recorded together with the found object, so that changes of a lost run can be distinguished from later ones. It
+	// may be nil.
 	Base func(addr.Object) *state.Entry
 }
 
-// ErrExists says that there is a journal already. It has to be recovered, or put aside, first.
+// ErrExists reports that a journal exists already. The caller must recover it or put it aside first.
 var ErrExists = errors.New("there is a journal of an earlier run")
 
 // Create begins a journal at path, which must not exist, and makes its header durable.
@@ -117,7 +139,7 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 		h.Time = w.now().UTC()
 	}
 	made := path
-	if o.Over {
+	if o.Replace {
 		made = path + ".new"
 		_ = w.fs.Remove(made) // of a command that was killed
 	} else if _, err := w.fs.Lstat(path); err == nil {
@@ -129,9 +151,9 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	}
 	w.key = aead(raw)
 	if w.file, err = disk.Append(w.fs, made); err != nil {
-		return nil, fmt.Errorf("the journal cannot be made: %w", err)
+		return nil, fmt.Errorf("the journal cannot be created: %w", err)
 	}
-	if err = w.begin(h, sealedKey, o.Carry); err == nil && o.Over {
+	if err = w.begin(h, sealedKey, o.Carry); err == nil && o.Replace {
 		err = w.fs.Rename(made, path)
 	}
 	if err == nil {
@@ -140,25 +162,28 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	if err != nil {
 		w.file.Close()
 		w.fs.Remove(made)
-		return nil, fmt.Errorf("the journal cannot be made: %w", err)
+		return nil, fmt.Errorf("the journal cannot be created: %w", err)
 	}
-	w.begun(path, raw, o)
+	w.start(path, raw, o)
 	return w, nil
 }
 
-// begun has the journal in use from now on.
-func (w *Writer) begun(path string, key []byte, o Options) {
-	_ = disk.Share(w.file) // where there are no such locks, two runs are kept apart by that of the state
-	if o.Kept != nil {
-		o.Kept(path, key)
+// start begins the goroutine of the writer, and informs Options.Opened.
+func (w *Writer) start(path string, key []byte, o Options) {
+	_ = disk.Share(w.file) // without such locks, the lock of the state keeps two runs apart
+	if o.Opened != nil {
+		o.Opened(path, key)
 	}
 	go w.write()
 }
 
 func newWriter(run string, o Options) *Writer {
 	w := &Writer{
-		lazy: 2 * time.Millisecond, fs: o.FS, run: run, now: o.Now, done: o.Recorded, copy: o.Copy, said: map[addr.Object]bool{},
-		urgent: make(chan struct{}, 1), work: make(chan struct{}, 1), idle: make(chan struct{}, 1), over: make(chan struct{}),
+		lazy: 2 * time.Millisecond, fs: o.FS, run: run, now: o.Now, done: o.Recorded, copy: o.Copy,
+		pending: pending{recorded: map[addr.Object]bool{}},
+		signals: signals{
+			urgent: make(chan struct{}, 1), work: make(chan struct{}, 1), leased: make(chan struct{}, 1), idle: make(chan struct{}, 1), ended: make(chan struct{}),
+		},
 	}
 	if o.Base != nil {
 		w.base.Store(&o.Base)
@@ -172,8 +197,8 @@ func newWriter(run string, o Options) *Writer {
 	return w
 }
 
-// Continue goes on writing a journal that was read and stays where it is: for a run that changes
-// nothing that the journal is about, and opens leases. run names it.
+// Continue continues a journal that was read and stays: for a run that changes none of its objects and opens leases.
+// run is the run's name.
 func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	w := newWriter(run, o)
 	w.number, w.key = r.next, aead(r.key)
@@ -182,11 +207,11 @@ func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	if w.file, err = w.fs.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
 		return nil, fmt.Errorf("the journal cannot be written: %w", err)
 	}
-	w.begun(path, r.key, o)
+	w.start(path, r.key, o)
 	return w, nil
 }
 
-// begin makes the header durable, and what is noted of earlier runs.
+// begin makes the header durable, and the notes of earlier runs.
 func (w *Writer) begin(h Header, key []byte, carry Notes) error {
 	var b []byte
 	if key != nil {
@@ -210,31 +235,31 @@ func (w *Writer) begin(h Header, key []byte, carry Notes) error {
 // Intent implements Journal.
 func (w *Writer) Intent(i Intent) (Op, error) {
 	if i.Object.Mode == addr.Ephemeral {
-		return 0, fmt.Errorf("%s is ephemeral and has no place in a journal", i.Object)
+		return 0, fmt.Errorf("%s is ephemeral and cannot be in a journal", i.Object)
 	}
 	op := Op(w.ops.Add(1))
-	w.sayFound(Change{Object: i.Object})
+	w.reportFound(Change{Object: i.Object})
 	return op, w.durable(intentRecord, encodeIntent(op, Unknown{Intent: i, Time: w.now().UTC()}))
 }
 
 // Later implements Journal.
-func (w *Writer) Later(over func(error), op Op, changed ...Change) {
+func (w *Writer) Later(done func(error), op Op, changed ...Change) {
 	for _, c := range changed {
 		if c.Object.Mode == addr.Ephemeral {
-			over(fmt.Errorf("%s is ephemeral and has no place in a journal", c.Object))
+			done(fmt.Errorf("%s is ephemeral and cannot be in a journal", c.Object))
 			return
 		}
 	}
-	w.sayFound(changed...)
+	w.reportFound(changed...)
 	w.add(resultRecord, op, encodeResult(op, changed), func(err error) {
 		if err == nil && op != 0 && w.done != nil {
 			w.done(op)
 		}
-		over(err)
+		done(err)
 	})
 }
 
-// End says what the state is that now will be written in place of all this.
+// End records the state that is about to be written in place of the journal.
 func (w *Writer) End(next state.Digest) error {
 	return w.durable(endRecord, encode(endJSON{next}))
 }
@@ -246,21 +271,22 @@ func (w *Writer) Next() uint32 {
 	return w.number
 }
 
-// Interim records, durably, that a state is about to be written that has the changes of all records before a number. The
-// journal goes on after that state.
+// Interim records, durably, that a state is about to be written with the changes of all records before a number. The
+// journal continues after that state.
 func (w *Writer) Interim(next state.Digest, before uint32) error {
 	return w.durable(interimRecord, encode(interimJSON{Next: next, Before: before}))
 }
 
-// InterimWritten records that the store has confirmed the state. base finds objects in it: from now on the journal says of
-// each object how it was before its first change, because another run may go on from that state. It does not wait.
+// InterimWritten records that the store has confirmed the state. base finds objects in it: from now on the journal has
+// the former content of each object before its first change, because another run may continue from that state. It does
+// not wait.
 func (w *Writer) InterimWritten(next state.Digest, before uint32, base func(addr.Object) *state.Entry) {
 	w.add(interimRecord, 0, encode(interimJSON{next, before, true}), func(error) {})
 	w.base.Store(&base)
 }
 
-// sayFound records of objects that are about to be changed how they were found, each once.
-func (w *Writer) sayFound(changed ...Change) {
+// reportFound records the found content of objects that are about to be changed, each once.
+func (w *Writer) reportFound(changed ...Change) {
 	base := w.base.Load()
 	if base == nil {
 		return
@@ -268,8 +294,8 @@ func (w *Writer) sayFound(changed ...Change) {
 	found := map[string]state.Digest{}
 	w.mu.Lock()
 	for _, c := range changed {
-		if !w.said[c.Object] {
-			w.said[c.Object] = true
+		if !w.recorded[c.Object] {
+			w.recorded[c.Object] = true
 			found[c.Object.String()] = entryDigest(c.Object, (*base)(c.Object))
 		}
 	}
@@ -279,8 +305,8 @@ func (w *Writer) sayFound(changed ...Change) {
 	}
 }
 
-// Found says that the run is one of several that work on the state, each on its own objects, and how it found
-// those: other objects may change meanwhile.
+// Found records that several runs work on the state, each on separate objects, and the found content of this run's
+// objects. Other objects may change meanwhile.
 func (w *Writer) Found(objects []Change) error {
 	found := make(map[string]state.Digest, len(objects))
 	for _, c := range objects {
@@ -289,21 +315,75 @@ func (w *Writer) Found(objects []Change) error {
 	return w.durable(foundRecord, encode(foundJSON{Found: found}))
 }
 
-// Opening implements Leases.
+// Opening implements Leases. When it returns, the record outlives the processes. It outlives the machine leaseSync
+// later: a flush for each of a thousand leases, and waking the goroutine for it, costs as much as the leases.
 func (w *Writer) Opening(o addr.Object, p addr.Provider) (Op, error) {
 	op := Op(w.ops.Add(1))
-	err := w.durable(leaseRecord, encode(leaseJSON{op, Lease{Object: o.String(), Provider: p, Run: w.run, Time: w.now().UTC()}}))
+	err := w.written(leaseRecord, encode(leaseJSON{op, Lease{Object: o.String(), Provider: p, Run: w.run, Time: w.now().UTC()}}))
 	if err == nil {
 		w.count(1)
 	}
 	return op, err
 }
 
-// Over implements Leases. It does not wait: should the record be lost, a lease is named that is
-// closed.
-func (w *Writer) Over(op Op) {
+// Closed implements Leases. It does not wait: if the record is lost, the next command names a lease that is closed.
+func (w *Writer) Closed(op Op) {
 	w.count(-1)
-	w.add(overRecord, 0, encode(overJSON{op}), func(error) {})
+	failed, _ := w.append(closedRecord, 0, encode(closedJSON{op}), func(error) {}, false)
+	if failed {
+		return
+	}
+	if w.copy == nil && w.disk.TryLock() {
+		w.writeLeases()
+		w.disk.Unlock()
+	}
+	w.durableSoon()
+}
+
+// leaseSync is how long records of leases may be written and not durable.
+const leaseSync = 100 * time.Millisecond
+
+// durableSoon has the goroutine write and flush within leaseSync.
+func (w *Writer) durableSoon() {
+	w.mu.Lock()
+	before := w.soon
+	w.soon = true
+	w.mu.Unlock()
+	if !before {
+		signal(w.leased)
+	}
+}
+
+// written takes a record and returns when it is in the file, or cannot be.
+func (w *Writer) written(k kind, payload []byte) error {
+	if w.copy != nil {
+		return w.durable(k, payload)
+	}
+	result := make(chan error, 1)
+	w.disk.Lock()
+	w.append(k, 0, payload, func(err error) { result <- err }, false)
+	w.writeLeases()
+	w.disk.Unlock()
+	select {
+	case err := <-result:
+		w.durableSoon()
+		return err
+	default: // the goroutine is about to write it with other records
+		w.Urge()
+		return <-result
+	}
+}
+
+// writeLeases writes the batch, unless it is the goroutine's to write. The caller holds disk.
+func (w *Writer) writeLeases() {
+	w.flush(false, func(b *batch) error {
+		if len(b.data) == 0 {
+			return nil
+		}
+		w.loose = true
+		_, err := w.file.Write(b.data)
+		return unwritable(err)
+	})
 }
 
 func (w *Writer) count(n int) {
@@ -312,8 +392,7 @@ func (w *Writer) count(n int) {
 	w.leases += n
 }
 
-// Unsettled reports whether there are calls without a recorded outcome, or leases that are not
-// over.
+// Unsettled reports whether some calls have no recorded outcome, or some leases are not closed.
 func (w *Writer) Unsettled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -328,21 +407,29 @@ func (w *Writer) durable(k kind, payload []byte) error {
 }
 
 // addAwaited takes a record that a caller waits for.
-func (w *Writer) addAwaited(k kind, payload []byte, over func(error)) {
-	w.add(k, 0, payload, over)
+func (w *Writer) addAwaited(k kind, payload []byte, done func(error)) {
+	w.add(k, 0, payload, done)
 	w.Urge()
 }
 
-// Urge says that a caller waits for what was given so far.
+// Urge announces that a caller waits for the records so far.
 func (w *Writer) Urge() {
 	w.mu.Lock()
-	w.batch.awaited = len(w.batch.over) > 0
+	w.batch.awaited = len(w.batch.done) > 0
 	w.mu.Unlock()
 	signal(w.urgent)
 }
 
-// add takes a record, which may be the outcome of a call.
-func (w *Writer) add(k kind, of Op, payload []byte, over func(error)) {
+// add takes a record, which may be the outcome of a call, for the goroutine to write.
+func (w *Writer) add(k kind, of Op, payload []byte, done func(error)) {
+	if failed, first := w.append(k, of, payload, done, true); !failed && first {
+		signal(w.work)
+	}
+}
+
+// append adds a record to the batch. If the journal accepts no more records, it calls done and reports failure. first
+// is true if the batch becomes firm.
+func (w *Writer) append(k kind, of Op, payload []byte, done func(error), firm bool) (failed, first bool) {
 	w.mu.Lock()
 	if of != 0 && w.open > 0 {
 		if w.open--; w.open == 0 {
@@ -355,23 +442,22 @@ func (w *Writer) add(k kind, of Op, payload []byte, over func(error)) {
 	}
 	if err == nil {
 		w.batch.data = appendRecord(w.batch.data, k, w.number, sealed(w.key, k, w.number, payload))
-		w.batch.over = append(w.batch.over, over)
+		w.batch.done = append(w.batch.done, done)
 		if k == intentRecord {
 			w.batch.intents++
 		}
+		first = firm && !w.batch.firm
+		w.batch.firm = w.batch.firm || firm
 		w.number++
 	}
-	first := len(w.batch.over) == 1
 	w.mu.Unlock()
-	switch {
-	case err != nil:
-		over(err)
-	case first:
-		signal(w.work)
+	if err != nil {
+		done(err)
 	}
+	return err != nil, first
 }
 
-// signal puts an element into a channel that has room for one.
+// signal sends an element to a channel with room for one.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -379,24 +465,43 @@ func signal(c chan struct{}) {
 	}
 }
 
-// write writes what comes, until the writer is closed.
+// write writes records until the writer is closed.
 func (w *Writer) write() {
-	defer close(w.over)
+	defer close(w.ended)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	for range w.work {
-		w.batchWait(timer)
+	soon := time.NewTimer(time.Hour)
+	defer soon.Stop()
+	for {
+		select {
+		case <-w.work:
+			w.batchWait(timer)
+		case <-w.leased:
+			soon.Reset(leaseSync)
+			continue
+		case <-soon.C:
+			w.mu.Lock()
+			w.soon = false
+			w.mu.Unlock()
+		}
 		if w.commit() {
 			return
 		}
 	}
 }
 
-// batchWait waits for more records that can go into the next write. Goroutines that are ready to run
-// come first; then it waits for the outcomes of provider calls under way, at most as long as a write
-// takes, so that no record takes more than twice the time that it would take alone. After waits that
-// brought no record it waits less and less often: calls that take longer than a write are not worth
-// waiting for.
+// unwritable explains an error of the file; nil for nil.
+func unwritable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the journal cannot be written: %w", err)
+}
+
+// batchWait waits for more records that can join the next write. Runnable goroutines come first. Then it waits for the
+// outcomes of provider calls in progress, at most as long as a write takes, so that no record takes more than twice the
+// time of a single write. After waits without a record it waits less and less often: calls that take longer than a
+// write are not worth a wait.
 func (w *Writer) batchWait(timer *time.Timer) {
 	runtime.Gosched()
 	w.mu.Lock()
@@ -408,7 +513,7 @@ func (w *Writer) batchWait(timer *time.Timer) {
 		}
 	}
 	w.mu.Unlock()
-	if !waits { // an intent of what depends on this result is near, as a rule
+	if !waits { // usually an intent that depends on this result follows soon
 		timer.Reset(w.lazy)
 		select {
 		case <-w.urgent:
@@ -421,7 +526,7 @@ func (w *Writer) batchWait(timer *time.Timer) {
 		return
 	}
 	w.mu.Lock()
-	alone, before := w.open == 0 || w.closed, len(w.batch.over)
+	alone, before := w.open == 0 || w.closed, len(w.batch.done)
 	if !alone {
 		select { // of another time
 		case <-w.idle:
@@ -439,7 +544,7 @@ func (w *Writer) batchWait(timer *time.Timer) {
 	case <-timer.C:
 	}
 	w.mu.Lock()
-	came := len(w.batch.over) > before
+	came := len(w.batch.done) > before
 	w.mu.Unlock()
 	if came {
 		w.vain = 0
@@ -452,15 +557,27 @@ func (w *Writer) batchWait(timer *time.Timer) {
 // longest is the longest wait for further records.
 const longest = time.Millisecond
 
-// commit writes what has collected, and reports whether that was all there will be.
+// commit makes the collected records durable, and reports whether they were the last ones.
 func (w *Writer) commit() (last bool) {
+	w.disk.Lock()
+	defer w.disk.Unlock()
+	return w.flush(true, func(b *batch) error { return w.put(b.data, b.awaited) })
+}
+
+// flush removes the collected records, writes them with the function, and informs the callers. It takes a firm batch
+// only if firm is true. It reports whether they were the last ones. The caller holds disk.
+func (w *Writer) flush(firm bool, write func(*batch) error) (last bool) {
 	w.mu.Lock()
+	if w.batch.firm && !firm {
+		w.mu.Unlock()
+		return false
+	}
 	b, err := w.batch, w.err
-	w.batch, w.spare = w.spare, batch{}
+	w.batch, w.reserve = w.reserve, batch{}
 	last = w.closed
 	w.mu.Unlock()
-	if len(b.over) > 0 && err == nil {
-		err = w.put(b.data, b.awaited)
+	if err == nil {
+		err = write(&b)
 	}
 	w.mu.Lock()
 	if err == nil {
@@ -469,57 +586,58 @@ func (w *Writer) commit() (last bool) {
 		w.err = err
 	}
 	w.mu.Unlock()
-	for i, over := range b.over {
-		over(err)
-		b.over[i] = nil
+	for i, done := range b.done {
+		done(err)
+		b.done[i] = nil
 	}
-	w.spare = batch{data: b.data[:0], over: b.over[:0]}
+	w.reserve = batch{data: b.data[:0], done: b.done[:0]}
 	return last
 }
 
-// put makes bytes durable at the end of the file.
+// put makes bytes durable at the end of the file, together with earlier bytes that are not durable yet.
 func (w *Writer) put(b []byte, wait bool) error {
+	if len(b) == 0 && !w.loose {
+		return nil
+	}
 	began := time.Now()
-	copied := make(chan struct{})
-	go func() {
-		defer close(copied)
-		if w.copy != nil {
-			w.copy(b, wait)
-		}
-	}()
-	_, err := w.file.Write(b)
+	copied := func() {}
+	if w.copy != nil {
+		var copying sync.WaitGroup
+		copying.Go(func() { w.copy(b, wait) })
+		copied = copying.Wait
+	}
+	var err error
+	if len(b) > 0 {
+		_, err = w.file.Write(b)
+	}
 	if err == nil {
 		err = disk.Synced(w.file.DataSync())
 	}
-	<-copied
-	w.took = time.Since(began)
-	if err != nil {
-		return fmt.Errorf("the journal cannot be written: %w", err)
-	}
-	return nil
+	copied()
+	w.loose, w.took = false, time.Since(began)
+	return unwritable(err)
 }
 
-// Err gives the error after which nothing is taken any more, nil as long as there is none.
+// Err returns the error after which no record is accepted, nil if no error has occurred.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// Close ends the writing, once all that was taken is written, and leaves the journal where it is,
-// to be recovered.
+// Close ends the writing after all accepted records are written. The journal stays, to be recovered.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	again := w.closed
 	w.closed = true
 	w.mu.Unlock()
 	if again {
-		<-w.over
+		<-w.ended
 		return nil
 	}
 	signal(w.work)
 	signal(w.urgent)
-	<-w.over
+	<-w.ended
 	err := w.file.Close()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
 func instance(t *testing.T, text string) addr.Instance {
@@ -18,10 +18,11 @@ func instance(t *testing.T, text string) addr.Instance {
 	return i
 }
 
-// TestMeet: what is changed and what is needed meet where they are the same, seen from anywhere.
+// TestMeet checks when two sets of parts conflict: if one changes a resource that the other needs, from whichever
+// module it needs it.
 func TestMeet(t *testing.T) {
 	for _, c := range []struct {
-		change, from, need string // from is an instance in the module that the resource of need is needed in
+		change, from, need string // from is an instance in the module whose code needs the resource of need
 		meet               bool
 	}{
 		{"t.a", "t.x", "t.a", true},
@@ -40,11 +41,11 @@ func TestMeet(t *testing.T) {
 		Change(p, instance(t, c.change))
 		r := instance(t, c.need).Resource()
 		Need(q, instance(t, c.from).Module.Around(r.Module), r)
-		if _, meet := p.Meets(q); meet != c.meet {
+		if _, meet := p.Intersects(q); meet != c.meet {
 			t.Errorf("%v: they meet: %v", c, meet)
 		}
-		Whole(q)
-		if _, meet := p.Meets(q); !meet {
+		WholeState(q)
+		if _, meet := p.Intersects(q); !meet {
 			t.Errorf("%v: a part and the whole do not meet", c)
 		}
 	}
@@ -59,7 +60,7 @@ func TestNames(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(p)); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if !Changes(p, instance(t, `module.a["x"].module.b.t.n[0]`)) || Changes(p, instance(t, `module.a["x"].module.b.t.n[1]`)) || !ChangesOutput(p, "o") || ChangesOutput(p, "p") || IsWhole(p) {
+	if !Changes(p, instance(t, `module.a["x"].module.b.t.n[0]`)) || Changes(p, instance(t, `module.a["x"].module.b.t.n[1]`)) || !ChangesOutput(p, "o") || ChangesOutput(p, "p") || IsWholeState(p) {
 		t.Error("what is changed is not known")
 	}
 }

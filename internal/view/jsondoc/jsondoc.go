@@ -1,8 +1,10 @@
-// Package jsondoc writes the JSON documents of commands, in the published formats of Terraform: what all of them have in
-// common (this file, and value.go), and those about schemas and functions, which need nothing of what package view shows
-// besides (schemas.go).
+// Package jsondoc writes the JSON documents of commands, in the published formats of Terraform: the common parts of all
+// documents
+// (this file, and value.go), and the documents about schemas and functions, which need nothing from package view
+// (schemas.go).
 //
-// Documents are structs with json tags. Their long parts are sequences, so that one element at a time is held while a
+// Documents are structs with json tags. Their long parts are sequences, so that one element at a time is in memory
+// while a
 // document is written.
 package jsondoc
 
@@ -34,7 +36,7 @@ func WriteScrubbed(w io.Writer, document any, layout Layout, scrub func(string) 
 	return j.Err
 }
 
-// Layout says whether a document is laid out for people.
+// Layout is true if a document is laid out for people.
 type Layout bool
 
 const (
@@ -42,7 +44,7 @@ const (
 	LaidOut Layout = true  // for people
 )
 
-// AppendString writes a string. What a terminal would obey is escaped, also where JSON does not ask for it.
+// AppendString writes a string. Control characters of terminals are escaped, also where JSON does not require it.
 func AppendString(dst []byte, s string) []byte {
 	from := len(dst)
 	dst = jsontext.AppendString(dst, s)
@@ -113,7 +115,7 @@ func (t Type) WriteJSON(w *jsontext.Writer) {
 	w.Raw(AppendSafe(nil, string(text)))
 }
 
-// Hosts gives a provider with the registry host that documents name it with; nil changes none.
+// Hosts returns a provider with the registry host that documents use; nil changes no host.
 type Hosts func(addr.Provider) addr.Provider
 
 // Of is the address of a provider in documents.
@@ -135,7 +137,7 @@ func Unsafe(r rune) bool {
 	return false
 }
 
-// Serial is that of a state in a document: a number of up to 64 bits.
+// Serial is the serial of a state in a document: a number of up to 64 bits.
 type Serial uint64
 
 // WriteJSON implements jsontext.Marshaler.

@@ -18,13 +18,13 @@ const (
 	formatFunctions = "1.0"
 )
 
-// schemasDocument is what providers describe.
+// schemasDocument has the schemas of providers.
 type schemasDocument struct {
 	Format    string                             `json:"format_version"`
 	Providers iter.Seq2[string, providerSchemas] `json:"provider_schemas,omitempty"`
 }
 
-// providerSchemas are what one provider describes.
+// providerSchemas has the schemas of one provider.
 type providerSchemas struct {
 	Provider   typeSchema                        `json:"provider"`
 	Resources  iter.Seq2[string, typeSchema]     `json:"resource_schemas,omitempty"`
@@ -81,7 +81,7 @@ type deprecated struct {
 	Deprecation string `json:"deprecation_message,omitempty"`
 }
 
-// identitySchema is what identifies an object of a type beside its address.
+// identitySchema describes the identity of objects of a type.
 type identitySchema struct {
 	Version    int64                           `json:"version"`
 	Attributes iter.Seq2[string, identityAttr] `json:"attributes"`
@@ -104,7 +104,7 @@ type Function struct {
 	Variadic    *Parameter  `json:"variadic_parameter,omitempty"`
 }
 
-// Parameter is what a function takes.
+// Parameter is a parameter of a function.
 type Parameter struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -112,8 +112,8 @@ type Parameter struct {
 	Type        Type   `json:"type"`
 }
 
-// WriteSchemas writes what providers describe, as `providers schema -json` prints it. A
-// provider whose schemas cannot be had is left out.
+// WriteSchemas writes the schemas of providers in the form of `providers schema -json`. It omits a provider whose
+// schemas are not available.
 func WriteSchemas(w io.Writer, ps []addr.Provider, s provider.Lookup, hosts Hosts) error {
 	ps = slices.Clone(ps)
 	slices.SortFunc(ps, addr.Provider.Compare)
@@ -135,7 +135,7 @@ func WriteSchemas(w io.Writer, ps []addr.Provider, s provider.Lookup, hosts Host
 	return failed
 }
 
-// schemasOf is what one provider describes. A type with a broken schema is left out and reported.
+// schemasOf returns the schemas of one provider. It omits a type with a broken schema, and reports that in failed.
 func schemasOf(s *provider.Schemas, failed *error) providerSchemas {
 	types := func(mode addr.Mode) iter.Seq2[string, typeSchema] {
 		return readable(s.Types(mode), func(name string) (*schema.Schema, error) { return s.Type(mode, name) }, typeSchemaOf, failed)
@@ -217,7 +217,7 @@ func providerFunction(f *provider.Function) Function {
 	return SignatureOf(Function{Description: f.Description, Summary: f.Summary, Deprecation: f.DeprecationMessage}, f.Return, f.Params, f.Variadic, parameter)
 }
 
-// SignatureOf adds to a document what a function takes, P, and gives.
+// SignatureOf adds the parameters, of type P, and the result type of a function to a document.
 func SignatureOf[P any](doc Function, returns cty.Type, params []P, variadic *P, parameter func(P) Parameter) Function {
 	doc.Returns = Type(returns)
 	for _, p := range params {

@@ -13,7 +13,7 @@ import (
 // numbers are as exact as they are known, but JSON has no infinity. The zero value is null.
 type Value cty.Value
 
-// Present is a value that is left out of documents where it is null.
+// Present is a value that documents omit if it is null.
 func Present(v cty.Value) Value {
 	if v != cty.NilVal && v.IsNull() {
 		v = cty.NilVal

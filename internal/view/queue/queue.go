@@ -1,4 +1,4 @@
-// Package queue knows what of a plan has not begun yet, and how much of that waits for an object.
+// Package queue tracks the objects of a plan that have not begun yet, and how many of them wait for an object.
 package queue
 
 import (
@@ -6,8 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Queue is what of a plan has not begun yet. It goes by the resources that objects depend on, as plan and state have
-// them. The zero value is that of no plan.
+// Queue has the objects of a plan that have not begun yet. It uses the dependencies between resources that plan and
+// state have. The zero value is for no plan.
 type Queue struct {
 	changes map[addr.Object]*plan.Change
 	needed  map[addr.Resource]int // by resource: changes that have not come up yet and depend on it
@@ -26,8 +26,9 @@ func New(p *plan.Plan) Queue {
 	return q
 }
 
-// Begun notes that an object is on its way up, or down.
-func (q Queue) Begun(o addr.Object, down bool) {
+// Started records that the create or update of an object has started, or its destroy if down is true. The change then
+// no longer counts as waiting.
+func (q Queue) Started(o addr.Object, down bool) {
 	if c := q.changes[o]; c != nil {
 		q.count(c, !down && c.Action.Ups(), down && c.Action.Downs(), -1)
 	}

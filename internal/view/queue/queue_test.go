@@ -33,11 +33,11 @@ func TestQueue(t *testing.T) {
 		if down { // then a is what waits
 			first, then, behind = "b", "a", []int{1, 0}
 		}
-		q.Begun(object(first), down)
+		q.Started(object(first), down)
 		if n := q.Behind(object(first), down); n != behind[0] {
 			t.Errorf("down %t: %d wait for %s, want %d", down, n, first, behind[0])
 		}
-		q.Begun(object(then), down)
+		q.Started(object(then), down)
 		if n := q.Behind(object(first), down); n != behind[1] {
 			t.Errorf("down %t: %d wait for %s, want %d", down, n, first, behind[1])
 		}

@@ -1,5 +1,5 @@
-// Package stateview shows what is known of states beside what is in them: their history, what a look at a state, its journal
-// and its backups found, and leases that lost runs left open.
+// Package stateview shows facts about states that are not in them: their history, the examination of a state, its
+// journal and its backups, and leases that lost runs left open.
 package stateview
 
 import (
@@ -14,27 +14,27 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// ExaminationText writes what there is of a state for people.
+// ExaminationText writes an examination of a state for people.
 func ExaminationText(w io.Writer, x *workspace.Examination) error {
 	var b strings.Builder
 	line := func(format string, a ...any) { fmt.Fprintln(&b, view.EscapeLine(fmt.Sprintf(format, a...))) }
 	switch s := x.State; {
 	case s.Missing:
-		line("State    %s: there is none", s.Where)
+		line("State    %s: missing", s.Where)
 	default:
 		line("State    %s: %s", s.Where, copyText(s))
 	}
 	journals := x.Stored
 	if x.Journal != nil {
-		journals = append([]*workspace.Found{x.Journal}, journals...)
+		journals = append([]*workspace.JournalReport{x.Journal}, journals...)
 	}
 	if len(journals) == 0 {
-		line("Journal  none: nothing is left of a run that was lost")
+		line("Journal  none: no run was interrupted")
 	}
 	for _, f := range journals {
 		line("Journal  %s: %s", f.Path, strings.Join(journalText(f), "; "))
-		if f.Has != nil {
-			for _, u := range f.Has.Unknown {
+		if f.Recovery != nil {
+			for _, u := range f.Recovery.Unknown {
 				line("  unknown  %s", u)
 			}
 		}
@@ -46,16 +46,16 @@ func ExaminationText(w io.Writer, x *workspace.Examination) error {
 	for _, c := range x.Copies {
 		text := copyText(c)
 		if c.Snapshot != nil && newest {
-			text += "; the newest that is whole"
+			text += "; the newest usable backup"
 			newest = false
 		}
 		line("Backup   %s, written %s: %s", c.Where, c.Time.Format(time.DateTime)+"Z", text)
 	}
 	if x.Older > 0 {
-		line("Backup   %s, not looked at: lethe state history lists them", diag.Counted(x.Older, "older former state", "older former states"))
+		line("Backup   %s, not checked: lethe state history lists them", diag.Counted(x.Older, "older former state", "older former states"))
 	}
 	for _, f := range x.Files {
-		line("File     %s: it may have what the state lacks", f)
+		line("File     %s: it may have changes that the state lacks", f)
 	}
 	for _, objects := range x.Twice {
 		var names []string
@@ -68,7 +68,7 @@ func ExaminationText(w io.Writer, x *workspace.Examination) error {
 	return err
 }
 
-// copyText says what a text of a state is.
+// copyText describes a copy of a state.
 func copyText(c workspace.Copy) string {
 	if c.Snapshot == nil {
 		return "it cannot be read. " + strings.ReplaceAll(c.Problem, "\n", " ")
@@ -76,16 +76,16 @@ func copyText(c workspace.Copy) string {
 	return fmt.Sprintf("whole, serial %d, lineage %s, %s", c.Snapshot.Serial, c.Snapshot.Lineage, diag.Counted(c.Snapshot.Len(), "object", "objects"))
 }
 
-// journalText says what a journal has.
-func journalText(f *workspace.Found) []string {
+// journalText describes the content of a journal.
+func journalText(f *workspace.JournalReport) []string {
 	var out []string
 	if f.Running {
-		out = append(out, "a process has it in use")
+		out = append(out, "a process is using it")
 	}
-	if f.Has == nil {
-		return append(out, "it has no part in this state: "+f.Problem)
+	if f.Recovery == nil {
+		return append(out, "it does not belong to this state: "+f.Problem)
 	}
-	r := f.Has
+	r := f.Recovery
 	if r.Changes > 0 && !r.Written {
 		out = append(out, fmt.Sprintf("the run %s recorded %s that the state lacks", r.Header.Run, diag.Counted(r.Changes, "change", "changes")))
 	}
@@ -102,7 +102,7 @@ func journalText(f *workspace.Found) []string {
 		out = append(out, diag.Counted(n, "lease that was left open", "leases that were left open"))
 	}
 	if len(out) == 0 {
-		out = append(out, "the state has all that is in it")
+		out = append(out, "the state has all its changes")
 	}
 	return out
 }
@@ -115,7 +115,7 @@ type examinationDocument struct {
 	Journal *journalDocument   `json:"journal,omitempty"`
 	Stored  []*journalDocument `json:"journals_in_store,omitempty"`
 	Backups []copyDocument     `json:"backups"`
-	Older   int                `json:"older_backups,omitempty"` // that were not looked at
+	Older   int                `json:"older_backups,omitempty"` // that were not read
 	Files   []string           `json:"files"`
 	Twice   [][]string         `json:"same_id"`
 }
@@ -184,9 +184,9 @@ func copyOf(c workspace.Copy) copyDocument {
 	return d
 }
 
-func journalOf(f *workspace.Found) *journalDocument {
+func journalOf(f *workspace.JournalReport) *journalDocument {
 	d := &journalDocument{Where: f.Path, Running: f.Running, Problem: f.Problem, Unknown: []unansweredDocument{}}
-	if r := f.Has; r != nil {
+	if r := f.Recovery; r != nil {
 		d.Run, d.Missing, d.Damaged = r.Header.Run, r.Missing, r.Damaged
 		if !r.Written {
 			d.Changes = r.Changes

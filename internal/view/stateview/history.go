@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/state/store"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/view"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
@@ -51,9 +51,9 @@ func table(w io.Writer, lines [][]string) error {
 	return nil
 }
 
-// operation is the short word for what a lock says that a state was written for: "apply" for "OperationTypeApply".
-func operation(said string) string {
-	return strings.ToLower(strings.TrimPrefix(said, "OperationType"))
+// operation returns the short word for the operation in a lock: "apply" for "OperationTypeApply".
+func operation(name string) string {
+	return strings.ToLower(strings.TrimPrefix(name, "OperationType"))
 }
 
 // historyDocument is the document of `state history -json`.

@@ -8,8 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// LeasesText writes a list of leases that are not closed, as far as is known. running is a run that goes on, "" if none
-// does.
+// LeasesText writes a list of leases without a recorded end. running is a run in progress, "" if no run is.
 func LeasesText(w io.Writer, leases []journal.Lease, running string) error {
 	lines := [][]string{{"LEASE", "PROVIDER", "OPENED", "RUN"}}
 	for _, l := range leases {
@@ -33,7 +32,7 @@ type leaseDocument struct {
 	Provider string `json:"provider"`
 	Opened   string `json:"opened"`
 	Run      string `json:"run"`
-	Running  bool   `json:"running"` // the run goes on
+	Running  bool   `json:"running"` // the run is in progress
 }
 
 // LeasesJSON writes the list as a document.

@@ -8,9 +8,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Documents are what a run leaves at rest, and what is shown of it: its plan and its state as programs get them, the state as
-// it is stored, and what people see.
-func Documents(r *suite.Run, said []diag.Diagnostic, o Options) []suite.Document {
+// Documents returns the stored results of a run and its output: its plan and its state in the form for programs, the
+// stored state, and the text for people.
+func Documents(r *suite.Run, reported []diag.Diagnostic, o Options) []suite.Document {
 	var out []suite.Document
 	add := func(name string, text []byte, err error) {
 		if err == nil {
@@ -32,7 +32,7 @@ func Documents(r *suite.Run, said []diag.Diagnostic, o Options) []suite.Document
 		h.Plan(r.Planned, view.PlanOptions{Applying: true, Schemas: o.Schemas})
 		h.Finish()
 	}
-	for _, d := range said {
+	for _, d := range reported {
 		shown.WriteString(view.DiagnosticText(d, o.Options))
 	}
 	add("what is shown", shown.Bytes(), nil)

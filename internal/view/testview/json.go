@@ -40,7 +40,7 @@ type line struct {
 	Type       string         `json:"type"`
 }
 
-// planDocument is a plan as a line has it: without the configuration and what is planned to be.
+// planDocument is a plan in the form of a line: without the configuration and the planned values.
 type planDocument struct {
 	Format     string          `json:"format_version,omitempty"` // as the whole document calls it
 	PlanFormat string          `json:"plan_format_version"`
@@ -59,13 +59,13 @@ type stateDocument struct {
 	schemas
 }
 
-// schemas are those of the providers that a run asks, as the command for them prints them.
+// schemas are the schemas of the providers of a run, in the form of providers schema -json.
 type schemas struct {
 	SchemaFormat string          `json:"provider_format_version,omitempty"`
 	Schemas      json.RawMessage `json:"provider_schemas,omitempty"`
 }
 
-// schemas gives those of the providers of a run.
+// schemas returns the schemas of the providers of a run.
 func (j *JSON) schemas(r *suite.Run) (out schemas) {
 	var b bytes.Buffer
 	var doc struct {
@@ -97,7 +97,7 @@ type cleanup struct {
 	Written string   `json:"state_file,omitempty"`
 }
 
-// kept is what stays because a run says so.
+// kept describes objects that stay at a run's request.
 type kept struct {
 	Resources []failed `json:"resources"`
 	Written   string   `json:"state_file"`
@@ -161,7 +161,7 @@ func (j *JSON) File(f *suite.File, p suite.Progress) {
 	j.print("test_file", "info", j.plain().Line(f.Name, p, f.Status), f, nil, line{OfFile: doc})
 }
 
-// Run prints a step of a run, and after it what it has to say.
+// Run prints a step of a run, and then its diagnostics.
 func (j *JSON) Run(r *suite.Run, p suite.Progress) {
 	doc := &ofRun{Path: r.File.Name, Run: r.Name, Progress: p.String()}
 	if p == suite.Complete {
@@ -196,7 +196,7 @@ func (j *JSON) diagnostics(ds []diag.Diagnostic, f *suite.File, r *suite.Run) {
 	}
 }
 
-// verbose prints what a run planned, or what there is after it was applied.
+// verbose prints the plan of a run, or the state after its apply.
 func (j *JSON) verbose(r *suite.Run) {
 	var b bytes.Buffer
 	switch {
@@ -221,7 +221,7 @@ func (j *JSON) verbose(r *suite.Run) {
 	}
 }
 
-// Left prints what could not be destroyed.
+// Left prints the objects that could not be destroyed.
 func (j *JSON) Left(l *suite.Left) {
 	doc := &cleanup{Failed: []failed{}, Written: l.Written}
 	for _, o := range l.Objects {
@@ -230,7 +230,7 @@ func (j *JSON) Left(l *suite.Left) {
 	switch {
 	case len(l.Objects) == 0:
 	case l.Meant:
-		message := fmt.Sprintf("%s leaves what %s/%s made, as its skip_cleanup says.", j.O.Name(), l.File.Name, l.Run.Name)
+		message := fmt.Sprintf("%s keeps the objects of %s/%s, because skip_cleanup is set.", j.O.Name(), l.File.Name, l.Run.Name)
 		j.print("test_kept", "info", message, l.File, l.Run, line{Kept: &kept{doc.Failed, l.Written}})
 	default:
 		message := fmt.Sprintf("%s left some resources in state after executing %s/%s, they need to be cleaned up manually.", j.O.Name(), l.File.Name, l.Run.Name)

@@ -106,7 +106,7 @@ func (o Options) testCase(f *suite.File, r *suite.Run) testCase {
 	return c
 }
 
-// skipped says why a run was skipped.
+// skipped returns the reason why a run was skipped.
 func (o Options) skipped(r *suite.Run) *outcome {
 	if r.Because == nil {
 		return &outcome{"Testcase skipped due to an interrupt", o.Name() + " received an interrupt and stopped gracefully. This caused all remaining testcases to be skipped"}

@@ -1,6 +1,6 @@
-// Package testview shows how test files run: to people as lines (text.go), to programs as JSON, one object a line
-// (json.go), and to those who collect reports as a file in the form of JUnit (junit.go). Wording and layout are those of
-// Terraform 1.11.4.
+// Package testview shows the progress and results of test files: to people as lines (text.go), to programs as JSON, one
+// object a line (json.go), and as a report file in the form of JUnit (junit.go). Wording and layout are Terraform
+// 1.11.4's.
 package testview
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Options say how to show tests.
+// Options are settings for showing tests.
 type Options struct {
 	view.Options
 	Verbose bool // with the plan or the state of each run
@@ -30,7 +30,7 @@ type Text struct {
 
 var _ suite.Reporter = (*Text)(nil)
 
-// Found says nothing.
+// Found prints nothing.
 func (t *Text) Found([]*suite.File) {}
 
 // File prints a line for each step of a file.
@@ -38,7 +38,7 @@ func (t *Text) File(f *suite.File, p suite.Progress) {
 	t.Out.Print(t.O.Line(f.Name, p, f.Status)+"\n", false)
 }
 
-// Line is what stands for a step: "in progress", or how it ended.
+// Line returns the text for a step: "in progress", or its result.
 func (o Options) Line(name string, p suite.Progress, s suite.Status) string {
 	switch p {
 	case suite.Starting, suite.Running:
@@ -62,7 +62,7 @@ func (o Options) word(s suite.Status) string {
 	return "pending"
 }
 
-// Run prints the result of a run with what it has to say.
+// Run prints the result of a run with its diagnostics.
 func (t *Text) Run(r *suite.Run, p suite.Progress) {
 	if p != suite.Complete {
 		return
@@ -74,7 +74,7 @@ func (t *Text) Run(r *suite.Run, p suite.Progress) {
 	t.diagnostics(r.Diags)
 }
 
-// Still says nothing: a run has its line when it is over.
+// Still prints nothing: a run has its line when it has finished.
 func (t *Text) Still(*suite.Run, suite.Progress, time.Duration) {}
 
 func (t *Text) diagnostics(ds []diag.Diagnostic) {
@@ -83,7 +83,7 @@ func (t *Text) diagnostics(ds []diag.Diagnostic) {
 	}
 }
 
-// verbose prints what a run planned, or what there is after it was applied.
+// verbose prints the plan of a run, or the state after its apply.
 func (t *Text) verbose(r *suite.Run) {
 	switch {
 	case r.State != nil:
@@ -96,7 +96,7 @@ func (t *Text) verbose(r *suite.Run) {
 	}
 }
 
-// Left lists what could not be destroyed, and what is to stay.
+// Left lists the objects that could not be destroyed, and the objects that stay.
 func (t *Text) Left(l *suite.Left) {
 	of := l.File.Name + "/" + l.Run.Name
 	if l.Meant {
@@ -122,19 +122,19 @@ func (t *Text) Left(l *suite.Left) {
 	t.Out.Print(b.String(), true)
 }
 
-// kept lists what is to stay, and says how it can be destroyed.
+// kept lists the objects that stay, with the command that destroys them.
 func (t *Text) kept(l *suite.Left, of string) string {
 	if len(l.Objects) == 0 || l.Written == "" {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s leaves what %s made, as its skip_cleanup says:\n", t.O.Name(), of)
+	fmt.Fprintf(&b, "\n%s keeps these objects of %s, because skip_cleanup is set:\n", t.O.Name(), of)
 	list(&b, l)
 	fmt.Fprintf(&b, "\nTheir state is in %s. To destroy them, run:\n    %s test cleanup\n", l.Written, t.O.Called())
 	return b.String()
 }
 
-// list lists what is left, one a line.
+// list lists the remaining objects, one a line.
 func list(b *strings.Builder, l *suite.Left) {
 	for _, o := range l.Objects {
 		b.WriteString("  - " + o.Instance.String())

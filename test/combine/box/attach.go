@@ -14,19 +14,19 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
-// Address is the provider's, without the registry host.
+// Address is the address of the provider, without the registry host.
 const Address = "lethe/combine"
 
-// Attached is a provider that engines attach to (TF_REATTACH_PROVIDERS): each connection is a
-// provider of its own, as each process would be.
+// Attached is a provider that engines attach to (TF_REATTACH_PROVIDERS). Each connection is a separate provider, like a
+// separate process.
 type Attached struct {
 	server *grpc.Server
 	path   string
 }
 
-// Attach serves a cloud until it is closed, at a socket, whose path has at most 108 bytes.
+// Attach serves a cloud at a socket until Close. The path has at most 108 bytes.
 func Attach(c *cloud.Cloud, path string) (*Attached, error) {
-	os.Setenv("TF_LOG_SDK_PROTO", "OFF") // the library traces every call
+	os.Setenv("TF_LOG_SDK_PROTO", "OFF") // otherwise the library traces every call
 	a := &Attached{server: grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20)), path: path}
 	p := &Provider{Cloud: c}
 	plugin := &tf6server.GRPCProviderPlugin{
@@ -46,8 +46,8 @@ func Attach(c *cloud.Cloud, path string) (*Attached, error) {
 	return a, nil
 }
 
-// Environ is the value of TF_REATTACH_PROVIDERS. Terraform leaves a provider alone only in tests;
-// Lethe always does.
+// Environ returns the value of TF_REATTACH_PROVIDERS. With test, Terraform does not end the provider; Lethe never ends
+// it.
 func (a *Attached) Environ(test bool) string {
 	entry := map[string]any{
 		"Protocol": "grpc", "ProtocolVersion": 6, "Pid": os.Getpid(), "Test": test,
@@ -57,7 +57,7 @@ func (a *Attached) Environ(test bool) string {
 	return string(text)
 }
 
-// Close ends it.
+// Close ends the server.
 func (a *Attached) Close() {
 	a.server.Stop()
 }
@@ -76,7 +76,7 @@ func (l listener) Accept() (net.Conn, error) {
 	return own, nil
 }
 
-// A conn is the address of its other end, too: so a call finds the session that it belongs to.
+// A conn is also the address of its other end, so that a call finds its session.
 type conn struct {
 	net.Conn
 	session session

@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
-// Canary stands in every token that a lease hands out. No file, stream or log may have it.
+// Canary is part of every token of a lease. No file, stream or log may contain it.
 const Canary = "CANARY-5ecret-of-the-lease"
 
 func canary() string {

@@ -1,5 +1,5 @@
-// Package box is the provider of the scenarios: boxes and crates in a [cloud.Cloud], data sources that
-// look at them or compute, and leases.
+// Package box is the provider of the scenarios. It has the resources box and crate in a [cloud.Cloud], data sources
+// that read them or compute, and leases.
 package box
 
 import (
@@ -20,21 +20,20 @@ import (
 
 type context = stdcontext.Context
 
-// A Provider serves one cloud. One Provider can serve several engines' connections: each has the
-// settings that it was given.
+// A Provider serves one cloud to the connections of several engines. Each connection has separate settings.
 type Provider struct {
-	tfprotov6.ProviderServer // what is not here is never called
+	tfprotov6.ProviderServer // calls that are not implemented here do not occur
 	Cloud                    *cloud.Cloud
 
 	mu  sync.Mutex
-	own session // of a process that serves one engine
+	own session // the session of a process that serves one engine
 }
 
-// A session is what one configured provider has.
+// A session holds the settings of one configured provider.
 type session struct {
 	region  string
-	unknown bool   // some setting is not known
-	crash   func() // ends the connection as a crash does; nil in a process of its own
+	unknown bool   // a setting is unknown
+	crash   func() // ends the connection, as a crash does; nil in a separate process
 }
 
 func (p *Provider) session(ctx context) *session {
@@ -46,7 +45,7 @@ func (p *Provider) session(ctx context) *session {
 	return &p.own
 }
 
-// call does the work of one call between the lines of the log and the faults.
+// call does the work of one call, writes its log lines, and applies faults.
 func (p *Provider) call(ctx context, c cloud.Call, work func(c *cloud.Call, how string) error) error {
 	s := p.session(ctx)
 	p.mu.Lock()
@@ -93,7 +92,7 @@ func crash(s *session) error {
 	return errors.New("crashed")
 }
 
-// tell makes a diagnostic of an error: errors of the transport are for crashes.
+// tell makes a diagnostic of an error, because errors of the transport represent crashes.
 func tell(err error) []*tfprotov6.Diagnostic {
 	if err == nil {
 		return nil
@@ -116,7 +115,7 @@ func encode(v cty.Value, t cty.Type) *tfprotov6.DynamicValue {
 	return &tfprotov6.DynamicValue{MsgPack: b}
 }
 
-// text is an attribute of type string: "" where it is null or unknown.
+// text returns an attribute of type string, or "" if it is null or unknown.
 func text(v cty.Value, name string) string {
 	if v.IsNull() || !v.IsKnown() {
 		return ""
@@ -128,7 +127,7 @@ func text(v cty.Value, name string) string {
 	return a.AsString()
 }
 
-// word is text for a note in the log, where what is not known is told apart from what is not there.
+// word returns text for a note in the log. It distinguishes unknown from missing values.
 func word(v cty.Value, name string) string {
 	if a := v.GetAttr(name); !a.IsKnown() {
 		return "(unknown)"
@@ -200,7 +199,7 @@ func (p *Provider) ReadDataSource(ctx context, q *tfprotov6.ReadDataSourceReques
 	return a, nil
 }
 
-// look is an object of the cloud, as it is now.
+// look returns the current form of an object of the cloud.
 func (p *Provider) look(v cty.Value, s *session) (cty.Value, error) {
 	m := v.AsValueMap()
 	o, err := p.Cloud.Get(text(v, "id"), s.region)
@@ -221,7 +220,7 @@ func (p *Provider) look(v cty.Value, s *session) (cty.Value, error) {
 	return cty.ObjectVal(m), nil
 }
 
-// calc is a function of what it is asked.
+// calc returns a function of its arguments.
 func calc(v cty.Value, _ *session) (cty.Value, error) {
 	m := v.AsValueMap()
 	in := text(v, "input")

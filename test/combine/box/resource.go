@@ -63,7 +63,7 @@ func (p *Provider) ReadResource(ctx context, q *tfprotov6.ReadResourceRequest) (
 	id := text(v, "id")
 	err = p.call(ctx, cloud.Call{Call: "read", Type: q.TypeName, Key: text(v, "name"), ID: id}, func(c *cloud.Call, _ string) error {
 		if p.session(ctx).unknown {
-			return nil // of a place that is not known nothing is known
+			return nil // in an unknown region everything is unknown
 		}
 		o, err := p.Cloud.Get(id, p.session(ctx).region)
 		if errors.Is(err, cloud.ErrGone) {
@@ -82,12 +82,12 @@ func (p *Provider) ReadResource(ctx context, q *tfprotov6.ReadResourceRequest) (
 	return a, nil
 }
 
-// stored is an object of the cloud as a value.
+// stored returns an object of the cloud as a value.
 func stored(o *cloud.Object) (cty.Value, error) {
 	m := map[string]cty.Value{}
 	for name, t := range boxType.AttributeTypes() {
 		m[name] = cty.NullVal(t)
-		switch name { // of blocks there are none, which is not nothing
+		switch name { // missing blocks are an empty collection, not null
 		case "part":
 			m[name] = cty.ListValEmpty(part)
 		case "rule":
@@ -104,13 +104,14 @@ func stored(o *cloud.Object) (cty.Value, error) {
 	return cty.ObjectVal(m), nil
 }
 
-// names reports whether there is an object with that id: what is told as the id of another one is not told, but lost.
+// names reports whether an object with that ID exists. A leaked password must not equal the ID of an object: the engine
+// would lose the object.
 func (p *Provider) names(id string) bool {
 	all, err := p.Cloud.Objects()
 	return err != nil || slices.ContainsFunc(all, func(o *cloud.Object) bool { return o.ID == id })
 }
 
-// store writes a value into the cloud.
+// store writes a value to the cloud.
 func (p *Provider) store(v cty.Value, region, password string) error {
 	o := &cloud.Object{ID: text(v, "id"), Region: region, Password: password, Attributes: map[string]json.RawMessage{}}
 	for name, t := range boxType.AttributeTypes() {
@@ -157,7 +158,7 @@ func (p *Provider) PlanResourceChange(ctx context, q *tfprotov6.PlanResourceChan
 	return a, nil
 }
 
-// plan fills in what the provider will make, as far as it is known.
+// plan returns the planned object, with all values that are known before apply.
 func plan(prior, proposed, config cty.Value) cty.Value {
 	m := proposed.AsValueMap()
 	if prior.IsNull() {
@@ -257,7 +258,7 @@ func (p *Provider) ApplyResourceChange(ctx context, q *tfprotov6.ApplyResourceCh
 		if err := p.store(v, p.session(ctx).region, cloud.Hash(password)); err != nil {
 			return err
 		}
-		switch { // what it tells is not what it keeps
+		switch { // a leak answers with the password in place of a stored value
 		case how == cloud.Leak && password != "" && verb == "create" && len(c.Key)%2 == 0 && !p.names(password):
 			v = with(v, "id", cty.StringVal(password))
 		case how == cloud.Leak && password != "":
@@ -270,11 +271,10 @@ func (p *Provider) ApplyResourceChange(ctx context, q *tfprotov6.ApplyResourceCh
 	return a, nil
 }
 
-// random are ids that differ from run to run; an etag does not depend on them, so that two runs can
-// be compared.
+// random matches IDs that differ from run to run. An etag does not depend on them, so that two runs can be compared.
 var random = regexp.MustCompile(`(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// steady is a value as text without random ids, by which the elements of sets are not sorted either.
+// steady returns a value as text without random IDs. The order of set elements does not depend on them, either.
 func steady(v cty.Value) string {
 	if t := v.Type(); v.IsNull() || !t.IsObjectType() && !t.IsSetType() {
 		return random.ReplaceAllString(v.GoString(), "")
@@ -293,7 +293,7 @@ func steady(v cty.Value) string {
 	return strings.Join(all, "\n")
 }
 
-// made is what becomes of a plan: all that was unknown is there.
+// made returns the applied object for a plan: all unknown values are filled in.
 func (p *Provider) made(planned cty.Value, verb string) cty.Value {
 	m := planned.AsValueMap()
 	if verb == "create" {

@@ -9,7 +9,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// how an attribute is declared.
+// how holds the flags of an attribute.
 type how uint
 
 const (
@@ -38,35 +38,35 @@ var (
 // boxAttrs are the attributes of the resources.
 var boxAttrs = []attr{
 	{"id", cty.String, computed},
-	{"name", cty.String, required},                             // another one is another object
-	{"kind", cty.String, optional},                             // so is another one of these
+	{"name", cty.String, required},                             // a change replaces the object
+	{"kind", cty.String, optional},                             // a change replaces the object
 	{"content", cty.String, optional},                          //
-	{"note", cty.String, optional | computed},                  // the provider makes one where there is none
-	{"size", cty.Number, optional | computed},                  // 1 where nothing is said
-	{"etag", cty.String, computed},                             // of all the rest: unknown when anything changes
-	{"uses", texts, optional},                                  // ids of objects that are to be there
+	{"note", cty.String, optional | computed},                  // the provider computes it if it is not set
+	{"size", cty.Number, optional | computed},                  // 1 by default
+	{"etag", cty.String, computed},                             // depends on all other attributes: unknown if one of them changes
+	{"uses", texts, optional},                                  // IDs of objects that must exist
 	{"tags", textMap, optional},                                //
 	{"labels", textSet, optional},                              //
 	{"any", cty.DynamicPseudoType, optional},                   //
-	{"secret", cty.String, optional | sensitive},               // kept, and not shown
-	{"password", cty.String, optional | sensitive | writeOnly}, // neither kept nor shown
+	{"secret", cty.String, optional | sensitive},               // stored, but not shown
+	{"password", cty.String, optional | sensitive | writeOnly}, // neither stored nor shown
 	{"password_wo", cty.String, optional | writeOnly},          //
-	{"password_version", cty.Number, optional},                 // another one sends the passwords
+	{"password_version", cty.Number, optional},                 // a change sends the passwords
 }
 
-// partAttrs are those of a part, a block of the resources.
+// partAttrs are the attributes of part, a block of the resources.
 var partAttrs = []attr{
 	{"label", cty.String, optional},
 	{"code", cty.String, computed},
 	{"pin", cty.String, optional | writeOnly},
 }
 
-// WriteOnly is whether an attribute of boxes and crates, or of their parts, is kept nowhere.
+// WriteOnly reports whether an attribute of boxes and crates, or of their parts, is never stored.
 func WriteOnly(name string) bool {
 	return slices.ContainsFunc(slices.Concat(boxAttrs, partAttrs), func(a attr) bool { return a.name == name && a.how&writeOnly != 0 })
 }
 
-// Unordered is whether an attribute or block of boxes and crates is a set.
+// Unordered reports whether an attribute or block of boxes and crates is a set.
 func Unordered(name string) bool {
 	return boxType.HasAttribute(name) && boxType.AttributeType(name).IsSetType()
 }
@@ -90,11 +90,11 @@ var settings = []attr{
 	{"region", cty.String, optional}, {"label", cty.String, optional}, {"token", cty.String, optional | sensitive},
 }
 
-// wire is a type as the protocol's library has it.
+// wire returns a type in the form of the protocol's library.
 func wire(t cty.Type) tftypes.Type {
 	text, err := ctyjson.MarshalType(t)
 	if err != nil {
-		panic(err) // the types above are fixed
+		panic(err) // the types above are constant
 	}
 	//lint:ignore SA1019 the way from one library to the other
 	w, err := tftypes.ParseJSONType(text)
@@ -120,8 +120,8 @@ func schemaOf(attrs []attr) *tfprotov6.Schema {
 	return &tfprotov6.Schema{Block: b}
 }
 
-// boxSchema is the schema of boxes, and of crates: the password of those is sensitive as well, as it is
-// with most real providers.
+// boxSchema returns the schema of boxes or crates. The password of crates is also sensitive, as with most real
+// providers.
 func boxSchema(hidden bool) *tfprotov6.Schema {
 	s := schemaOf(boxAttrs)
 	for _, a := range s.Block.Attributes {

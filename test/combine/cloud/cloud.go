@@ -1,9 +1,9 @@
-// Package cloud is what the provider of the scenarios manages: a directory in which every object is
-// a JSON file, every open lease another, and every call a line of a log.
+// Package cloud is the cloud that the provider of the scenarios manages. It is a directory with a JSON file for each
+// object and each open lease, and a log with a line for each call.
 //
-// The runner and the provider share it. Drift is a file that is edited or removed; what an engine
-// lost is the difference between the files and its state; a fault on demand is a line in the file
-// of faults. No file holds a secret that must not be kept: of those there is a [Hash].
+// The runner and the provider share the directory. To make drift, the runner edits or removes a file. Lost objects are
+// the difference between the files and an engine's state. To make a fault, the runner adds a line to the file of
+// faults. No file contains a secret that must not be stored: it contains the [Hash] of the secret.
 package cloud
 
 import (
@@ -21,14 +21,14 @@ import (
 	"sync"
 )
 
-// Env names the variable that holds the directory, for a provider that is started as a process.
+// Env is the name of the variable with the directory, for a provider in a separate process.
 const Env = "COMBINE_CLOUD"
 
-// A Cloud is a directory of objects. What uses the same directory in one process shares one Cloud.
+// A Cloud is a directory of objects. Users of the same directory in one process share one Cloud.
 type Cloud struct {
 	Dir string
 
-	// Interrupt and Kill are called by faults that ask for them, Kill for both or for the engine alone.
+	// Faults call Interrupt and Kill. The argument of Kill selects both processes or the engine alone.
 	Interrupt func()
 	Kill      func(both bool)
 
@@ -39,24 +39,24 @@ type Cloud struct {
 type Object struct {
 	ID         string                     `json:"id"`
 	Region     string                     `json:"region,omitempty"`
-	Password   string                     `json:"password,omitempty"` // the Hash of the last one that was sent
+	Password   string                     `json:"password,omitempty"` // the Hash of the last password
 	Attributes map[string]json.RawMessage `json:"attributes"`
 }
 
-// A Call is a line of the log. Begin and End are times of the cloud: each call has its own two.
+// A Call is a line of the log. Begin and End are times of the cloud's clock. No two times are equal.
 type Call struct {
 	Begin  int    `json:"begin"`
 	End    int    `json:"end"`
 	Call   string `json:"call"` // configure, read, plan, create, update, delete, import, move, data, open, renew, close
 	Type   string `json:"type,omitempty"`
-	Key    string `json:"key,omitempty"` // the name of the object, the question of a data source
+	Key    string `json:"key,omitempty"` // the name of the object, or the argument of a data source
 	ID     string `json:"id,omitempty"`
 	Region string `json:"region,omitempty"`
-	Note   string `json:"note,omitempty"` // what else tells two calls apart
+	Note   string `json:"note,omitempty"` // further data that distinguishes calls
 	Error  string `json:"error,omitempty"`
 }
 
-// Hash is what may be written down of a secret.
+// Hash returns the form of a secret that may be stored.
 func Hash(secret string) string {
 	if secret == "" {
 		return ""
@@ -65,11 +65,10 @@ func Hash(secret string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// ErrGone is the error for what is not there.
+// ErrGone is the error for a missing object.
 var ErrGone = errors.New("no such object")
 
-// Begin is the time at which a call begins: how often this was asked, by all processes that use the
-// directory.
+// Begin returns the start time of a call: the number of times taken so far by all processes of the directory.
 func (c *Cloud) Begin() int {
 	f, err := os.OpenFile(filepath.Join(c.Dir, ".clock"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -77,7 +76,7 @@ func (c *Cloud) Begin() int {
 	}
 	defer f.Close()
 	_, _ = f.Write([]byte("."))
-	now, _ := f.Seek(0, io.SeekCurrent) // behind what was written just now, others write where they will
+	now, _ := f.Seek(0, io.SeekCurrent) // the position after this write; other processes write at other positions
 	return int(now)
 }
 
@@ -92,7 +91,7 @@ func (c *Cloud) Over(call Call) {
 	defer c.mu.Unlock()
 	f, err := os.OpenFile(filepath.Join(c.Dir, ".calls"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return // the test misses its line
+		return // the test notices the missing line
 	}
 	defer f.Close()
 	_, _ = f.Write(append(line, '\n'))
@@ -120,7 +119,7 @@ func (c *Cloud) Calls() ([]Call, error) {
 	return calls, os.Remove(path)
 }
 
-// Fresh makes the id of a new object: its name, and how many there were of that name before.
+// Fresh returns the ID of a new object: its name and the number of earlier objects with that name.
 func (c *Cloud) Fresh(name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +134,7 @@ func (c *Cloud) file(id string) string {
 	return filepath.Join(c.Dir, strings.ReplaceAll(id, "/", "_")+".json")
 }
 
-// Get reads an object, as it is seen from a region.
+// Get reads an object as seen from a region.
 func (c *Cloud) Get(id, region string) (*Object, error) {
 	o := new(Object)
 	text, err := os.ReadFile(c.file(id))
@@ -167,7 +166,7 @@ func (c *Cloud) Put(o *Object) error {
 	return os.Rename(part, c.file(o.ID))
 }
 
-// Delete removes an object, and tells who uses it still.
+// Delete removes an object, and returns the objects that still use it.
 func (c *Cloud) Delete(id string) (users []string, err error) {
 	if err := os.Remove(c.file(id)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -183,7 +182,7 @@ func (c *Cloud) Delete(id string) (users []string, err error) {
 	return users, err
 }
 
-// Objects lists what is there, by id.
+// Objects returns all objects, sorted by ID.
 func (c *Cloud) Objects() ([]*Object, error) {
 	files, err := filepath.Glob(filepath.Join(c.Dir, "*.json"))
 	if err != nil {
@@ -207,7 +206,7 @@ func (c *Cloud) Objects() ([]*Object, error) {
 	return all, nil
 }
 
-// Open makes a lease, Close ends it: a lease that is not open cannot be closed.
+// Open opens a lease. Close closes it, and fails if the lease is not open.
 func (c *Cloud) Open(id string) error {
 	if err := os.MkdirAll(filepath.Join(c.Dir, "leases"), 0o700); err != nil {
 		return err
@@ -220,7 +219,7 @@ func (c *Cloud) Close(id string) error {
 	return os.Remove(filepath.Join(c.Dir, "leases", id))
 }
 
-// Leases lists those that are open.
+// Leases returns the open leases.
 func (c *Cloud) Leases() []string {
 	files, _ := filepath.Glob(filepath.Join(c.Dir, "leases", "*"))
 	for i, f := range files {

@@ -8,30 +8,30 @@ import (
 	"strings"
 )
 
-// A Fault makes a call go wrong. In the file .faults it is a line: CALL KEY HOW AFTER.
+// A Fault makes a call fail. In the file .faults it is a line: CALL KEY HOW AFTER.
 type Fault struct {
 	Call  string // as in the log; "*" is any
 	Key   string // as in the log; "*" is any
 	How   string // one of the constants below
-	After int    // how many such calls go well before
+	After int    // number of such calls that succeed before
 }
 
-// What can go wrong. All but Interrupt, Kill, KillBoth, Lie and Leak make the call fail.
+// The kinds of faults. All except Interrupt, Kill, KillBoth, Lie and Leak make the call fail.
 const (
 	Fail      = "fail"      // an error, nothing was done
-	Late      = "late"      // an error, everything was done and told
-	Crash     = "crash"     // the provider is gone, nothing was done
-	Lost      = "lost"      // the provider is gone, everything was done
+	Late      = "late"      // an error, everything was done and reported
+	Crash     = "crash"     // the provider crashes, nothing was done
+	Lost      = "lost"      // the provider crashes, everything was done
 	Interrupt = "interrupt" // the user interrupts while the call runs, which succeeds
 	Kill      = "kill"      // the engine is killed while the call runs, which succeeds
-	KillBoth  = "killboth"  // its keeper is, too
-	Lie       = "lie"       // another result than was planned
+	KillBoth  = "killboth"  // and its keeper, too
+	Lie       = "lie"       // the result differs from the plan
 	Leak      = "leak"      // the write-only password in a computed attribute
 )
 
 func (f Fault) String() string { return fmt.Sprintf("%s %s %s %d", f.Call, f.Key, f.How, f.After) }
 
-// Arrange makes calls go wrong from now on, each fault once.
+// Arrange sets the faults of future calls. Each fault occurs once.
 func (c *Cloud) Arrange(faults []Fault) error {
 	path := filepath.Join(c.Dir, ".faults")
 	var b strings.Builder
@@ -41,7 +41,7 @@ func (c *Cloud) Arrange(faults []Fault) error {
 	return os.WriteFile(path, []byte(b.String()), 0o600)
 }
 
-// Wrong tells how a call goes wrong, and strikes the fault out; "" is a call that goes well.
+// Wrong returns the fault of a call and removes it, or "" if the call succeeds.
 func (c *Cloud) Wrong(call, key string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

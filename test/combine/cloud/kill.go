@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// KillEngine kills an engine, given by its process, and with it its keeper if that is asked for: at one moment, as
-// far as either can tell. The keeper is the last, since its providers end with it.
+// KillEngine kills the engine with this process number. If both is true, it also kills its keeper, so that neither sees
+// the end of the other. The keeper is last, because its providers end with it.
 func KillEngine(engine int, both bool) {
 	var with []int
 	if both {
@@ -25,7 +25,8 @@ func KillEngine(engine int, both bool) {
 	}
 }
 
-// Engine is the process that a provider works for, given its parent: a keeper's, or the engine itself.
+// Engine returns the engine that a provider works for. parent is the provider's parent process: a keeper or the engine
+// itself.
 func Engine(parent int) int {
 	if above, keeper := process(parent); keeper {
 		return above
@@ -33,7 +34,7 @@ func Engine(parent int) int {
 	return parent
 }
 
-// keepers are the processes of Linux that keep for an engine.
+// keepers returns the keepers of an engine, on Linux.
 func keepers(engine int) (all []int) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, d := range dirs {
@@ -45,11 +46,11 @@ func keepers(engine int) (all []int) {
 	return all
 }
 
-// process tells of a process which one started it, and whether it is a keeper.
+// process returns the parent of a process, and whether it is a keeper.
 func process(id int) (parent int, keeper bool) {
 	args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id))
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
-	_, rest, _ := strings.Cut(string(stat), ") ") // the name may have anything in it
+	_, rest, _ := strings.Cut(string(stat), ") ") // the name may contain any character
 	_, _ = fmt.Sscanf(rest, "%s %d", new(string), &parent)
 	return parent, strings.Contains(string(args), "\x00_keep")
 }

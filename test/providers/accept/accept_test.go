@@ -1,6 +1,6 @@
-// Package accept runs the playground providers under a terraform on PATH, as a
-// user would: it shows that they are sound where they are meant to be, so that
-// an engine under test cannot blame them. Without terraform it is skipped.
+// Package accept runs the playground providers with a terraform on PATH, as a user does. It shows that the providers
+// are correct where they must be, so that a fault of an engine under test is not theirs. Without terraform it is
+// skipped.
 package accept
 
 import (
@@ -19,7 +19,7 @@ import (
 
 const canary = "accept-canary-0123456789"
 
-var plugins string // where the providers were built
+var plugins string // the directory of the built providers
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
@@ -116,7 +116,7 @@ func (s *stage) fine(args ...string) string {
 	return out
 }
 
-// fails runs a command that must fail, with this in its output.
+// fails runs a command that must fail, with this text in its output.
 func (s *stage) fails(want string, args ...string) {
 	s.Helper()
 	out, code := s.terraform(args...)
@@ -125,7 +125,7 @@ func (s *stage) fails(want string, args ...string) {
 	}
 }
 
-// settled checks that another plan finds nothing to do.
+// settled checks that another plan has no changes.
 func (s *stage) settled(args ...string) {
 	s.Helper()
 	if out, code := s.terraform(append([]string{"plan", "-detailed-exitcode"}, args...)...); code != 0 {
@@ -167,7 +167,7 @@ func (s *stage) log(call string) []*calls.Call {
 	return slices.DeleteFunc(list, func(c *calls.Call) bool { return c.Call != call })
 }
 
-// clean checks that a secret is in no file of the stage.
+// clean checks that no file of the stage contains a secret.
 func (s *stage) clean(secret string) {
 	s.Helper()
 	err := filepath.Walk(s.dir, func(path string, info os.FileInfo, err error) error {
@@ -253,7 +253,7 @@ func TestRogueMisbehaves(t *testing.T) {
 		{"Create/a=set:size=7", "Provider produced inconsistent result after apply"},
 		{"Create/a=wo", "Provider produced invalid object"},
 		{"Create/a=set-unknown:value", "Provider returned invalid result object after apply"},
-		{"Create/a=after-kill", "GRPCProvider).ApplyResourceChange"}, // did not respond, or was cancelled: its client closes meanwhile
+		{"Create/a=after-kill", "GRPCProvider).ApplyResourceChange"}, // did not respond or was cancelled, because its client closes meanwhile
 		{"Create/a=malformed", "an object is required"},
 		{"Create/a=leak-error", canary},
 		{"Open=contradict", "Provider produced invalid ephemeral resource instance"},
@@ -342,7 +342,7 @@ func TestFailing(t *testing.T) {
 	for _, c := range []struct {
 		at, want string
 		objects  int
-		state    string // what terraform show says of the thing afterwards
+		state    string // part of the output of terraform show about the thing afterwards
 	}{
 		{"validate", "validate of \"x\" failed", 0, ""},
 		{"plan", "plan of \"x\" failed", 0, ""},
@@ -526,7 +526,7 @@ moved {
 	s.destroyed()
 }
 
-// oldState has a thing of each provider as it was stored under schema version 0.
+// oldState contains a thing of each provider in the form of schema version 0.
 const oldState = `{"version": 4, "terraform_version": "1.11.4", "serial": 1, "lineage": "l", "outputs": {}, "resources": [
 {"mode": "managed", "type": "playground_thing", "name": "x", "provider": "provider[\"registry.opentofu.org/lethe/playground\"]",
  "instances": [{"schema_version": 0, "attributes": {"id": "i", "title": "x", "size": "5"}}]},

@@ -1,21 +1,16 @@
-// Package calls writes down what an engine asked of a provider.
+// Package calls logs the remote procedure calls that an engine makes to a provider.
 //
-// Every remote procedure call that a playground provider receives becomes one
-// JSON line, appended with a single write to the file that the environment
-// variable PLAYGROUND_LOG names, so that the lines of several provider
-// processes never mix. Tests read the file and assert on which calls were
-// made, with what, in which order and how they overlapped.
+// Each call that a playground provider receives becomes one JSON line. The line is appended with a single write to the
+// file named by the environment variable PLAYGROUND_LOG, so that lines of several provider processes never mix. Tests
+// read the file and check the calls, their content, their order and their overlap.
 //
-// A line never holds a secret. Where a test must know that a secret arrived,
-// the line holds [Hash] of it: the first eight hexadecimal digits of its
-// SHA-256 sum.
+// A line never contains a secret. If a test must know that a secret arrived, the line contains the [Hash] of it: the
+// first eight hexadecimal digits of its SHA-256 sum.
 //
-// A line is written when the call is over. A call that never ends (a hang, a
-// crash) leaves no line; with PLAYGROUND_LOG_BEGIN=1 a second line with
-// "phase":"begin" is written when it starts.
+// The line is written when the call ends. A call that never ends (a hang, a crash) has no line. With
+// PLAYGROUND_LOG_BEGIN=1 a second line with "phase":"begin" is written when the call starts.
 //
-// Without PLAYGROUND_LOG nothing is decoded and nothing is written, so the
-// same providers serve for benchmarks.
+// Without PLAYGROUND_LOG nothing is decoded or written, so that benchmarks can use the same providers.
 package calls
 
 import (
@@ -53,21 +48,20 @@ type Call struct {
 
 	// Unknown lists the top-level attributes of the configuration that are not wholly known.
 	Unknown []string `json:"unknown,omitempty"`
-	// Secrets maps "which:path" to the hash of a write-only or provider secret that was sent.
-	// "which" is config, prior, proposed or planned; anything but config is a fault of the engine,
-	// except proposed, where the protocol wants it.
+	// Secrets maps "which:path" to the hash of a write-only value or a secret of the provider configuration. "which" is
+	// config, prior, proposed or planned. The protocol permits such values in config and proposed only; elsewhere they
+	// are a fault of the engine.
 	Secrets map[string]string `json:"secrets,omitempty"`
-	// Notes is what the implementation of the call adds.
+	// Notes holds facts that the implementation of the call adds.
 	Notes map[string]any `json:"notes,omitempty"`
 
 	mu sync.Mutex
 }
 
-// Length is how long the call took.
+// Length returns the duration of the call.
 func (c *Call) Length() time.Duration { return time.Duration(c.End - c.Start) }
 
-// A Book is the log of one provider process. The zero Book, and a nil one,
-// write nothing.
+// A Book is the log of one provider process. The zero Book and a nil Book write nothing.
 type Book struct {
 	provider string
 	protocol int
@@ -76,7 +70,7 @@ type Book struct {
 	label    atomic.Pointer[string]
 }
 
-// Open returns the book of this process for a provider, as the environment asks.
+// Open returns the book of this process for a provider, as the environment variables configure it.
 func Open(provider string, protocol int) *Book {
 	return &Book{
 		provider: provider,
@@ -112,9 +106,8 @@ func (b *Book) call(name string) *Call {
 	return c
 }
 
-// write appends one line. Failing to log must not change what a provider
-// does, and a provider has nowhere to say so: errors are dropped, and the
-// test misses its line.
+// write appends one line. A failure must not change the behaviour of the provider, and a provider cannot report it.
+// Errors are ignored, and the test notices the missing line.
 func (b *Book) write(c *Call) {
 	c.mu.Lock()
 	line, err := json.Marshal(c)
@@ -138,7 +131,7 @@ func of(ctx context.Context) *Call {
 	return c
 }
 
-// Note adds a fact to the line of the call that ctx serves. Secrets go through [Hash] first.
+// Note adds a fact to the line of the call that ctx serves. The caller must pass secrets through [Hash].
 func Note(ctx context.Context, name string, value any) {
 	c := of(ctx)
 	if c == nil {
@@ -152,7 +145,7 @@ func Note(ctx context.Context, name string, value any) {
 	c.Notes[name] = value
 }
 
-// Key sets the key of the call that ctx serves, where the request itself does not show it.
+// Key sets the key of the call that ctx serves, if the request does not contain it.
 func Key(ctx context.Context, key string) {
 	if c := of(ctx); c != nil {
 		c.mu.Lock()
@@ -161,7 +154,7 @@ func Key(ctx context.Context, key string) {
 	}
 }
 
-// Hash is what a log may say about a secret: eight hexadecimal digits of its SHA-256 sum.
+// Hash returns the form of a secret that the log may contain: eight hexadecimal digits of its SHA-256 sum.
 func Hash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:4])

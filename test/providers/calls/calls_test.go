@@ -137,7 +137,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestTogether writes from many goroutines: no line may be torn.
+// TestTogether writes from many goroutines and checks that lines do not mix.
 func TestTogether(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	t.Setenv(EnvLog, path)
@@ -167,7 +167,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestSilence: without a log nothing is decoded, and garbage passes through.
+// TestSilence checks that without a log nothing is decoded, and invalid values pass through.
 func TestSilence(t *testing.T) {
 	t.Setenv(EnvLog, "")
 	s := Server6(Open("test", 6), stub{})

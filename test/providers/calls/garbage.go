@@ -7,19 +7,18 @@ import (
 	"runtime/metrics"
 )
 
-// spare is how much garbage a provider of the tests may always have. A command of the tests has one for a few calls, and
-// a good part of what those took of a processor was collecting what ends with the process anyhow.
+// spare is the amount of garbage that a provider of the tests may always keep. Without it, a provider that serves a few
+// calls spends much of its CPU time on collections shortly before its end.
 const spare = 64 << 20
 
-// SpareCollecting keeps a provider that does little from collecting garbage, and one that does more from doing it all
-// the time.
+// SpareCollecting avoids collections in a provider with little data, and makes them rare in a provider with more.
 func SpareCollecting() {
 	if os.Getenv("GOGC") == "" {
-		collectFor(4 << 20) // the runtime takes the heap for this large at first
+		collectFor(4 << 20) // the size that the runtime assumes for the first heap
 	}
 }
 
-// collectFor sets how eagerly garbage is collected by how much lives, and has that done again after each collection.
+// collectFor sets the frequency of collections for a number of live bytes, and repeats this after each collection.
 func collectFor(live uint64) {
 	debug.SetGCPercent(int(max(100, 100*spare/max(live, 1<<20))))
 	runtime.SetFinalizer(&watcher{}, func(*watcher) {
@@ -29,6 +28,6 @@ func collectFor(live uint64) {
 	})
 }
 
-// watcher is an object on its own, which the next collection finds unused: the runtime packs those without pointers
-// together.
+// watcher is a separate object that the next collection finds unused. It contains a pointer because the runtime packs
+// objects without pointers together.
 type watcher struct{ _ *watcher }

@@ -5,13 +5,11 @@ import (
 	"time"
 )
 
-// EnvOrphan names the variable that says how long a provider outlives the
-// process that started it; the default is a minute.
+// EnvOrphan names the variable with the time for which a provider outlives its parent process. The default is a minute.
 const EnvOrphan = "PLAYGROUND_ORPHAN"
 
-// EndWithParent ends this process some time after its parent has ended. Tests
-// kill engines; what those started must be there for a while, so that a test
-// can see what becomes of it, and must not stay on the machine.
+// EndWithParent ends this process some time after its parent has ended. Tests kill engines. The providers must exist
+// for a while, so that a test can observe them, and must not stay on the machine.
 func EndWithParent() {
 	grace, err := time.ParseDuration(os.Getenv(EnvOrphan))
 	if err != nil {

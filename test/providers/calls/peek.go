@@ -11,12 +11,11 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// unknown stands for an unknown value in a peeked tree.
+// unknown represents an unknown value in a decoded tree.
 type unknown struct{}
 
-// peek decodes a wire value without its schema: objects and maps become
-// map[string]any, lists and sets []any, null nil, and unknown values unknown{}.
-// What cannot be decoded is nil: a log looks, it does not judge.
+// peek decodes a wire value without its schema. Objects and maps become map[string]any, lists and sets []any, null nil,
+// and unknown values unknown{}. A value that cannot be decoded becomes nil, because the log does not validate.
 func peek(wire []byte) any {
 	if len(wire) == 0 {
 		return nil
@@ -78,7 +77,7 @@ func peekList(d *msgpack.Decoder) (any, error) {
 	return l, nil
 }
 
-// keyOf names an object by the first attribute that can.
+// keyOf returns the name of an object from the first suitable attribute.
 func keyOf(tree any) string {
 	m, ok := tree.(map[string]any)
 	if !ok {
@@ -92,7 +91,7 @@ func keyOf(tree any) string {
 	return ""
 }
 
-// unknownIn lists the top-level attributes that hold an unknown value at any depth.
+// unknownIn returns the top-level attributes that contain an unknown value at any depth.
 func unknownIn(tree any) []string {
 	m, ok := tree.(map[string]any)
 	if !ok {
@@ -131,9 +130,8 @@ func hasUnknown(v any) bool {
 	return false
 }
 
-// secretName says which attributes are secret, at any depth. The playground
-// providers keep to it: write-only names end in _wo, and these are the
-// arguments of a provider.
+// secretName reports whether an attribute is secret, at any depth. In playground providers, names of write-only
+// attributes end in _wo. The other names are arguments of a provider.
 func secretName(name string) bool {
 	switch name {
 	case "token", "access_key", "secret_key":
@@ -142,7 +140,7 @@ func secretName(name string) bool {
 	return strings.HasSuffix(name, "_wo")
 }
 
-// secretsIn adds to into, under "which:path", what a log may say about each secret in the tree.
+// secretsIn adds the hash of each secret in the tree to into, under "which:path".
 func secretsIn(into map[string]string, which string, tree any, path string, under bool) {
 	switch v := tree.(type) {
 	case map[string]any:

@@ -8,15 +8,14 @@ type value struct {
 	wire  []byte
 }
 
-// facts is what a decorator knows of a request before it is passed on.
+// facts are the properties of a request that a decorator knows before it passes the request on.
 type facts struct {
 	call, typ, key string
 	values         []value
 	notes          map[string]any
 }
 
-// logged passes a request on and writes its line. tally counts the error and
-// warning diagnostics of the answer.
+// logged passes a request on and writes its line. tally returns the numbers of errors and warnings in the answer.
 func logged[Q, A any](ctx context.Context, b *Book, f func() facts, q *Q,
 	next func(context.Context, *Q) (*A, error), tally func(*A) (errors, warnings int),
 ) (*A, error) {
@@ -39,7 +38,7 @@ func logged[Q, A any](ctx context.Context, b *Book, f func() facts, q *Q,
 	return a, err
 }
 
-// describe turns the facts of a request into the line it will be.
+// describe returns the line for the facts of a request.
 func (b *Book) describe(f facts) *Call {
 	c := b.call(f.call)
 	c.Type, c.Key, c.Notes = f.typ, f.key, f.notes
@@ -64,7 +63,7 @@ func (b *Book) describe(f facts) *Call {
 	return c
 }
 
-// over stamps the end of a call. The label may have become known while it ran.
+// over sets the end time of a call, and the label, which the call may have set.
 func (c *Call) over(b *Book) {
 	done := b.call(c.Call)
 	c.mu.Lock()
@@ -72,7 +71,7 @@ func (c *Call) over(b *Book) {
 	c.End, c.Label = done.Start, done.Label
 }
 
-// beginning is the line that is written when the call starts.
+// beginning returns the line that is written when the call starts.
 func (c *Call) beginning() *Call {
 	return &Call{
 		Provider: c.Provider, Protocol: c.Protocol, Pid: c.Pid, Label: c.Label, Call: c.Call, Type: c.Type,
@@ -81,8 +80,8 @@ func (c *Call) beginning() *Call {
 	}
 }
 
-// action is what a plan or an apply is about: an object that was and will not
-// be is deleted, and so on.
+// action returns the kind of change of a plan or apply. For example, an object with a prior state and no planned state
+// is deleted.
 func action(call string, trees map[string]any) string {
 	after := ""
 	switch call {
@@ -102,7 +101,7 @@ func action(call string, trees map[string]any) string {
 	return "update"
 }
 
-// setLabel remembers the label that this process was configured with; an unknown one is "(unknown)".
+// setLabel stores the label of the provider configuration. An unknown label becomes "(unknown)".
 func (b *Book) setLabel(config any) {
 	m, _ := config.(map[string]any)
 	switch l := m["label"].(type) {
@@ -114,7 +113,7 @@ func (b *Book) setLabel(config any) {
 	}
 }
 
-// capabilities notes what the client said it can do; what it cannot do is not noted.
+// capabilities returns a note with the capability if the client has it, and nil otherwise.
 func capabilities(name string, allowed bool) map[string]any {
 	if !allowed {
 		return nil

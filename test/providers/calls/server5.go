@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
 )
 
-// Server5 returns a provider server of protocol 5 that writes every call to b and passes it on to next.
+// Server5 returns a provider server of protocol 5 that logs every call to b and passes it to next.
 func Server5(b *Book, next tfprotov5.ProviderServer) tfprotov5.ProviderServer {
 	return &server5{next: next, book: b}
 }

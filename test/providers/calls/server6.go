@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// Server6 returns a provider server of protocol 6 that writes every call to b and passes it on to next.
+// Server6 returns a provider server of protocol 6 that logs every call to b and passes it to next.
 func Server6(b *Book, next tfprotov6.ProviderServer) tfprotov6.ProviderServer {
 	return &server6{next: next, book: b}
 }

@@ -1,17 +1,15 @@
-// Package cloud is what the playground providers pretend to manage: a
-// directory in which every object is a small JSON file.
+// Package cloud is the simulated cloud of the playground providers: a directory in which every object is a small JSON
+// file.
 //
-// The environment variable PLAYGROUND_CLOUD names the directory. An object is
-// TYPE.ID.json, a lease that is open is leases/ID.json. So a test counts real
-// objects with a glob, makes drift by editing or removing a file, and sees
-// what an engine lost by comparing the directory with the state.
+// The environment variable PLAYGROUND_CLOUD names the directory. An object is TYPE.ID.json, an open lease is
+// leases/ID.json. A test counts real objects with a glob and makes drift by editing or removing a file. It finds lost
+// objects by comparing the directory with the state.
 //
-// No file holds a secret in the clear: what must be kept (a secret that an
-// ephemeral resource hands out later) is sealed, see [Seal]. A search for a
-// canary over the whole of a test's directories stays meaningful.
+// No file contains a secret in the clear. A secret that must be stored, because an ephemeral resource returns it later,
+// is sealed, see [Seal]. So a test can search all its directories for a canary.
 //
-// Without PLAYGROUND_CLOUD there is no cloud: [Here] is nil, every method of a
-// nil *Cloud does nothing and succeeds, objects exist only in the state.
+// Without PLAYGROUND_CLOUD [Here] returns nil. Every method of a nil *Cloud does nothing and succeeds, and objects
+// exist only in the state.
 package cloud
 
 import (
@@ -26,19 +24,19 @@ import (
 	"time"
 )
 
-// Env names the variable that holds the directory.
+// Env is the name of the variable with the directory.
 const Env = "PLAYGROUND_CLOUD"
 
-// ErrGone is returned for an object or a lease that is not there.
+// ErrGone is the error for an object or a lease that does not exist.
 var ErrGone = errors.New("no such object")
 
-// ErrTaken is returned when an object is created under the identity of another.
+// ErrTaken is the error for an object that is created with the identity of another.
 var ErrTaken = errors.New("an object with this identity exists already")
 
 // A Cloud is the directory.
 type Cloud struct{ dir string }
 
-// Here returns the cloud of this process, or nil if there is none.
+// Here returns the cloud of this process, or nil if PLAYGROUND_CLOUD is not set.
 func Here() *Cloud {
 	if dir := os.Getenv(Env); dir != "" {
 		return &Cloud{dir: dir}
@@ -46,7 +44,7 @@ func Here() *Cloud {
 	return nil
 }
 
-// An Object is what one file holds.
+// An Object is the content of one file.
 type Object struct {
 	Type       string                     `json:"type"`
 	ID         string                     `json:"id"`
@@ -58,7 +56,7 @@ type Object struct {
 	Sealed     map[string]string          `json:"sealed,omitempty"`
 }
 
-// A Lease is what one file under leases/ holds while the lease is open.
+// A Lease is the content of a file in leases/ while the lease is open.
 type Lease struct {
 	Type       string    `json:"type"`
 	ID         string    `json:"id"`
@@ -71,7 +69,7 @@ type Lease struct {
 	Generation int       `json:"generation"` // 0 after opening, one more per renewal
 }
 
-// Create writes a new object. It fails with [ErrTaken] if there is one of that type and id.
+// Create writes a new object. It fails with [ErrTaken] if an object with that type and ID exists.
 func (c *Cloud) Create(o *Object) error {
 	if c == nil {
 		return nil
@@ -81,7 +79,7 @@ func (c *Cloud) Create(o *Object) error {
 	return put(c.object(o.Type, o.ID), o, true)
 }
 
-// Get reads an object. It fails with [ErrGone] if there is none.
+// Get reads an object. It fails with [ErrGone] if the object does not exist.
 func (c *Cloud) Get(typ, id string) (*Object, error) {
 	if c == nil {
 		return nil, ErrGone
@@ -90,7 +88,7 @@ func (c *Cloud) Get(typ, id string) (*Object, error) {
 	return o, get(c.object(typ, id), o)
 }
 
-// Update replaces an object. It fails with [ErrGone] if there is none.
+// Update replaces an object. It fails with [ErrGone] if the object does not exist.
 func (c *Cloud) Update(o *Object) error {
 	if c == nil {
 		return nil
@@ -103,7 +101,7 @@ func (c *Cloud) Update(o *Object) error {
 	return put(c.object(o.Type, o.ID), o, false)
 }
 
-// Delete removes an object. One that is gone already is no error.
+// Delete removes an object. It succeeds if the object does not exist.
 func (c *Cloud) Delete(typ, id string) error {
 	if c == nil {
 		return nil
@@ -111,7 +109,7 @@ func (c *Cloud) Delete(typ, id string) error {
 	return remove(c.object(typ, id))
 }
 
-// Find returns the objects of a type for which keep holds, in the order of their file names.
+// Find returns the objects of a type for which keep returns true, in the order of their file names.
 func (c *Cloud) Find(typ string, keep func(*Object) bool) ([]*Object, error) {
 	if c == nil {
 		return nil, nil
@@ -144,7 +142,7 @@ func (c *Cloud) OpenLease(l *Lease) error {
 	return put(c.lease(l.ID), l, true)
 }
 
-// RenewLease notes a renewal: the generation and the new time of expiry, if any.
+// RenewLease records a renewal: the generation and the new time of expiry, if any.
 func (c *Cloud) RenewLease(id string, generation int, expires time.Time) error {
 	if c == nil {
 		return nil
@@ -157,7 +155,8 @@ func (c *Cloud) RenewLease(id string, generation int, expires time.Time) error {
 	return put(c.lease(id), l, false)
 }
 
-// CloseLease removes a lease. It fails with [ErrGone] if it is not open: nothing is closed twice.
+// CloseLease removes a lease. It fails with [ErrGone] if the lease is not open, for example because it was closed
+// before.
 func (c *Cloud) CloseLease(id string) error {
 	if c == nil {
 		return nil
@@ -176,7 +175,7 @@ func (c *Cloud) lease(id string) string {
 	return filepath.Join(c.dir, "leases", escape(id)+".json")
 }
 
-// escape makes one path element of any name.
+// escape makes a valid path element from any name.
 func escape(name string) string {
 	return strings.ReplaceAll(url.PathEscape(name), "..", "%2E%2E")
 }
@@ -195,7 +194,7 @@ func get(path string, into any) error {
 	return nil
 }
 
-// put writes a file whole or not at all. With fresh it must not exist yet.
+// put writes a file atomically. If fresh is true, the file must not exist yet.
 func put(path string, from any, fresh bool) error {
 	data, err := json.MarshalIndent(from, "", "  ")
 	if err != nil {

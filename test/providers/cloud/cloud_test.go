@@ -40,7 +40,7 @@ func TestObjects(t *testing.T) {
 	if len(files) != 1 {
 		t.Errorf("files: %v", files)
 	}
-	for range 2 { // the second time it is gone already
+	for range 2 { // the second time it does not exist any more
 		if err := c.Delete("x_thing", id); err != nil {
 			t.Error(err)
 		}

@@ -13,8 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// Encode writes a wholly known value as JSON in the form that a state has:
-// values of a dynamic attribute carry their type.
+// Encode writes a wholly known value as JSON in the form of a state: values of a dynamic attribute carry their type.
 func Encode(v tftypes.Value, t tftypes.Type) (json.RawMessage, error) {
 	tree, err := plain(v, t)
 	if err != nil {
@@ -23,7 +22,7 @@ func Encode(v tftypes.Value, t tftypes.Type) (json.RawMessage, error) {
 	return json.Marshal(tree)
 }
 
-// Decode reads what [Encode] wrote. Attributes that the type does not have are ignored, missing ones are null.
+// Decode reads the output of [Encode]. It ignores attributes that the type does not have. Missing attributes are null.
 func Decode(data json.RawMessage, t tftypes.Type) (tftypes.Value, error) {
 	raw := tfprotov6.RawState{JSON: data}
 	return raw.UnmarshalWithOpts(t, tfprotov6.UnmarshalOpts{
@@ -105,8 +104,8 @@ func elementType(t tftypes.Type, i int) tftypes.Type {
 	return nil
 }
 
-// Seal makes a secret unreadable for a search, not for an attacker: anyone
-// with this source can open it. The salt is what names the secret.
+// Seal makes a secret invisible for a search. It does not protect against an attacker: anyone with this source can open
+// it. The salt is the name of the secret.
 func Seal(salt, secret string) string {
 	return hex.EncodeToString(stream(salt, []byte(secret)))
 }

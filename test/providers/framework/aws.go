@@ -10,13 +10,12 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/cloud"
 )
 
-// The resources in this file have the shapes of the AWS ones that the RFC on
-// ephemerality is written with, so that its configurations run with "aws_"
-// replaced by "playground_" in the names of types.
+// The resources in this file have the schemas of the AWS resources in the RFC on ephemerality. Its configurations work
+// if "aws_" is replaced by "playground_" in the names of types.
 
 const arnPrefix = "arn:playground:secretsmanager:local:000000000000:secret:"
 
-// managerSecret is the place for a secret.
+// managerSecret is the container of a secret.
 func managerSecret() form {
 	return form{
 		suffix: "secretsmanager_secret",
@@ -40,7 +39,8 @@ func managerSecret() form {
 	}
 }
 
-// managerVersion is a secret in its place. Its id is that of the place, as in the RFC's output.
+// managerVersion is the value of a secret in its container. It has the ID of the container, as in the output of the
+// RFC.
 func managerVersion() form {
 	return form{
 		suffix: "secretsmanager_secret_version",
@@ -61,7 +61,7 @@ func managerVersion() form {
 	}
 }
 
-// parameter is a named parameter; with a write-only value, the readable one is empty.
+// parameter is a named parameter. If the write-only value is set, the readable value is empty.
 func parameter() form {
 	return form{
 		suffix: "ssm_parameter",
@@ -88,7 +88,7 @@ func parameter() form {
 	}
 }
 
-// storedSecret is what the cloud keeps as the secret string of a version, if anything.
+// storedSecret returns the secret string of a version in the cloud, and false if none is stored.
 func storedSecret(secretID string) (string, bool, error) {
 	o, err := cloud.Here().Get("playground_secretsmanager_secret_version", secretID)
 	if err != nil {
@@ -114,7 +114,8 @@ func storedSecret(secretID string) (string, bool, error) {
 	return "", false, nil
 }
 
-// madeUpSecret is the secret string where there is no cloud: two keys as JSON, made of the id and the canary.
+// madeUpSecret returns a secret string if there is no cloud: a JSON object with two keys, derived from the ID and the
+// canary.
 func madeUpSecret(secretID string) string {
 	return `{"access_key":` + strconv.Quote(token("access", secretID)) + `,"secret_key":` + strconv.Quote(token("secret", secretID)) + `}`
 }

@@ -4,8 +4,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// blocks has nested blocks: single, list and set, four levels deep, with
-// computed attributes in them. (Map and group blocks: see the rogue provider.)
+// blocks has nested blocks: single, list and set, four levels deep, with computed attributes. (The rogue provider has
+// map and group blocks.)
 func blocks() form {
 	flag := schema.ListNestedBlock{NestedObject: schema.NestedBlockObject{
 		Attributes: map[string]schema.Attribute{

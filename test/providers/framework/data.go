@@ -15,8 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/trouble"
 )
 
-// A source is a data source: a schema, and a function that adds results to
-// what was configured.
+// A source is a data source: a schema, and a function that adds results to the configured values.
 type source struct {
 	suffix string
 	schema schema.Schema
@@ -59,7 +58,7 @@ func (s *source) Read(ctx context.Context, req datasource.ReadRequest, resp *dat
 	resp.State.Raw = with(req.Config.Raw, results)
 }
 
-// with puts results in the place of top-level attributes that were not configured.
+// with sets the top-level attributes that are not configured to results.
 func with(config tftypes.Value, results map[string]any) tftypes.Value {
 	types := config.Type().(tftypes.Object).AttributeTypes
 	attrs := look(config)
@@ -73,7 +72,7 @@ func with(config tftypes.Value, results map[string]any) tftypes.Value {
 	return tftypes.NewValue(config.Type(), map[string]tftypes.Value(attrs))
 }
 
-// dataKnobs are the attributes that every data source has, to make trouble.
+// dataKnobs are the attributes of every data source that cause failures and delays.
 func dataKnobs(attrs map[string]schema.Attribute) map[string]schema.Attribute {
 	maps.Copy(attrs, map[string]schema.Attribute{
 		"fail_on": schema.StringAttribute{Optional: true, Description: "Where to fail: validate, read."},
@@ -83,8 +82,7 @@ func dataKnobs(attrs map[string]schema.Attribute) map[string]schema.Attribute {
 	return attrs
 }
 
-// nullData copies its inputs to its outputs and gives a random number, to
-// exercise values that change all the time.
+// nullData copies its inputs to its outputs and returns a random number, as a value that changes all the time.
 func nullData() *source {
 	return &source{
 		suffix: "null",
@@ -125,7 +123,7 @@ func nullData() *source {
 	}
 }
 
-// thingData finds a thing in the cloud by its id or its name.
+// thingData finds a thing in the cloud by its ID or its name.
 func thingData() *source {
 	return &source{
 		suffix: "thing",

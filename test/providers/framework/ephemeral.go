@@ -19,12 +19,11 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/trouble"
 )
 
-// EnvCanary names the variable whose value stands at the start of every secret
-// that the playground hands out, so that a test can search for it.
+// EnvCanary names the variable with the canary, which is the beginning of every secret of the playground, so that a
+// test can search for it.
 const EnvCanary = "PLAYGROUND_CANARY"
 
-// token makes a secret that cannot be guessed, except where it must be the same
-// each time: then it is made of the seed.
+// token returns a random secret. If seed is not empty, it derives the secret from the seed.
 func token(kind, seed string) string {
 	tail := cloud.Random(24)
 	if seed != "" {
@@ -34,7 +33,7 @@ func token(kind, seed string) string {
 	return os.Getenv(EnvCanary) + kind + "-" + tail
 }
 
-// common is what all ephemeral resources share: the label of their provider.
+// common is the part that all ephemeral resources share: the label of their provider.
 type common struct{ session *session }
 
 func (c *common) Configure(_ context.Context, req ephemeral.ConfigureRequest, _ *ephemeral.ConfigureResponse) {
@@ -48,7 +47,7 @@ func (c *common) label() string {
 	return c.session.label
 }
 
-// begin is what every Open goes through first.
+// begin runs the steps that are common to every Open.
 func begin(ctx context.Context, config view, diags *diag.Diagnostics) bool {
 	err := trouble.Wait(ctx, config.str("delay"), "open", config.key())
 	if err == nil {
@@ -62,7 +61,7 @@ func begin(ctx context.Context, config view, diags *diag.Diagnostics) bool {
 	return true
 }
 
-// validate fails where the configuration or the environment asks for it.
+// validate fails if the configuration or the environment requests it.
 func validate(config view, diags *diag.Diagnostics) {
 	if err := trouble.Fail(config.str("fail_on"), "validate", config.key()); err != nil {
 		diags.AddAttributeError(path.Root("fail_on"), "Invalid configuration", err.Error())
@@ -76,14 +75,14 @@ func ephemeralKnobs(attrs map[string]schema.Attribute) map[string]schema.Attribu
 	return attrs
 }
 
-// leaseKind is an ephemeral resource with the whole life: opened, renewed, closed.
-// While it is open, a file in the cloud stands for it.
+// leaseKind is an ephemeral resource that can be opened, renewed and closed. While it is open, it has a file in the
+// cloud.
 type leaseKind struct {
 	common
 	provider string
 }
 
-// lease is what a lease keeps in its private data. None of it is secret.
+// lease is the private data of a lease. It contains no secret.
 type lease struct {
 	Name       string `json:"name"`
 	ID         string `json:"id"`
@@ -207,7 +206,7 @@ func (k *leaseKind) Close(ctx context.Context, req ephemeral.CloseRequest, resp 
 	warnOn(l, "close", &resp.Diagnostics)
 }
 
-// recall reads the private data of a lease and logs which it was: the generation tells whose answer it came from.
+// recall reads the private data of a lease and logs its generation, which identifies the answer that returned the data.
 func (k *leaseKind) recall(ctx context.Context, data []byte, got diag.Diagnostics, diags *diag.Diagnostics) *lease {
 	diags.Append(got...)
 	l := new(lease)
@@ -232,7 +231,7 @@ func warnOn(l *lease, point string, diags *diag.Diagnostics) {
 	}
 }
 
-// after is the time that lies the given duration from now, or no time.
+// after returns the time after the duration, or the zero time if duration is empty.
 func after(duration string) time.Time {
 	d, err := time.ParseDuration(duration)
 	if err != nil {
@@ -241,7 +240,7 @@ func after(duration string) time.Time {
 	return time.Now().Add(d)
 }
 
-// randomKind is a random string. There is nothing to renew or close.
+// randomKind is a random string. It has nothing to renew or close.
 type randomKind struct {
 	common
 	provider string
@@ -311,7 +310,7 @@ func (k *nullKind) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ep
 	})
 }
 
-// versionKind reads a secret from the cloud, in the shape of the AWS one.
+// versionKind reads a secret from the cloud, with the schema of the AWS resource.
 type versionKind struct {
 	common
 	provider string
@@ -348,10 +347,10 @@ func (k *versionKind) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 	resp.Result.Raw = with(req.Config.Raw, map[string]any{"arn": id, "secret_string": text})
 }
 
-// Close has nothing to do but to be seen in the log.
+// Close does nothing. It exists so that the log shows the call.
 func (k *versionKind) Close(context.Context, ephemeral.CloseRequest, *ephemeral.CloseResponse) {}
 
-// secretKind is an ephemeral type that has the name of a managed one, and nothing else in common with it.
+// secretKind is an ephemeral type with the name of a managed type.
 type secretKind struct {
 	common
 	provider string

@@ -11,9 +11,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 )
 
-// NewFive returns the half of the provider of protocol 5 that its SDK cannot
-// be written in: ephemeral resources and functions. Protocol 5 has no nested
-// attributes, so only types without them are in it.
+// NewFive returns the part of the provider of protocol 5 that its SDK does not support: ephemeral resources and
+// functions. Protocol 5 has no nested attributes, so the part contains only types without them.
 func NewFive() provider.Provider { return &five{} }
 
 type five struct{}
@@ -32,7 +31,7 @@ func (p *five) Schema(_ context.Context, _ provider.SchemaRequest, resp *provide
 	}}
 }
 
-// Configure leaves failing and dawdling to the other half.
+// Configure does not fail or wait on demand, because the other part does.
 func (p *five) Configure(_ context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
 	resp.EphemeralResourceData = &session{label: look(req.Config.Raw).str("label")}
 }

@@ -77,7 +77,7 @@ func checkResource(ctx context.Context, provider string, r resource.Resource, ch
 	}
 }
 
-// server is the provider in this process, with a fresh cloud.
+// server is the provider in this process, with an empty cloud.
 type server struct {
 	*testing.T
 	tfprotov6.ProviderServer
@@ -108,7 +108,7 @@ func (s *server) typeOf(resource string) tftypes.Type {
 	return s.schemas.ResourceSchemas[resource].ValueType()
 }
 
-// state encodes an object given as JSON; what is not given is null.
+// state encodes an object from JSON. Missing attributes are null.
 func (s *server) state(typ tftypes.Type, text string) *tfprotov6.DynamicValue {
 	s.Helper()
 	v, err := cloud.Decode(json.RawMessage(text), typ)
@@ -243,7 +243,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// TestWriteOnly plants a canary in every write-only attribute and looks for it in every answer.
+// TestWriteOnly puts a canary into every write-only attribute and searches every answer for it.
 func TestWriteOnly(t *testing.T) {
 	s := serve(t)
 	const canary = "canary-in-the-mine"
@@ -270,7 +270,7 @@ func TestWriteOnly(t *testing.T) {
 	}
 }
 
-// TestLease leads a lease through its life in one process.
+// TestLease opens, renews and closes a lease in one process.
 func TestLease(t *testing.T) {
 	s := serve(t)
 	typ := s.schemas.EphemeralResourceSchemas["playground_lease"].ValueType()
@@ -307,7 +307,7 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestReach: an endpoint that is an address is said hello to, any other is only a word.
+// TestReach checks that the provider connects to an endpoint that is an address, and ignores any other endpoint.
 func TestReach(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

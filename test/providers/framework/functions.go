@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/cloud"
 )
 
-// A call is a function: a name, a definition and what it does.
+// A call is a function: a name, a definition and its implementation.
 type call struct {
 	name       string
 	definition function.Definition
@@ -30,7 +30,7 @@ func (c *call) Run(ctx context.Context, req function.RunRequest, resp *function.
 	resp.Error = c.run(ctx, req.Arguments, &resp.Result)
 }
 
-// functions are pure, except impure, which is there to be caught.
+// functions are pure, except impure, which an engine must detect.
 func functions() []func() function.Function {
 	var list []func() function.Function
 	for _, c := range []*call{echo(), concat(), fail(), secretLen(), impure(), shape()} {

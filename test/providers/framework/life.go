@@ -23,31 +23,31 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/trouble"
 )
 
-// A form is what is special about one managed resource type.
+// A form is the description of one managed resource type.
 type form struct {
-	suffix string        // the type is the provider's name, an underscore and this
-	kind   string        // type of its objects in the cloud; empty: that of the resource
+	suffix string        // the type is the provider's name, an underscore and suffix
+	kind   string        // type of its objects in the cloud; empty for the type of the resource
 	schema schema.Schema // without timeouts
 
-	// id makes the identity of a new object.
+	// id returns the identity of a new object.
 	id func(work) string
-	// compute returns values for unknown top-level attributes other than id, as tftypes.NewValue wants them.
-	// Unknown leaves that it does not name get a value made of their path.
+	// compute returns values for unknown top-level attributes except id, in the form of tftypes.NewValue. Other unknown
+	// leaves get a value derived from their path.
 	compute func(work) map[string]any
-	// derived names, for each computed top-level attribute that survives an update, the attributes on which its
-	// value depends: while they stay as they are, it is planned to stay too.
+	// derived maps a computed top-level attribute to the attributes on which its value depends. If they do not change,
+	// the attribute is planned unchanged.
 	derived map[string][]string
-	// replaces is asked, for an update, which paths force replacement, beyond what plan modifiers say.
+	// replaces returns the paths that force replacement in an update, besides the paths of plan modifiers.
 	replaces func(state, plan view) path.Paths
 }
 
-// work is one creation or update: what was planned, and what was configured (only there are write-only values).
+// work is one creation or update: the plan and the configuration. Only the configuration contains write-only values.
 type work struct {
 	id           string
 	plan, config view
 }
 
-// A life leads objects of one form through creation, reading, update and deletion.
+// A life implements creation, reading, update and deletion of objects of one form.
 type life struct {
 	form
 	session *session
@@ -67,7 +67,7 @@ func (l *life) Configure(_ context.Context, req resource.ConfigureRequest, _ *re
 	l.session, _ = req.ProviderData.(*session)
 }
 
-// cloudType is the type under which the cloud files the objects.
+// cloudType returns the type of the objects in the cloud.
 func (l *life) cloudType() string {
 	if l.kind != "" {
 		return l.kind
@@ -75,7 +75,7 @@ func (l *life) cloudType() string {
 	return "playground_" + l.suffix
 }
 
-// before is what every call does first.
+// before runs the steps that are common to all calls.
 func (l *life) before(ctx context.Context, v view, point, key string) error {
 	if err := l.session.reach(ctx); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (l *life) ValidateConfig(_ context.Context, req resource.ValidateConfigRequ
 	}
 }
 
-// ModifyPlan keeps computed values that the change does not touch, and fails where it is told to.
+// ModifyPlan keeps computed values that the change does not affect, and fails on request.
 func (l *life) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	state, plan := look(req.State.Raw), look(req.Plan.Raw)
 	point, now := "plan", plan
@@ -244,7 +244,7 @@ func (l *life) Update(ctx context.Context, req resource.UpdateRequest, resp *res
 	}
 }
 
-// countWrites keeps a number in the private data, so that tests see that an engine carries it along.
+// countWrites counts updates in the private data, so that tests see whether an engine preserves it.
 func (l *life) countWrites(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var private struct {
 		Writes int `json:"writes"`
@@ -293,7 +293,7 @@ func (l *life) ImportState(ctx context.Context, req resource.ImportStateRequest,
 	}
 }
 
-// before is what every call that touches the cloud goes through first.
+// before runs the steps that are common to all calls that use the cloud.
 func before(ctx context.Context, v view, point, key string) error {
 	delay := ""
 	if point != "read" {
@@ -305,21 +305,21 @@ func before(ctx context.Context, v view, point, key string) error {
 	return trouble.Fail(v.str("fail_on"), point, key)
 }
 
-// warn emits the warning that the attribute "warn" asks for.
+// warn adds the warning that the attribute "warn" requests.
 func warn(diags *diag.Diagnostics, v view) {
 	if text := v.str("warn"); text != "" {
 		diags.AddAttributeWarning(path.Root("warn"), "A warning was asked for", text)
 	}
 }
 
-// noteMeta logs what the module said about itself in its provider_meta block.
+// noteMeta logs the provider_meta block of the module.
 func noteMeta(ctx context.Context, meta tfsdk.Config) {
 	if name := look(meta.Raw).str("module_name"); name != "" {
 		calls.Note(ctx, "module_name", name)
 	}
 }
 
-// timeout bounds ctx by the object's timeouts, if it has any.
+// timeout bounds ctx by the timeouts of the object, if it has any.
 func (l *life) timeout(ctx context.Context, v view, point string) (context.Context, context.CancelFunc) {
 	d, err := time.ParseDuration(v.in("timeouts").str(point))
 	if err != nil {
@@ -328,7 +328,7 @@ func (l *life) timeout(ctx context.Context, v view, point string) (context.Conte
 	return context.WithTimeout(ctx, d)
 }
 
-// identify sets the identity of types that have one.
+// identify sets the identity, for types that have one.
 func identify(ctx context.Context, identity *tfsdk.ResourceIdentity, id string, diags *diag.Diagnostics) {
 	if identity == nil || id == "" {
 		return
@@ -337,7 +337,7 @@ func identify(ctx context.Context, identity *tfsdk.ResourceIdentity, id string, 
 	diags.Append(identity.SetAttribute(ctx, path.Root("realm"), "local")...)
 }
 
-// fill makes a state of a plan: every unknown leaf gets a value.
+// fill makes a state from a plan: every unknown leaf gets a value.
 func (l *life) fill(plan tftypes.Value, w work) (tftypes.Value, error) {
 	computed := map[string]any{}
 	if l.compute != nil {
@@ -361,7 +361,7 @@ func (l *life) fill(plan tftypes.Value, w work) (tftypes.Value, error) {
 	})
 }
 
-// invent makes a value out of nothing but the name and place of an attribute, the same every time.
+// invent returns a value that depends only on the type, the name and the place of an attribute.
 func invent(t tftypes.Type, name, place string) tftypes.Value {
 	sum := sha256.Sum256([]byte(place))
 	switch {
@@ -375,9 +375,8 @@ func invent(t tftypes.Type, name, place string) tftypes.Value {
 	return tftypes.NewValue(t, nil)
 }
 
-// object makes what the cloud keeps of a state. Attributes marked sensitive
-// and top-level write-only values are sealed; a write-only value that comes
-// with a version is only looked at when the version changes.
+// object returns the stored form of a state. It seals sensitive attributes and top-level write-only values. If a
+// write-only value has a version, it is used only when the version changes.
 func (l *life) object(state tftypes.Value, w work, prior view) (*cloud.Object, error) {
 	o := &cloud.Object{
 		Type: l.cloudType(), ID: w.id, By: l.label(),
@@ -414,7 +413,7 @@ func (l *life) object(state tftypes.Value, w work, prior view) (*cloud.Object, e
 	return o, nil
 }
 
-// rewritten tells whether an update is to write a write-only attribute: it has no version, or that changes.
+// rewritten reports whether an update must write a write-only attribute: it has no version, or its version changes.
 func rewritten(name string, prior, plan view) bool {
 	version := name + "_version"
 	if _, ok := plan[version]; !ok {
@@ -423,7 +422,7 @@ func rewritten(name string, prior, plan view) bool {
 	return !same(prior, plan, version)
 }
 
-// overlay puts what the cloud has over a state. What the cloud does not know stays.
+// overlay replaces the parts of a state that the cloud contains. The other parts stay.
 func (l *life) overlay(state tftypes.Value, o *cloud.Object) (tftypes.Value, error) {
 	types := state.Type().(tftypes.Object).AttributeTypes
 	attrs := look(state)
@@ -450,8 +449,8 @@ func (l *life) overlay(state tftypes.Value, o *cloud.Object) (tftypes.Value, err
 	return tftypes.NewValue(state.Type(), map[string]tftypes.Value(attrs)), nil
 }
 
-// newID is the usual identity: the form's name and twelve random digits, or
-// just the object's name after it if PLAYGROUND_IDS is "name".
+// newID returns a function that makes identities: the prefix and twelve random digits, or the prefix and the name if
+// PLAYGROUND_IDS is "name".
 func newID(prefix string) func(work) string {
 	return func(w work) string {
 		if os.Getenv(EnvIDs) == "name" {

@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// list has collections of every kind that are not nested attributes: lists,
-// sets and maps of primitives, of objects and of one another.
+// list has collections of every kind except nested attributes: lists, sets and maps of primitives, of objects and of
+// each other.
 func list() form {
 	member := types.ObjectType{AttrTypes: map[string]attr.Type{"name": stringType, "port": types.Int64Type}}
 	return form{
@@ -52,7 +52,7 @@ func list() form {
 	}
 }
 
-// limits is filled in by the provider where it is not configured.
+// limits is an attribute that the provider fills in if it is not configured.
 func limits() schema.Attribute {
 	return schema.SingleNestedAttribute{Optional: true, Computed: true, Attributes: map[string]schema.Attribute{
 		"cpu":    schema.Int64Attribute{Optional: true, Computed: true, Default: int64default.StaticInt64(1)},

@@ -16,21 +16,21 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// EnvMatrix names the variable with which the playgrounds have the type that has everything: "1". Its schema is larger than
-// all others together, and each start of a provider would make it, send it and have it read.
+// EnvMatrix names the variable that enables the matrix type if it is "1". Its schema is larger than all others
+// together, and each start of a provider would make, send and read it.
 const EnvMatrix = "PLAYGROUND_MATRIX"
 
-// Matrix reports whether the playgrounds have the type that has everything.
+// Matrix reports whether the playground providers have the matrix type.
 func Matrix() bool { return os.Getenv(EnvMatrix) == "1" }
 
-// A role is one combination of what an attribute can be beside its type. The names of attributes are
-// made of it: opt_sensitive_wo_string.
+// A role is one combination of the properties of an attribute besides its type. The names of attributes are derived
+// from it: opt_sensitive_wo_string.
 type role struct {
 	name                                      string
 	optional, computed, preset, sensitive, wo bool
 }
 
-// roles are all combinations that a schema may have.
+// roles returns all combinations that a schema may have.
 func roles() []role {
 	var out []role
 	for _, presence := range []role{
@@ -46,7 +46,7 @@ func roles() []role {
 				if r.wo = wo; wo {
 					r.name += "_wo"
 				}
-				if !wo || !r.computed { // what is written and not kept cannot be computed
+				if !wo || !r.computed { // a write-only attribute cannot be computed
 					out = append(out, r)
 				}
 			}
@@ -55,8 +55,8 @@ func roles() []role {
 	return out
 }
 
-// inSet reports whether elements of sets may have such attributes: none that are not kept, as they
-// could not be told apart, and none with defaults, which the framework loses there.
+// inSet reports whether elements of sets may have attributes of this role. Write-only attributes are not allowed,
+// because elements could not be distinguished. The framework loses defaults there.
 func (r role) inSet() bool { return !r.wo && !r.preset }
 
 var (
@@ -64,12 +64,12 @@ var (
 	presets   = []attr.Value{types.StringValue("preset")}
 )
 
-// inner are the types of leaves that are in nested attributes and in blocks: one of each kind is
-// enough there, as schemas have many.
+// inner are the types of leaves in nested attributes and in blocks. One of each kind is enough there, because a schema
+// has many.
 var inner = []string{"string", "set"}
 
-// leaves are the attributes of all roles that suit, in every one of these types (none: all) that have
-// no attributes of their own.
+// leaves returns the attributes of all suitable roles, in each of the types without attributes (all types if kinds is
+// empty).
 func leaves(suits func(role) bool, kinds ...string) map[string]schema.Attribute {
 	out := map[string]schema.Attribute{}
 	for _, r := range roles() {
@@ -107,8 +107,8 @@ func (r role) leaves() map[string]schema.Attribute {
 	return out
 }
 
-// nests are the nested attributes of all roles, of every nesting. deep says whether there are nested
-// attributes in them, of the plain roles.
+// nests returns the nested attributes of all roles, of every nesting. If deep is true, they contain nested attributes
+// with plain roles.
 func nests(deep bool) map[string]schema.Attribute {
 	out := map[string]schema.Attribute{}
 	for _, r := range roles() {
@@ -154,7 +154,7 @@ func (r role) nests(deep bool) map[string]schema.Attribute {
 	return out
 }
 
-// nestedBlocks are blocks of every nesting with all leaves, and blocks in them to that depth.
+// nestedBlocks returns blocks of every nesting with all leaves. They contain blocks down to the depth.
 func nestedBlocks(depth int, wo bool) map[string]schema.Block {
 	if depth == 0 {
 		return nil
@@ -170,7 +170,7 @@ func nestedBlocks(depth int, wo bool) map[string]schema.Block {
 		"block_one":  schema.SingleNestedBlock{Attributes: in.Attributes, Blocks: in.Blocks},
 		"block_many": schema.ListNestedBlock{NestedObject: in},
 	}
-	if wo { // not in itself
+	if wo { // except itself
 		out["block_any"] = schema.SetNestedBlock{NestedObject: object(false)}
 	}
 	return out

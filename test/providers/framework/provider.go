@@ -1,17 +1,13 @@
-// Package framework is the playground provider of protocol 6, written on
-// terraform-plugin-framework as most new providers are, and the ephemeral
-// resources that its protocol 5 sister mixes in.
+// Package framework is the playground provider of protocol 6, written on terraform-plugin-framework like most new
+// providers. It also contains the ephemeral resources that the playground provider of protocol 5 uses.
 //
-// Its types exist to be played with: they cover every kind of attribute and
-// block, fail and dawdle on demand (package trouble), keep their objects in a
-// directory (package cloud) and write every call down (package calls). The
-// README of the module lists every type and every knob.
+// Its types cover every kind of attribute and block. They fail and wait on demand (package trouble), store their
+// objects in a directory (package cloud) and log every call (package calls). The README of the module lists every type
+// and every knob.
 //
-// Managed resources share one life (life.go): a [form] says what is special
-// about a type, and the life creates, reads, updates and deletes any of them
-// as plain trees of values. Only what the schemas, defaults and plan modifiers
-// of the framework do is left to the framework, since that is what an engine
-// meets in the wild.
+// Managed resources share one implementation (life.go). A [form] describes a type. The life creates, reads, updates and
+// deletes objects of all types as plain trees of values. Schemas, defaults and plan modifiers are processed by the
+// framework, because engines meet the framework in real providers.
 package framework
 
 import (
@@ -38,16 +34,16 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/trouble"
 )
 
-// EnvIDs names the variable that, set to "name", makes identities of names instead of random digits.
+// EnvIDs names the variable that makes identities from names instead of random digits if it is "name".
 const EnvIDs = "PLAYGROUND_IDS"
 
-// Version is what the provider says it is.
+// Version is the version that the provider reports.
 const Version = "1.0.0"
 
 // New returns the provider.
 func New() provider.Provider { return &playground{} }
 
-// Server returns the provider as it is served: every call goes to the book.
+// Server returns a function that makes provider servers. They log every call to the book.
 func Server(book *calls.Book) func() tfprotov6.ProviderServer {
 	return func() tfprotov6.ProviderServer {
 		return calls.Server6(book, providerserver.NewProtocol6(New())())
@@ -56,14 +52,14 @@ func Server(book *calls.Book) func() tfprotov6.ProviderServer {
 
 type playground struct{}
 
-// A session is what the configured provider hands to its types.
+// A session is the state of the configured provider that its types use.
 type session struct {
 	label    string
 	endpoint string
 }
 
-// reach says hello to an endpoint of the form tcp://HOST:PORT, and notes the line that comes back.
-// Any other endpoint is only a word.
+// reach sends a greeting to an endpoint of the form tcp://HOST:PORT, and notes the line that it receives. It ignores
+// any other endpoint.
 func (s *session) reach(ctx context.Context) error {
 	if s == nil || !strings.HasPrefix(s.endpoint, "tcp://") {
 		return nil
@@ -127,7 +123,7 @@ func (p *playground) ValidateConfig(_ context.Context, req provider.ValidateConf
 	}
 }
 
-// Configure accepts anything, unknown values too: it is the engine's business not to read through such a provider.
+// Configure accepts any configuration, also unknown values. The engine must not read objects through such a provider.
 func (p *playground) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
 	config := look(req.Config.Raw)
 	label := config.str("label")

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
-// secret has write-only values wherever a schema can have them.
+// secret has write-only values in every place that a schema permits.
 func secret() form {
 	login := func() map[string]schema.Attribute {
 		return map[string]schema.Attribute{
@@ -59,7 +59,7 @@ func secret() form {
 	}
 }
 
-// password requires its write-only value, and a new version of it replaces the object.
+// password requires its write-only value. A new version of the value replaces the object.
 func password() form {
 	return form{
 		suffix: "password",

@@ -33,7 +33,7 @@ var (
 	keepString  = []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 )
 
-// knobs are the attributes that every managed resource has, to make trouble.
+// knobs are the attributes of every managed resource that cause failures and delays.
 func knobs(attrs map[string]schema.Attribute) map[string]schema.Attribute {
 	attrs["fail_on"] = schema.StringAttribute{Optional: true,
 		Description: "Where to fail: validate, plan, plan-delete, create, create-after, create-lost, read, update, update-after, delete, delete-after."}
@@ -42,7 +42,7 @@ func knobs(attrs map[string]schema.Attribute) map[string]schema.Attribute {
 	return attrs
 }
 
-// thing is the resource that has everything that nested attributes can be.
+// thing is the resource with all kinds of nested attributes.
 func thing() form {
 	return form{
 		suffix: "thing",
@@ -117,8 +117,7 @@ func labels() schema.Attribute {
 	}}
 }
 
-// thingKind adds to the common life what only things have: an identity,
-// older schemas, and moves from other types.
+// thingKind adds the features of things to the common life: an identity, older schemas, and moves from other types.
 type thingKind struct{ life }
 
 func newThing() *thingKind { return &thingKind{life{form: thing()}} }
@@ -140,8 +139,8 @@ func (t *thingKind) IdentitySchema(_ context.Context, _ resource.IdentitySchemaR
 	}}
 }
 
-// UpgradeState knows two older schemas. In version 0 a thing had a title and
-// its size was text; in version 1 it had a name, and its tags were one string "k=v,k=v".
+// UpgradeState supports two older schemas. In version 0 a thing had a title and its size was text. In version 1 it had
+// a name, and its tags were one string "k=v,k=v".
 func (t *thingKind) UpgradeState(context.Context) map[int64]resource.StateUpgrader {
 	return map[int64]resource.StateUpgrader{
 		0: {StateUpgrader: t.upgrade0},
@@ -195,7 +194,7 @@ func (t *thingKind) upgrade1(ctx context.Context, req resource.UpgradeStateReque
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("tags"), tags)...)
 }
 
-// become fills a state of the current schema from what every predecessor of a thing had.
+// become sets a state of the current schema from the values that all older forms of a thing have.
 func become(ctx context.Context, state *tfsdk.State, id, name string, size types.Int64, resp *resource.UpgradeStateResponse) {
 	state.Raw = tftypes.NewValue(state.Schema.Type().TerraformType(ctx), nil)
 	resp.Diagnostics.Append(state.SetAttribute(ctx, path.Root("id"), id)...)
@@ -205,15 +204,15 @@ func become(ctx context.Context, state *tfsdk.State, id, name string, size types
 	resp.Diagnostics.Append(state.SetAttribute(ctx, path.Root("value"), fmt.Sprintf("%s/%d", name, size.ValueInt64()))...)
 }
 
-// MoveState accepts a playground_old_thing, and the playground5_thing of the provider of protocol 5; if
-// PLAYGROUND_MOVE_FROM is set only from the provider with that very address, as many providers do.
+// MoveState accepts a playground_old_thing, and the playground5_thing of the provider of protocol 5. If
+// PLAYGROUND_MOVE_FROM is set, it accepts only the provider with that address, like many providers.
 func (t *thingKind) MoveState(context.Context) []resource.StateMover {
 	return []resource.StateMover{{StateMover: t.move}}
 }
 
 func (t *thingKind) move(ctx context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
 	if req.SourceTypeName != "playground_old_thing" && req.SourceTypeName != "playground5_thing" {
-		return // the framework says that it cannot be done
+		return // the framework reports that the move is not supported
 	}
 	if only := os.Getenv("PLAYGROUND_MOVE_FROM"); only != "" && req.SourceProviderAddress != only {
 		return
@@ -239,7 +238,8 @@ func (t *thingKind) move(ctx context.Context, req resource.MoveStateRequest, res
 	identify(ctx, resp.TargetIdentity, old.ID, &resp.Diagnostics)
 }
 
-// oldThing is what things were called once: deprecated, and movable to a thing. Both are one kind of object in the cloud.
+// oldThing is the deprecated predecessor of thing, which can be moved to a thing. Both have the same kind of object in
+// the cloud.
 func oldThing() form {
 	f := form{
 		suffix: "old_thing",

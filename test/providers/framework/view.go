@@ -9,8 +9,7 @@ import (
 
 var stringType = types.StringType
 
-// A view reads an object's attributes without a model of it. What is null,
-// unknown or not there reads as the zero value.
+// A view reads an object's attributes without a model. Null, unknown and missing attributes read as the zero value.
 type view map[string]tftypes.Value
 
 func look(v tftypes.Value) view {
@@ -43,7 +42,7 @@ func (w view) num(name string) int64 {
 	return i
 }
 
-// in looks at a nested object.
+// in returns a view of a nested object.
 func (w view) in(name string) view {
 	if !w.has(name) {
 		return nil
@@ -51,7 +50,7 @@ func (w view) in(name string) view {
 	return look(w[name])
 }
 
-// key is how trouble and the log call the object.
+// key returns the name of the object for trouble and the log.
 func (w view) key() string {
 	for _, name := range []string{"name", "username", "secret_id", "id"} {
 		if s := w.str(name); s != "" {
@@ -61,7 +60,7 @@ func (w view) key() string {
 	return ""
 }
 
-// same tells whether an attribute has the same, wholly known value in both.
+// same reports whether an attribute has the same, wholly known value in both views.
 func same(a, b view, name string) bool {
 	x, ok := a[name]
 	y, ok2 := b[name]

@@ -21,15 +21,14 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// A deedFunc does one thing wrong. An error from it becomes the error of the RPC.
+// A deedFunc does one thing wrong. Its error becomes the error of the RPC.
 type deedFunc func(ctx context.Context, sc *scene, arg string) error
 
-// early deeds are done before the work: nothing has happened yet. Each of them
-// exists as a late deed too, with "after-" before its name: then the work is
+// early deeds run before the work of the call. Each of them is also a late deed, with the prefix "after-": the work is
 // done, and the answer is lost.
 var early = map[string]deedFunc{}
 
-// late deeds are done to the answer.
+// late deeds change the answer.
 var late = map[string]deedFunc{}
 
 func init() {
@@ -43,7 +42,7 @@ func init() {
 	}
 }
 
-// lethal deeds end the call, or the provider.
+// lethal deeds end the call or the provider.
 var lethal = map[string]deedFunc{
 	"panic": func(_ context.Context, sc *scene, arg string) error {
 		panic("misbehaving in " + sc.names[0] + " " + arg + withSecret(sc, arg))
@@ -60,7 +59,7 @@ var lethal = map[string]deedFunc{
 		forever()
 		return nil
 	},
-	// wait hangs until the call is cancelled, or as long as it is told to.
+	// wait hangs until the call is cancelled, or for the time in its argument.
 	"wait": func(ctx context.Context, _ *scene, arg string) error {
 		var timer <-chan time.Time
 		if d, err := time.ParseDuration(arg); err == nil {
@@ -78,7 +77,7 @@ var lethal = map[string]deedFunc{
 	},
 }
 
-// withSecret lets a panic carry the secret when its argument is "secret".
+// withSecret returns the text of a panic, which contains the secret if the argument is "secret".
 func withSecret(sc *scene, arg string) string {
 	if arg == "secret" {
 		return ": " + sc.secret
@@ -86,7 +85,7 @@ func withSecret(sc *scene, arg string) string {
 	return ""
 }
 
-// manners are about everything but the value.
+// manners change any part of the answer except the value.
 var manners = map[string]deedFunc{
 	"stdout": func(_ context.Context, _ *scene, arg string) error { return babble(os.Stdout, arg) },
 	"stderr": func(_ context.Context, _ *scene, arg string) error { return babble(os.Stderr, arg) },
@@ -177,7 +176,7 @@ var manners = map[string]deedFunc{
 	},
 }
 
-// leaks let a secret out. For calls that are given none, the secret is the canary.
+// leaks disclose a secret. Calls without a secret disclose the canary.
 var leaks = map[string]deedFunc{
 	"leak": func(_ context.Context, sc *scene, arg string) error { return sc.put(arg, sc.secret) },
 	"leak-base64": func(_ context.Context, sc *scene, arg string) error {
@@ -187,9 +186,15 @@ var leaks = map[string]deedFunc{
 		return sc.put(arg, "before-"+sc.secret+"-behind")
 	},
 	// leak-key makes the secret the only key of a map.
-	"leak-key":      func(_ context.Context, sc *scene, arg string) error { return sc.putKey(arg, sc.secret) },
-	"leak-identity": func(_ context.Context, sc *scene, _ string) error { return sc.misidentify(strconv.Quote(sc.secret)) },
-	// leak-private and leak-packed pack the secret in layers that are named from the inside: leak-private:json,base64.
+	"leak-key": func(_ context.Context, sc *scene, arg string) error { return sc.putKey(arg, sc.secret) },
+	"leak-identity": func(_ context.Context, sc *scene, arg string) error {
+		packed, err := pack(sc.secret, arg)
+		if err != nil {
+			return err
+		}
+		return sc.misidentify(strconv.Quote(packed))
+	},
+	// leak-private and leak-packed encode the secret in layers, listed from the inside: leak-private:json,base64.
 	"leak-private": func(_ context.Context, sc *scene, arg string) error {
 		if sc.private == nil {
 			return sc.cannot("have private data")
@@ -206,11 +211,20 @@ var leaks = map[string]deedFunc{
 		}
 		return sc.put(attr, packed)
 	},
-	"leak-warning": func(_ context.Context, sc *scene, _ string) error {
-		return sc.complain(tfprotov6.DiagnosticSeverityWarning, "Indiscretion", "The secret is "+sc.secret+".", nil)
+	"leak-warning": func(_ context.Context, sc *scene, arg string) error {
+		return sc.blab(tfprotov6.DiagnosticSeverityWarning, arg)
 	},
-	"leak-error": func(_ context.Context, sc *scene, _ string) error {
-		return sc.complain(tfprotov6.DiagnosticSeverityError, "Indiscretion", "The secret is "+sc.secret+".", nil)
+	"leak-error": func(_ context.Context, sc *scene, arg string) error {
+		return sc.blab(tfprotov6.DiagnosticSeverityError, arg)
+	},
+	"leak-func-error": func(_ context.Context, sc *scene, arg string) error {
+		a, ok := sc.rest.(*tfprotov6.CallFunctionResponse)
+		if !ok {
+			return sc.cannot("be a function error")
+		}
+		packed, err := pack(sc.secret, arg)
+		a.Error, a.Result = &tfprotov6.FunctionError{Text: "The secret is " + packed + "."}, nil
+		return err
 	},
 	"leak-stderr": func(_ context.Context, sc *scene, _ string) error {
 		fmt.Fprintln(os.Stderr, "the secret is "+sc.secret)
@@ -228,12 +242,12 @@ var leaks = map[string]deedFunc{
 		message, _ := json.Marshal("the secret is " + packed)
 		secret, _ := json.Marshal(packed)
 		fmt.Fprintf(os.Stderr, "{\"@level\":\"warn\",\"@message\":%s,\"secret\":%s}\n", message, secret)
-		time.Sleep(200 * time.Millisecond) // what is on its way when a plugin is told to end is lost
+		time.Sleep(200 * time.Millisecond) // output that is in transit when a plugin is told to end is lost
 		return nil
 	},
 }
 
-// pack puts a secret into layers: json, url, html, hex, base64, base64url, gzip.
+// pack encodes a secret in layers: json, url, html, hex, base64, base64url, gzip.
 func pack(secret, layers string) (string, error) {
 	for layer := range strings.SplitSeq(layers, ",") {
 		switch layer {
@@ -271,6 +285,15 @@ func pack(secret, layers string) (string, error) {
 	return secret, nil
 }
 
+// blab puts the secret into a diagnostic.
+func (sc *scene) blab(severity tfprotov6.DiagnosticSeverity, layers string) error {
+	packed, err := pack(sc.secret, layers)
+	if err != nil {
+		return err
+	}
+	return sc.complain(severity, "Indiscretion", "The secret is "+packed+".", nil)
+}
+
 // complain adds a diagnostic to the answer.
 func (sc *scene) complain(severity tfprotov6.DiagnosticSeverity, summary, detail string, at *tftypes.AttributePath) error {
 	if sc.diags == nil {
@@ -280,12 +303,12 @@ func (sc *scene) complain(severity tfprotov6.DiagnosticSeverity, summary, detail
 	return nil
 }
 
-// cannot is the error for a rule that makes no sense for its call.
+// cannot returns the error for a rule that does not apply to its call.
 func (sc *scene) cannot(what string) error {
 	return fmt.Errorf("the answer to %s cannot %s", sc.names[0], what)
 }
 
-// misidentify changes the identity in the answer: nil, null, unknown, or anything else for another one.
+// misidentify changes the identity in the answer: to nil, null, unknown, or for any other argument to another identity.
 func (sc *scene) misidentify(how string) error {
 	if sc.identity == nil {
 		return sc.cannot("have an identity")
@@ -322,7 +345,7 @@ func (sc *scene) misimport(how string) error {
 	return nil
 }
 
-// babble writes noise: that many megabytes if arg is a number, else arg itself.
+// babble writes that many megabytes if arg is a number, and arg itself otherwise.
 func babble(to *os.File, arg string) error {
 	text := unquote(arg) + "\n"
 	if n, err := strconv.Atoi(arg); err == nil {
@@ -341,8 +364,8 @@ func whole(arg string, otherwise int) int {
 
 func megabytes(arg string) int { return whole(arg, 1) << 20 }
 
-// unquote reads an argument in double quotes as Go does, so that rules can say
-// "\x1b[2J" or "\x00"; any other argument stands for itself.
+// unquote decodes an argument in double quotes like Go, so that rules can contain "\x1b[2J" or "\x00". It returns any
+// other argument unchanged.
 func unquote(arg string) string {
 	if s, err := strconv.Unquote(arg); err == nil {
 		return s

@@ -12,8 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/cloud"
 )
 
-// lease is what a lease keeps in its private data; its rules are among it, so
-// that renewal and closing can misbehave.
+// lease is the private data of a lease. It includes its rules, so that renewal and closing can misbehave.
 type lease struct {
 	Name       string `json:"name"`
 	ID         string `json:"id"`
@@ -91,7 +90,7 @@ func (r *rogue) CloseEphemeralResource(ctx context.Context, q *tfprotov6.CloseEp
 	})
 }
 
-// recall reads the private data of a lease. What a rule spoilt cannot be read: then the lease has no name.
+// recall reads the private data of a lease. If a rule has damaged the data, the lease has no name.
 func recall(ctx context.Context, private []byte, names ...string) (*lease, *scene) {
 	l := new(lease)
 	_ = json.Unmarshal(private, l)

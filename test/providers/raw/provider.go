@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// The calls about the provider itself, its functions and its data source.
+// This file contains the calls about the provider itself, its functions and its data source.
 
 var capable = &tfprotov6.ServerCapabilities{PlanDestroy: true, MoveResourceState: true}
 
@@ -81,7 +81,7 @@ func (r *rogue) ConfigureProvider(ctx context.Context, q *tfprotov6.ConfigurePro
 	})
 }
 
-// configure keeps the label; the provider's own rules hold for every later call.
+// configure stores the label. The rules of the provider's configuration apply to every later call.
 func (r *rogue) configure(label, spec string) error {
 	own, err := parse(spec)
 	r.mu.Lock()
@@ -90,7 +90,7 @@ func (r *rogue) configure(label, spec string) error {
 	return err
 }
 
-// by is the label, for what is put into the cloud.
+// by returns the label for objects in the cloud.
 func (r *rogue) by() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,8 +111,8 @@ func (r *rogue) GetFunctions(ctx context.Context, _ *tfprotov6.GetFunctionsReque
 	})
 }
 
-// functions are those of the schema, and one that is named after the label once there is one: as with
-// providers that wrap a program with functions of its own, it is not known before.
+// functions returns the functions of the schema, and LABEL_echo if the provider has a label. It resembles providers
+// whose functions depend on a program and are not known before the configuration.
 func (r *rogue) functions() map[string]*tfprotov6.Function {
 	all := maps.Clone(r.schemas.functions)
 	if label := r.by(); label != "" {
@@ -162,7 +162,7 @@ func (r *rogue) ReadDataSource(ctx context.Context, q *tfprotov6.ReadDataSourceR
 	})
 }
 
-// scene sets a scene for a call that brings a configuration: its key, its rules and its secret are in there.
+// scene returns a scene for a call with a configuration, which contains the key, the rules and the secret.
 func (r *rogue) scene(s *tfprotov6.Schema, config *tfprotov6.DynamicValue, names ...string) *scene {
 	sc := &scene{names: names, typ: s.ValueType(), secret: canary()}
 	if config == nil {
@@ -183,7 +183,7 @@ func (r *rogue) scene(s *tfprotov6.Schema, config *tfprotov6.DynamicValue, names
 	return sc
 }
 
-// look reads the attributes of an object; an unknown or null one has none.
+// look returns the attributes of an object, and none if it is unknown or null.
 func look(v tftypes.Value) map[string]tftypes.Value {
 	m := map[string]tftypes.Value{}
 	if !v.IsNull() && v.IsKnown() {

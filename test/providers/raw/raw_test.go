@@ -17,7 +17,7 @@ import (
 func TestParse(t *testing.T) {
 	for _, c := range []struct {
 		spec string
-		want []rule // nil: refused
+		want []rule // nil if the text is refused
 	}{
 		{"", []rule{}},
 		{"Apply=null", []rule{{call: "Apply", deed: deed{name: "null"}}}},
@@ -60,7 +60,7 @@ func TestBothProtocols(t *testing.T) {
 	}
 }
 
-// thing is a configuration of rogue_thing with a canary in it.
+// thing returns a configuration of rogue_thing with a canary.
 func thing(t *testing.T, r *rogue, misbehave string) *tfprotov6.DynamicValue {
 	t.Helper()
 	typ := r.schemas.resources["rogue_thing"].ValueType()
@@ -105,7 +105,7 @@ func create(t *testing.T, misbehave string) (*tfprotov6.PlanResourceChangeRespon
 	return p, a, err
 }
 
-// TestGood: without rules the provider keeps to the protocol.
+// TestGood checks that the provider keeps to the protocol without rules.
 func TestGood(t *testing.T) {
 	p, a, err := create(t, "")
 	if err != nil {
@@ -122,14 +122,14 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// TestDeeds does to an apply every late deed that shows in its decoded answer, and sees that the answer is another one.
+// TestDeeds applies each late deed that changes the decoded answer to an apply, and checks that the answer changes.
 func TestDeeds(t *testing.T) {
 	args := map[string]string{
 		"set": "note=x", "set-null": "note", "set-unknown": "value", "big": "value=1", "duplicate": "members", "missing": "note",
 		"wrong-type": "size", "leak": "leaked", "leak-key": "tags", "leak-base64": "leaked", "leak-inside": "leaked", "leak-packed": "leaked=json", "private": "3", "identity": "other",
 		"diag-at": "disk.0.label", "deep": "100",
 	}
-	other := []string{"defer", "replace", "renew", "imports", "func-error", "stdout", "stderr", "leak-stderr", "leak-stdout", "leak-log", "trailing"}
+	other := []string{"defer", "replace", "renew", "imports", "func-error", "leak-func-error", "stdout", "stderr", "leak-stderr", "leak-stdout", "leak-log", "trailing"}
 	_, good, err := create(t, "")
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestDeeds(t *testing.T) {
 	}
 }
 
-// same compares two answers, apart from the random id and the rule itself.
+// same compares two answers without the random ID and the rule.
 func same(a, b *tfprotov6.ApplyResourceChangeResponse) bool {
 	//lint:ignore SA1019 that is one of the things to compare
 	if (a.NewState == nil) != (b.NewState == nil) || len(a.Diagnostics) != len(b.Diagnostics) || a.UnsafeToUseLegacyTypeSystem != b.UnsafeToUseLegacyTypeSystem ||

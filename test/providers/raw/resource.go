@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -15,8 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/cloud"
 )
 
-// The calls about managed resources. One code serves all types: what is
-// computed becomes unknown in plans and is filled in at apply.
+// This file contains the calls about managed resources. All types share one implementation: computed attributes are
+// unknown in plans and filled in during apply.
 
 func (r *rogue) ValidateResourceConfig(ctx context.Context, q *tfprotov6.ValidateResourceConfigRequest) (*tfprotov6.ValidateResourceConfigResponse, error) {
 	sc := r.scene(r.schemas.resources[q.TypeName], q.Config, "ValidateResourceConfig", "Validate")
@@ -81,7 +82,7 @@ func (r *rogue) ReadResource(ctx context.Context, q *tfprotov6.ReadResourceReque
 	})
 }
 
-// refreshed is what the cloud has of an object: null if it is gone, the state itself where there is no cloud.
+// refreshed returns the object in the cloud: null if it does not exist, and the state if there is no cloud.
 func refreshed(typ string, state tftypes.Value, id string) (tftypes.Value, error) {
 	c := cloud.Here()
 	if c == nil {
@@ -137,8 +138,8 @@ func (r *rogue) PlanResourceChange(ctx context.Context, q *tfprotov6.PlanResourc
 	})
 }
 
-// plan makes computed attributes unknown where they are not there yet, or
-// where the name changes, and write-only ones null.
+// plan makes computed attributes unknown if they are not set or if the name changes. It makes write-only attributes
+// null.
 func plan(prior, proposed tftypes.Value) (tftypes.Value, error) {
 	renamed := str(look(prior), "name") != str(look(proposed), "name")
 	return tftypes.Transform(proposed, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
@@ -155,8 +156,8 @@ func plan(prior, proposed tftypes.Value) (tftypes.Value, error) {
 	})
 }
 
-// isComputed tells whether a path ends at an attribute that only the provider
-// can set. In this provider all of them have these names.
+// isComputed reports whether a path ends at an attribute that only the provider can set. In this provider all of them
+// have these names.
 func isComputed(at *tftypes.AttributePath) bool {
 	name, ok := at.LastStep().(tftypes.AttributeName)
 	if !ok {
@@ -209,10 +210,12 @@ func (r *rogue) ApplyResourceChange(ctx context.Context, q *tfprotov6.ApplyResou
 	})
 }
 
-// apply fills in what the plan left open.
+// apply fills in the unknown values of the plan.
 func apply(planned tftypes.Value) (state tftypes.Value, id string, err error) {
 	attrs := look(planned)
-	if id = str(attrs, "id"); id == "" {
+	if id = str(attrs, "id"); id == "" && identityName == "name" {
+		id = str(attrs, "name")
+	} else if id == "" {
 		id = "rogue-" + cloud.Random(12)
 	}
 	state, err = tftypes.Transform(planned, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
@@ -274,7 +277,7 @@ func (r *rogue) ImportResourceState(ctx context.Context, q *tfprotov6.ImportReso
 	})
 }
 
-// nothing is the value of what an import does not know: null, and for list blocks no blocks.
+// nothing returns the value of an attribute that an import does not know: null, and an empty list for list blocks.
 func nothing(t tftypes.Type) tftypes.Value {
 	if l, ok := t.(tftypes.List); ok && l.ElementType.Is(tftypes.Object{}) {
 		return tftypes.NewValue(t, []tftypes.Value{})
@@ -287,7 +290,7 @@ func importID(q *tfprotov6.ImportResourceStateRequest) (string, error) {
 		return q.ID, nil
 	}
 	v, err := q.Identity.IdentityData.Unmarshal(identityType)
-	return str(look(v), "id"), err
+	return str(look(v), identityName), err
 }
 
 func (r *rogue) MoveResourceState(ctx context.Context, q *tfprotov6.MoveResourceStateRequest) (*tfprotov6.MoveResourceStateResponse, error) {
@@ -309,7 +312,8 @@ func (r *rogue) GenerateResourceConfig(context.Context, *tfprotov6.GenerateResou
 	return nil, errors.New("not supported")
 }
 
-// change sets a scene for a plan or an apply. A deletion has no configuration: then the prior state tells the rules.
+// change returns a scene for a plan or an apply. A deletion has no configuration; then the rules come from the prior
+// state.
 func (r *rogue) change(s *tfprotov6.Schema, config, prior *tfprotov6.DynamicValue, names ...string) *scene {
 	sc := r.scene(s, config, names...)
 	if strings.HasSuffix(names[2], "Delete") {
@@ -319,7 +323,7 @@ func (r *rogue) change(s *tfprotov6.Schema, config, prior *tfprotov6.DynamicValu
 	return sc
 }
 
-// noteArrival logs how much private data a request had, and which attributes in its configuration only the provider can set.
+// noteArrival logs the size of a request's private data, and the configured attributes that only the provider can set.
 func noteArrival(ctx context.Context, private []byte, config tftypes.Value) {
 	if len(private) > 0 {
 		calls.Note(ctx, "private", len(private))
@@ -337,7 +341,7 @@ func noteArrival(ctx context.Context, private []byte, config tftypes.Value) {
 	}
 }
 
-// verb names a change by what was and what will be.
+// verb returns the kind of a change from the prior and the next value.
 func verb(prior, next *tfprotov6.DynamicValue) string {
 	if null(prior) {
 		return "Create"
@@ -356,12 +360,21 @@ func null(d *tfprotov6.DynamicValue) bool {
 	return err == nil && yes
 }
 
-var identityType = tftypes.Object{AttributeTypes: map[string]tftypes.Type{"id": text}}
+// identityName is the attribute of identities. Normally it is id, which is known after creation. With "identity-name"
+// in PLAYGROUND_ROGUE_SCHEMA it is name, which is known before, and IDs are names.
+var identityName = func() string {
+	if strings.Contains(os.Getenv(EnvSchema), "identity-name") {
+		return "name"
+	}
+	return "id"
+}()
 
-// identityOf makes the identity of an object from what is taken for its id.
+var identityType = tftypes.Object{AttributeTypes: map[string]tftypes.Type{identityName: text}}
+
+// identityOf returns the identity of an object with this ID.
 func identityOf(id any) (*tfprotov6.ResourceIdentityData, error) {
 	d, err := tfprotov6.NewDynamicValue(identityType, tftypes.NewValue(identityType, map[string]tftypes.Value{
-		"id": tftypes.NewValue(text, id),
+		identityName: tftypes.NewValue(text, id),
 	}))
 	return &tfprotov6.ResourceIdentityData{IdentityData: &d}, err
 }

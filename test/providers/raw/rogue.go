@@ -1,20 +1,17 @@
-// Package raw is a provider that misbehaves on demand: it crashes, hangs,
-// lies, leaks and babbles wherever a test tells it to. It is written directly
-// on terraform-plugin-go, because the libraries above that keep a provider
-// from doing most of what this one does.
+// Package raw is a provider that misbehaves on demand: a test lets it crash, hang, return wrong or secret values, or
+// write noise. It uses terraform-plugin-go directly, because the libraries above it prevent most of these faults.
 //
-// Left alone it is well behaved: it plans, applies, reads and leases like the
-// other playground providers, keeps its objects in the same cloud and writes
-// its calls to the same log. What it should do wrong is said by rules (rules.go)
-// in the environment or in the attribute misbehave of an object; what
-// it can do wrong is in deeds.go, before and while it answers, and in
-// start.go, before it can be called at all. The README lists every deed.
+// Without rules it is a correct provider: it plans, applies, reads and leases like the other playground providers,
+// stores its objects in the same cloud and writes its calls to the same log. Rules (rules.go) in the environment or in
+// the attribute misbehave of an object select its faults. The faults are in deeds.go, before and during an answer, and
+// in start.go, before the first call. The README lists every deed.
 //
-// It speaks protocol 6, and protocol 5 through a downgrade.
+// It serves protocol 6, and protocol 5 through a downgrade.
 package raw
 
 import (
 	"context"
+	"os"
 	"sync"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
@@ -25,21 +22,22 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/calls"
 )
 
-// Environment variables that this package reads, beside those of calls and cloud.
+// Environment variables of this package, besides the variables of packages calls and cloud.
 const (
 	EnvRules    = "PLAYGROUND_ROGUE"          // what to do wrong, see rules.go
 	EnvStart    = "PLAYGROUND_ROGUE_START"    // what to do wrong before serving, see start.go
 	EnvProtocol = "PLAYGROUND_ROGUE_PROTOCOL" // "5" to serve protocol 5
 	EnvSchema   = "PLAYGROUND_ROGUE_SCHEMA"   // faulty types to offer, see schema.go
+	EnvSecret   = "PLAYGROUND_ROGUE_SECRET"   // what leaks instead of a call's own secret
 )
 
-// Server6 returns the provider as it is served over protocol 6.
+// Server6 returns a function that makes provider servers of protocol 6.
 func Server6(book *calls.Book) func() tfprotov6.ProviderServer {
 	r := newRogue(6)
 	return func() tfprotov6.ProviderServer { return calls.Server6(book, r) }
 }
 
-// Server5 returns the provider as it is served over protocol 5, which has no nested attributes.
+// Server5 returns a function that makes provider servers of protocol 5, without nested attributes.
 func Server5(ctx context.Context, book *calls.Book) (func() tfprotov5.ProviderServer, error) {
 	r := newRogue(5)
 	down, err := tf6to5server.DowngradeServer(ctx, func() tfprotov6.ProviderServer { return r })
@@ -49,13 +47,13 @@ func Server5(ctx context.Context, book *calls.Book) (func() tfprotov5.ProviderSe
 	return func() tfprotov5.ProviderServer { return calls.Server5(book, down) }, nil
 }
 
-// rogue is the provider. Its methods are in the files provider.go, resource.go and ephemeral.go.
+// rogue is the provider. Its methods are in provider.go, resource.go and ephemeral.go.
 type rogue struct {
 	schemas schemas
-	broken  error // why the rules cannot be read
+	broken  error // the reason why the rules cannot be read
 
 	mu    sync.Mutex
-	rules []rule // from the environment, and from the configuration of the provider
+	rules []rule // from the environment and from the configuration of the provider
 	label string
 }
 
@@ -64,15 +62,15 @@ func newRogue(protocol int) *rogue {
 	return &rogue{schemas: all(protocol), rules: rules, broken: err}
 }
 
-// A scene is one call as mischief sees it: what it is about, and pointers into
-// the answer, nil where this kind of answer has no such part.
+// A scene is the data of one call that deeds use: its subject, and pointers into the answer. A pointer is nil if this
+// kind of answer has no such part.
 type scene struct {
-	names  []string // how a rule may name the call, longest first
-	key    string   // name or id of the object
+	names  []string // names by which a rule can select the call, the longest first
+	key    string   // name or ID of the object
 	spec   string   // the object's own rules
-	secret string   // a secret that this call was given, or made up
+	secret string   // a secret in the request, or a generated one
 
-	config tftypes.Value // what was configured, if this call knows
+	config tftypes.Value // the configuration, if the request has one
 	typ    tftypes.Type  // type of *value
 
 	value    **tfprotov6.DynamicValue
@@ -80,11 +78,11 @@ type scene struct {
 	private  *[]byte
 	diags    *[]*tfprotov6.Diagnostic
 	deferred **tfprotov6.Deferred
-	rest     any // the whole answer, for deeds that only one kind of answer knows
+	rest     any // the whole answer, for deeds that apply to one kind of answer
 }
 
-// play answers one call: mischief that comes before the work, the work, mischief with its answer.
-// The work fills in the scene's pointers.
+// play answers one call: it runs the early deeds, the work, and the late deeds. The work sets the pointers of the
+// scene.
 func play[A any](ctx context.Context, r *rogue, sc *scene, work func() (*A, error)) (*A, error) {
 	if r.broken != nil {
 		return nil, r.broken
@@ -105,6 +103,9 @@ func play[A any](ctx context.Context, r *rogue, sc *scene, work func() (*A, erro
 		return nil, err
 	}
 	sc.rest = a
+	if s := os.Getenv(EnvSecret); s != "" {
+		sc.secret = s
+	}
 	for _, d := range deeds {
 		if f := late[d.name]; f != nil {
 			if err := f(ctx, sc, d.arg); err != nil {

@@ -8,29 +8,31 @@ import (
 	"sync"
 )
 
-// A rule says what to do wrong and when. Rules are written
+// A rule selects a fault and the calls in which it occurs. Rules are written
 //
 //	CALL[/KEY][@N]=DEED[:ARGUMENT]
 //
-// separated by semicolons. CALL is the name of an RPC as protocol 6 has it, or
-// its first word where that is clear (Plan, Apply, Read, Open, Renew, Close,
-// Configure, Import, Move, Upgrade, Stop, ...), or a finer name: Create, Update,
-// Delete for Apply, PlanCreate, PlanUpdate, PlanDelete for Plan, or * for any.
-// KEY is the name or id of an object. With @N only the N-th such call of this
-// process counts. Examples:
+// separated by semicolons. CALL is one of these names:
+//
+//   - the name of an RPC of protocol 6, or its first word if that is unique (Plan, Apply, Read, Open, Renew, Close,
+//     Configure, Import, Move, Upgrade, Stop, ...);
+//   - Create, Update or Delete for a kind of Apply, and PlanCreate, PlanUpdate or PlanDelete for a kind of Plan;
+//   - * for any call.
+//
+// KEY is the name or ID of an object. With @N only the N-th such call of this process counts. Examples:
 //
 //	Create/web=after-kill
 //	Read=set:size=7; Apply@2=malformed
 type rule struct {
 	call, key string
-	nth       int // 0: every time
+	nth       int // 0 for every time
 	deed
 }
 
-// A deed is one thing to do wrong.
+// A deed is one fault with its argument.
 type deed struct{ name, arg string }
 
-// environment reads the rules that hold for the whole process.
+// environment returns the rules for the whole process.
 func environment() ([]rule, error) { return parse(os.Getenv(EnvRules)) }
 
 func parse(spec string) ([]rule, error) {
@@ -67,7 +69,7 @@ var (
 	counts  = map[string]int{}
 )
 
-// deeds returns what is to be done wrong in a scene.
+// deeds returns the faults that apply to a scene.
 func (r *rogue) deeds(sc *scene) ([]deed, error) {
 	own, err := parse(sc.spec)
 	if err != nil {

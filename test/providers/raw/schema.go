@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// schemas is everything the provider declares.
+// schemas holds all declarations of the provider.
 type schemas struct {
 	provider                   *tfprotov6.Schema
 	resources, data, ephemeral map[string]*tfprotov6.Schema
@@ -55,7 +55,7 @@ var (
 	member  = tftypes.Object{AttributeTypes: map[string]tftypes.Type{"name": text, "port": number}}
 )
 
-// all returns the schemas for a protocol; 5 has no nested attributes.
+// all returns the schemas for a protocol. Protocol 5 has no nested attributes.
 func all(protocol int) schemas {
 	s := schemas{
 		provider: &tfprotov6.Schema{Block: &block{Attributes: []*attribute{
@@ -85,7 +85,7 @@ func all(protocol int) schemas {
 			},
 		},
 		identity: &tfprotov6.ResourceIdentitySchema{IdentityAttributes: []*tfprotov6.ResourceIdentitySchemaAttribute{
-			{Name: "id", Type: text, RequiredForImport: true},
+			{Name: identityName, Type: text, RequiredForImport: true},
 		}},
 	}
 	s.spoil()
@@ -115,7 +115,7 @@ func thingBlock(protocol int) *block {
 	return b
 }
 
-// nestingBlock has every kind of nested block, map and group too, which no library above the protocol offers.
+// nestingBlock has every kind of nested block, including map and group, which no library above the protocol supports.
 func nestingBlock(protocol int) *block {
 	b := &block{Attributes: []*attribute{computed("id", text), required("name", text), optional("misbehave", text)}}
 	for _, n := range []struct {
@@ -151,9 +151,8 @@ func nestingBlock(protocol int) *block {
 	return b
 }
 
-// spoil adds what PLAYGROUND_ROGUE_SCHEMA names, separated by commas. Each
-// fault of a resource schema is a type of its own, rogue_ and the name of the
-// fault, so that the other types stay as they are.
+// spoil adds the faults in PLAYGROUND_ROGUE_SCHEMA, separated by commas. Each fault of a resource schema is a separate
+// type, rogue_ and the name of the fault, so that the other types stay unchanged.
 func (s *schemas) spoil() {
 	for name := range strings.SplitSeq(os.Getenv(EnvSchema), ",") {
 		name, count, _ := strings.Cut(name, ":")
@@ -183,8 +182,7 @@ func with(attrs ...*attribute) *block {
 	return &block{Attributes: append([]*attribute{computed("id", text), optional("name", text)}, attrs...)}
 }
 
-// faulty are the resource schemas that are not as they should be, by the name of the fault. An engine
-// refuses them, but for odd names.
+// faulty holds invalid resource schemas by the name of the fault. An engine refuses all of them except odd names.
 var faulty = map[string]func() *block{
 	"wo-set-block": func() *block {
 		b := with()

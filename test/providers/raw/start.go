@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Start does what PLAYGROUND_ROGUE_START asks for before the provider serves.
-// It returns if the provider is to be served after all.
+// Start does the action in PLAYGROUND_ROGUE_START before the provider serves. It returns if the provider must serve
+// afterwards.
 //
 //	exit:N        ends with exit status N, silently
 //	panic         ends with a stack trace
-//	hang          says nothing, for ever
+//	hang          writes nothing and does not end
 //	wait:D        waits, then serves
 //	stderr:TEXT   writes TEXT to standard error, then serves
 //	noise:N       writes N megabytes to standard output as one line, then serves
@@ -24,8 +24,8 @@ import (
 //	core:N        a handshake for version N of the plugin protocol
 //	network       a handshake with a network that does not exist
 //	refuse        a handshake with an address where no program listens
-//	babble        a handshake with an address where a program speaks no gRPC
-//	mute          a handshake with an address where a program says nothing
+//	babble        a handshake with an address where a program does not use gRPC
+//	mute          a handshake with an address where a program writes nothing
 func Start() {
 	how, arg, _ := strings.Cut(os.Getenv(EnvStart), ":")
 	switch how {
@@ -48,7 +48,7 @@ func Start() {
 	}
 }
 
-// handshake writes the line that an engine waits for, wrongly, and then sleeps: it is for the engine to give up.
+// handshake writes a wrong handshake line, and then sleeps until the engine gives up.
 func handshake(how, arg string) {
 	core, protocol, network, address := "1", "6", "unix", socket(how)
 	switch how {
@@ -73,13 +73,13 @@ func handshake(how, arg string) {
 	forever()
 }
 
-// forever is longer than any test waits, and still ends.
+// forever is longer than the timeouts of all tests, but not infinite.
 func forever() {
 	time.Sleep(time.Hour)
 	os.Exit(1)
 }
 
-// socket returns the path of a socket on which a program listens that is no provider, or none at all.
+// socket returns the path of a socket on which another program listens, or no program.
 func socket(how string) string {
 	path := filepath.Join(os.TempDir(), fmt.Sprintf("rogue-%d.sock", os.Getpid()))
 	if how != "babble" && how != "mute" {

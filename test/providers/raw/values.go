@@ -14,7 +14,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// shapes spoil the bytes of the value in the answer.
+// shapes change the bytes of the value in the answer.
 var shapes = map[string]deedFunc{
 	"nil": func(_ context.Context, sc *scene, _ string) error { return sc.replace(nil) },
 	"malformed": func(_ context.Context, sc *scene, _ string) error {
@@ -29,7 +29,7 @@ var shapes = map[string]deedFunc{
 	"trailing": func(_ context.Context, sc *scene, _ string) error {
 		return sc.bytes(func(b []byte) []byte { return append(bytes.Clone(b), 0xc0, 0xc0) })
 	},
-	// big-map and big-string claim four thousand million entries and bytes, and have none.
+	// big-map and big-string announce four thousand million entries and bytes, and contain none.
 	"big-map": func(_ context.Context, sc *scene, _ string) error {
 		return sc.bytes(func([]byte) []byte { return []byte{0xdf, 0xff, 0xff, 0xff, 0xff} })
 	},
@@ -48,7 +48,7 @@ var shapes = map[string]deedFunc{
 	"missing": func(_ context.Context, sc *scene, arg string) error {
 		return sc.fields(func(m map[string]any) { delete(m, arg) })
 	},
-	// wrong-type sends an object where the schema has something else.
+	// wrong-type sends an object in place of a value of another type.
 	"wrong-type": func(_ context.Context, sc *scene, arg string) error {
 		if arg == "" {
 			return sc.bytes(func([]byte) []byte { return []byte{0x93, 0x01, 0x02, 0x03} })
@@ -57,7 +57,7 @@ var shapes = map[string]deedFunc{
 	},
 }
 
-// contents change the value in the answer; its bytes stay a value of the right type.
+// contents change the value in the answer. It keeps its type.
 var contents = map[string]deedFunc{
 	"null": func(_ context.Context, sc *scene, _ string) error {
 		return sc.edit(func(v tftypes.Value) (tftypes.Value, error) { return tftypes.NewValue(v.Type(), nil), nil })
@@ -79,13 +79,13 @@ var contents = map[string]deedFunc{
 	},
 	// contradict changes a configured argument.
 	"contradict": func(_ context.Context, sc *scene, _ string) error { return sc.put("name", "contradicted") },
-	// duplicate puts the first element of a set into it once more.
+	// duplicate adds the first element of a set once more.
 	"duplicate": func(_ context.Context, sc *scene, arg string) error { return sc.duplicate(arg) },
-	// wo returns every write-only value that was configured; where nothing was, the attribute secret_wo is the canary.
+	// wo returns every configured write-only value. If none is configured, secret_wo is the canary.
 	"wo": func(_ context.Context, sc *scene, _ string) error { return sc.returnWriteOnly() },
 }
 
-// replace puts another value into the answer.
+// replace replaces the value in the answer.
 func (sc *scene) replace(d *tfprotov6.DynamicValue) error {
 	if sc.value == nil {
 		return sc.cannot("have a value")
@@ -102,7 +102,7 @@ func (sc *scene) bytes(f func([]byte) []byte) error {
 	return nil
 }
 
-// fields edits the attributes on the wire, without regard to their types. Unknown values are lost.
+// fields edits the attributes on the wire without their types. Unknown values are lost.
 func (sc *scene) fields(f func(map[string]any)) error {
 	if sc.value == nil || *sc.value == nil {
 		return sc.cannot("have a value")
@@ -150,7 +150,7 @@ func (sc *scene) edit(f func(tftypes.Value) (tftypes.Value, error)) error {
 	return err
 }
 
-// put sets one attribute, at a path like disk.0.label. Text becomes a number or a bool where that is the type.
+// put sets one attribute, at a path like disk.0.label. Text becomes a number or a bool if the type requires it.
 func (sc *scene) put(path string, to any) error {
 	return sc.edit(func(v tftypes.Value) (tftypes.Value, error) {
 		return tftypes.Transform(v, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
@@ -166,7 +166,7 @@ func (sc *scene) put(path string, to any) error {
 	})
 }
 
-// putKey makes a map of one entry, which says nothing but its key.
+// putKey sets a map to a single entry with this key.
 func (sc *scene) putKey(path, key string) error {
 	return sc.edit(func(v tftypes.Value) (tftypes.Value, error) {
 		return tftypes.Transform(v, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
@@ -233,7 +233,7 @@ func (sc *scene) returnWriteOnly() error {
 	})
 }
 
-// writeOnly tells whether a path ends at a write-only attribute: in this provider, all those ending in _wo.
+// writeOnly reports whether a path ends at a write-only attribute: in this provider, all names that end in _wo.
 func writeOnly(at *tftypes.AttributePath) bool {
 	steps := at.Steps()
 	if len(steps) == 0 {
@@ -243,7 +243,7 @@ func writeOnly(at *tftypes.AttributePath) bool {
 	return ok && strings.HasSuffix(string(name), "_wo")
 }
 
-// dotted writes a path as rules do: disk.0.label.
+// dotted formats a path as in rules: disk.0.label.
 func dotted(at *tftypes.AttributePath) string {
 	var words []string
 	for _, step := range at.Steps() {
@@ -261,7 +261,7 @@ func dotted(at *tftypes.AttributePath) string {
 	return strings.Join(words, ".")
 }
 
-// attributePath reads a path as rules write it.
+// attributePath parses a path as written in rules.
 func attributePath(text string) *tftypes.AttributePath {
 	path := tftypes.NewAttributePath()
 	for word := range strings.SplitSeq(text, ".") {
@@ -274,7 +274,7 @@ func attributePath(text string) *tftypes.AttributePath {
 	return path
 }
 
-// canary is the secret of calls that are given none.
+// canary returns the secret for calls without a secret.
 func canary() string {
 	if s := os.Getenv("PLAYGROUND_CANARY"); s != "" {
 		return s

@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/cloud"
 )
 
-// habit has the habits of real providers of this SDK that go against ignore_changes and against an approved plan.
+// habit has the habits of real providers of this SDK that violate ignore_changes and approved plans.
 func habit() *schema.Resource {
 	hash := func(v any) string {
 		sum := sha1.Sum([]byte(v.(string)))
@@ -29,13 +29,13 @@ func habit() *schema.Resource {
 		Importer:      &schema.ResourceImporter{StateContext: schema.ImportStatePassthroughContext},
 		Schema: map[string]*schema.Schema{
 			"name": {Type: schema.TypeString, Optional: true},
-			// The hash of a hash is another hash: the stored value is not a valid argument.
+			// The hash of a hash differs from it, so the stored value is not a valid argument.
 			"body":  {Type: schema.TypeString, Optional: true, StateFunc: hash},
 			"image": {Type: schema.TypeString, Optional: true, ForceNew: true, StateFunc: hash},
 			"s":     {Type: schema.TypeString, Optional: true},
 			// CustomizeDiff replaces the object when n grows.
 			"n": {Type: schema.TypeInt, Optional: true},
-			// CustomizeDiff works these out, as mode says.
+			// CustomizeDiff computes these attributes, as mode specifies.
 			"mode":  {Type: schema.TypeString, Optional: true, Description: "A list of: new, computed, always, refuse, gone, other."},
 			"calc":  {Type: schema.TypeString, Computed: true},
 			"given": {Type: schema.TypeString, Optional: true, Computed: true},
@@ -74,8 +74,8 @@ func createHabit(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnost
 	return settleHabit(d)
 }
 
-// updateHabit loses the object if mode says so, as providers do that read an object at the end of an update and do not
-// find it yet.
+// updateHabit loses the object if mode requests it, like providers that read an object at the end of an update and do
+// not find it yet.
 func updateHabit(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 	if strings.Contains(d.Get("mode").(string), "gone") {
 		d.SetId("")

@@ -14,14 +14,14 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/cloud"
 )
 
-// A role is one combination of what an attribute can be beside its type. The names of attributes are
-// made of it: opt_sensitive_wo_string.
+// A role is one combination of the properties of an attribute besides its type. The names of attributes are derived
+// from it: opt_sensitive_wo_string.
 type role struct {
 	name string
 	schema.Schema
 }
 
-// roles are all combinations that this SDK accepts, of these presences (none: all).
+// roles returns all combinations that this SDK accepts, of these presences (all if none is listed).
 func roles(presences ...string) []role {
 	var out []role
 	for _, presence := range []role{
@@ -37,7 +37,7 @@ func roles(presences ...string) []role {
 			r := presence
 			r.name += more
 			r.Sensitive, r.WriteOnly = strings.Contains(more, "sensitive"), strings.Contains(more, "wo")
-			if !r.WriteOnly || presence.name == "opt" { // what is written and not kept is neither computed nor preset
+			if !r.WriteOnly || presence.name == "opt" { // a write-only attribute is neither computed nor preset
 				out = append(out, r)
 			}
 		}
@@ -45,7 +45,7 @@ func roles(presences ...string) []role {
 	return out
 }
 
-// leaves are attributes of these roles in every type that has no attributes of its own.
+// leaves returns attributes of these roles in every type without attributes.
 func leaves(of []role) map[string]*schema.Schema {
 	out := map[string]*schema.Schema{}
 	for _, r := range of {
@@ -73,8 +73,8 @@ func leaves(of []role) map[string]*schema.Schema {
 	return out
 }
 
-// nests are blocks of every nesting down to that depth, and lists of objects that are
-// attributes. (Sets of objects that are configured or computed are planned anew each time by this SDK.)
+// nests returns blocks of every nesting down to that depth, and lists of objects as attributes. (This SDK plans sets of
+// optional and computed objects anew each time, so they are left out.)
 func nests(depth int) map[string]*schema.Schema {
 	if depth == 0 {
 		return nil
@@ -88,7 +88,7 @@ func nests(depth int) map[string]*schema.Schema {
 		}
 		return &schema.Resource{Schema: attrs}
 	}
-	// Elements of sets are known by what is in them: nothing there is computed, or not kept.
+	// The content of a set element is its identity, so it has no computed or write-only attributes.
 	inSet := slices.DeleteFunc(roles("opt", "preset"), func(r role) bool { return r.WriteOnly })
 	configured := slices.DeleteFunc(roles("opt"), func(r role) bool { return r.WriteOnly })
 	out := map[string]*schema.Schema{
@@ -125,7 +125,7 @@ func matrix() *schema.Resource {
 	}
 }
 
-// putMatrix creates or updates: what is computed gets values, and the cloud keeps everything.
+// putMatrix creates or updates: it sets computed values and stores everything in the cloud.
 func putMatrix(ctx context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 	name := d.Get("name").(string)
 	calls.Key(ctx, name)
@@ -154,7 +154,7 @@ func putMatrix(ctx context.Context, d *schema.ResourceData, _ any) diag.Diagnost
 	return diag.FromErr(put(o))
 }
 
-// readMatrix brings what the cloud has into what is imported.
+// readMatrix sets the attributes of an imported object from the cloud.
 func readMatrix(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 	o, err := cloud.Here().Get("playground5_matrix", d.Id())
 	if errors.Is(err, cloud.ErrGone) {
@@ -176,7 +176,7 @@ func readMatrix(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnosti
 	return nil
 }
 
-// plainValue is a value of this SDK as JSON has it.
+// plainValue returns a value of this SDK in JSON form.
 func plainValue(v any) any {
 	switch v := v.(type) {
 	case *schema.Set:
@@ -197,7 +197,7 @@ func plainValue(v any) any {
 	return v
 }
 
-// computed fills in what the provider computes: text where there is none, and so on in blocks.
+// computed fills in computed values: text for empty strings, and recursively in blocks.
 func computed(s *schema.Schema, v any) any {
 	if r, ok := s.Elem.(*schema.Resource); ok {
 		list := v.([]any)

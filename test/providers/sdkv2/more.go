@@ -33,8 +33,8 @@ func oldThing() *schema.Resource {
 	}
 }
 
-// legacy breaks every promise that only the legacy type system may break: what
-// it plans contradicts the configuration, and what it applies contradicts the plan.
+// legacy violates every rule that only the legacy type system may violate: its plan contradicts the configuration, and
+// its result contradicts the plan.
 func legacy() *schema.Resource {
 	apply := func(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 		name := d.Get("name").(string)
@@ -57,7 +57,7 @@ func legacy() *schema.Resource {
 	}
 }
 
-// nullData copies its inputs to its outputs, as the data source of that name once did.
+// nullData copies its inputs to its outputs, like the former data source of that name.
 func nullData() *schema.Resource {
 	return &schema.Resource{
 		ReadContext: readNull,
@@ -92,7 +92,7 @@ func readNull(ctx context.Context, d *schema.ResourceData, _ any) diag.Diagnosti
 	return diag.FromErr(err)
 }
 
-// thingData finds a thing of either provider in the cloud by its id.
+// thingData finds a thing of either provider in the cloud by its ID.
 func thingData() *schema.Resource {
 	return &schema.Resource{
 		ReadContext: func(ctx context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {

@@ -1,8 +1,6 @@
-// Package sdkv2 is the playground provider of protocol 5: written on
-// terraform-plugin-sdk/v2, as most providers in use are, with the oddities of
-// its legacy type system left on; and beside it, because that SDK knows no
-// ephemeral resources, the ephemerals of package framework served over
-// protocol 5 and mixed in by terraform-plugin-mux.
+// Package sdkv2 is the playground provider of protocol 5. It is written on terraform-plugin-sdk/v2, like most providers
+// in use, with the oddities of its legacy type system. That SDK has no ephemeral resources. terraform-plugin-mux adds
+// the ephemeral resources of package framework, served over protocol 5.
 package sdkv2
 
 import (
@@ -19,7 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/trouble"
 )
 
-// Server returns the mixed provider as it is served: every call goes to the book.
+// Server returns a function that makes servers of the combined provider. They log every call to the book.
 func Server(ctx context.Context, book *calls.Book) (func() tfprotov5.ProviderServer, error) {
 	mux, err := tf5muxserver.NewMuxServer(ctx,
 		New().GRPCProvider,
@@ -31,11 +29,11 @@ func Server(ctx context.Context, book *calls.Book) (func() tfprotov5.ProviderSer
 	return func() tfprotov5.ProviderServer { return calls.Server5(book, mux.ProviderServer()) }, nil
 }
 
-// A session is what the configured provider hands to its resources.
+// A session is the state of the configured provider that its resources use.
 type session struct{ label string }
 
-// New returns the part that is written on the SDK. Its configuration must be
-// described exactly as that of framework.NewFive, or they cannot be mixed.
+// New returns the part that is written on the SDK. The schema of its configuration must equal the schema of
+// framework.NewFive, because the mux server requires it.
 func New() *schema.Provider {
 	text := func() *schema.Schema { return &schema.Schema{Type: schema.TypeString, Optional: true} }
 	hidden := text()

@@ -16,7 +16,7 @@ func TestInternalValidate(t *testing.T) {
 	}
 }
 
-// TestMixed asks the mixed provider for everything that must be in it.
+// TestMixed checks that the combined provider has all its parts.
 func TestMixed(t *testing.T) {
 	t.Setenv(framework.EnvMatrix, "1")
 	ctx := context.Background()

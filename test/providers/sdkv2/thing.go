@@ -20,12 +20,11 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/trouble"
 )
 
-// kind is the type of objects in the cloud: the same as for things of protocol
-// 6, so that a thing can be moved from one provider to the other.
+// kind is the type of objects in the cloud. It is the same as for things of protocol 6, so that a thing can be moved
+// from one provider to the other.
 const kind = "playground_thing"
 
-// thing has what providers of this SDK are known for; each oddity is named
-// where it is.
+// thing has the typical oddities of providers of this SDK. A comment describes each.
 func thing() *schema.Resource {
 	return &schema.Resource{
 		Description:    "A thing of protocol 5.",
@@ -60,25 +59,26 @@ func thingSchema() map[string]*schema.Schema {
 		"kind":  {Type: schema.TypeString, Optional: true, ForceNew: true},
 		"value": {Type: schema.TypeString, Computed: true},
 
-		// Set to the zero value by the provider where the configuration has null: planned null, applied "" and 0 and false.
+		// The provider sets these to the zero value if the configuration has null: planned null, applied "" and 0 and
+		// false.
 		"comment": {Type: schema.TypeString, Optional: true},
 		"weight":  {Type: schema.TypeInt, Optional: true},
 		"enabled": {Type: schema.TypeBool, Optional: true},
 
-		// Stored in upper case: the plan already contradicts the configuration.
+		// The value is stored in upper case, so the plan contradicts the configuration.
 		"shout": {Type: schema.TypeString, Optional: true, StateFunc: func(v any) string { return strings.ToUpper(v.(string)) }},
 
-		// Case does not matter: the plan keeps what is there.
+		// Case does not matter: the plan keeps the stored value.
 		"email": {Type: schema.TypeString, Optional: true, DiffSuppressFunc: func(_, old, now string, _ *schema.ResourceData) bool {
 			return strings.EqualFold(old, now)
 		}},
 
-		// Replaced when it goes down (CustomizeDiff).
+		// A decrease replaces the object (CustomizeDiff).
 		"generation": {Type: schema.TypeInt, Optional: true},
 		// Unknown when name, size, tags, comment or generation change (CustomizeDiff).
 		"etag": {Type: schema.TypeString, Computed: true},
 
-		// A block that can be written as an attribute, and is filled in where it is neither.
+		// A block that can be written as an attribute. The provider fills it in if it is not configured.
 		"rule": {Type: schema.TypeList, Optional: true, Computed: true, ConfigMode: schema.SchemaConfigModeAttr, Elem: &schema.Resource{
 			Schema: map[string]*schema.Schema{
 				"port":  {Type: schema.TypeInt, Required: true},
@@ -120,7 +120,7 @@ func thingSchema() map[string]*schema.Schema {
 	}
 }
 
-// thingType0 is what a thing was in version 0: its name was a title.
+// thingType0 returns the type of a thing in schema version 0, in which its name was a title.
 func thingType0() cty.Type {
 	return cty.Object(map[string]cty.Type{"id": cty.String, "title": cty.String, "size": cty.Number})
 }
@@ -204,7 +204,7 @@ func updateThing(ctx context.Context, d *schema.ResourceData, meta any) diag.Dia
 	return settle(d, "update")
 }
 
-// settle sets what is computed, and what this SDK cannot keep null.
+// settle sets computed values, and values that this SDK cannot keep null.
 func settle(d *schema.ResourceData, point string) diag.Diagnostics {
 	rules := d.Get("rule").([]any)
 	if configured, _ := d.GetRawConfigAt(cty.GetAttrPath("rule")); configured.IsNull() && len(rules) == 0 {
@@ -275,7 +275,7 @@ func readThing(ctx context.Context, d *schema.ResourceData, _ any) diag.Diagnost
 	return overlay(d, o)
 }
 
-// plain are the attributes that the cloud keeps and drift can change.
+// plain are the attributes that the cloud stores and drift can change.
 var plain = []string{"name", "size", "tags", "comment"}
 
 func overlay(d *schema.ResourceData, o *cloud.Object) diag.Diagnostics {
@@ -340,7 +340,7 @@ func identify(d *schema.ResourceData) error {
 	return identity.Set("id", d.Id())
 }
 
-// object makes what the cloud keeps. The write-only password is sealed.
+// object returns the stored form of a thing. The write-only password is sealed.
 func object(d *schema.ResourceData, id string, meta any) (*cloud.Object, error) {
 	o := &cloud.Object{Type: kind, ID: id, Attributes: map[string]json.RawMessage{}, Sealed: map[string]string{}}
 	if s, ok := meta.(*session); ok {
@@ -348,7 +348,7 @@ func object(d *schema.ResourceData, id string, meta any) (*cloud.Object, error) 
 	}
 	for _, name := range append([]string{"value"}, plain...) {
 		v, ok := d.GetOk(name)
-		if !ok { // zero and absent are one to this SDK; absent is easier on a thing that moves
+		if !ok { // the SDK does not distinguish zero from absent; absent is easier for a thing that moves
 			continue
 		}
 		data, err := json.Marshal(v)

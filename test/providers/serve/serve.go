@@ -1,7 +1,7 @@
-// Package serve runs a provider as terraform-plugin-go does, with a key of another curve. go-plugin makes one of P-521 at
-// every start: to make it and to prove it takes 30 ms of a processor, most of what a short command takes, and the tests
-// start providers thousands of times. With a key of P-256 it takes less than one. terraform-provider-playground5 and
-// terraform-provider-strict keep the key that real providers have; with PLAYGROUND_KEY=sdk the others have it as well.
+// Package serve runs a provider like terraform-plugin-go, with a key of another curve. go-plugin makes a key of P-521
+// at every start. Making and proving it takes 30 ms of CPU time, which is most of a short command, and the tests start
+// providers thousands of times. A key of P-256 takes less than 1 ms. terraform-provider-playground5 and
+// terraform-provider-strict keep the key of real providers. With PLAYGROUND_KEY=sdk the others use it, too.
 package serve
 
 import (
@@ -28,10 +28,10 @@ import (
 	"google.golang.org/grpc"
 )
 
-// EnvKey names the variable that says whose key a provider has: "sdk" is the one of go-plugin.
+// EnvKey names the variable that selects the key of a provider: "sdk" selects go-plugin's key.
 const EnvKey = "PLAYGROUND_KEY"
 
-// Protocol5 serves a provider over protocol 5 until the engine is done with it.
+// Protocol5 serves a provider over protocol 5 until the engine ends it.
 func Protocol5(name string, provider func() tfprotov5.ProviderServer) error {
 	if os.Getenv(EnvKey) == "sdk" {
 		return tf5server.Serve(name, provider)
@@ -39,7 +39,7 @@ func Protocol5(name string, provider func() tfprotov5.ProviderServer) error {
 	return run(5, &tf5server.GRPCProviderPlugin{GRPCProvider: provider, Name: name})
 }
 
-// Protocol6 serves a provider over protocol 6 until the engine is done with it.
+// Protocol6 serves a provider over protocol 6 until the engine ends it.
 func Protocol6(name string, provider func() tfprotov6.ProviderServer) error {
 	if os.Getenv(EnvKey) == "sdk" {
 		return tf6server.Serve(name, provider)
@@ -47,10 +47,11 @@ func Protocol6(name string, provider func() tfprotov6.ProviderServer) error {
 	return run(6, &tf6server.GRPCProviderPlugin{GRPCProvider: provider, Name: name})
 }
 
-// maxMessage is what terraform-plugin-go sends and takes at most.
+// maxMessage is the largest message that terraform-plugin-go sends and accepts.
 const maxMessage = 256 << 20
 
-// run is what the libraries of both protocols do. Without a certificate of the engine there is no TLS, as with go-plugin.
+// run does the steps of the libraries of both protocols. If the engine sends no certificate, it uses no TLS, like
+// go-plugin.
 func run(protocol uint, p plugin.Plugin) error {
 	config := &plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
@@ -77,7 +78,8 @@ func run(protocol uint, p plugin.Plugin) error {
 	return nil
 }
 
-// identify makes what go-plugin makes, but for the curve: a key, a certificate, and who is let in by it.
+// identify makes a key and a certificate like go-plugin, except for the curve, and accepts only the engine's
+// certificate.
 func identify(engine string) (*tls.Config, error) {
 	engines := x509.NewCertPool()
 	if !engines.AppendCertsFromPEM([]byte(engine)) {
@@ -112,8 +114,8 @@ func identify(engine string) (*tls.Config, error) {
 	}, nil
 }
 
-// announce adds the certificate to the line that go-plugin writes about the program: it is the last of its fields, which
-// go-plugin leaves empty where the certificate is not its own. Afterwards go-plugin writes to another place.
+// announce adds the certificate to the handshake line of go-plugin. The certificate is the last field, which go-plugin
+// leaves empty if it did not make the certificate. Afterwards go-plugin writes to another file.
 func announce(certificate []byte) error {
 	line, w, err := os.Pipe()
 	if err != nil {

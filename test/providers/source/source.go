@@ -1,5 +1,4 @@
-// Package source has the source of Go modules that others wrote: a copy of what the module proxy
-// has, to be built and tested as it is.
+// Package source copies the source of published Go modules from the module proxy, to build and test it unchanged.
 package source
 
 import (
@@ -17,18 +16,18 @@ import (
 type Module struct {
 	Path, Version string
 
-	// Sum is its hash, as go.sum would have it: for versions that the checksum database does not
-	// know, which some are that have no tag of the kind that Go knows. "" is left to the database.
+	// Sum is the hash of the module in the form of go.sum. It is needed for versions that the checksum database does
+	// not have, for example versions without a tag that Go knows. If it is "", the database is used.
 	Sum string
 }
 
-// ErrAbsent is that the proxy has no such version.
+// ErrAbsent is the error for a version that the proxy does not have.
 var ErrAbsent = errors.New("not available from the module proxy")
 
-// Copy puts the module into a new directory below dir, where it can be worked in.
+// Copy copies the module to a new directory below dir, where it can be changed.
 func (m Module) Copy(dir string) (string, error) {
 	cmd := exec.Command("go", "mod", "download", "-json", m.Path+"@"+m.Version)
-	cmd.Dir = dir // outside of any module, whose go.sum would change
+	cmd.Dir = dir // outside a module, so that no go.sum changes
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	if m.Sum != "" {
 		cmd.Env = append(cmd.Env, "GONOSUMDB="+m.Path)
@@ -61,12 +60,12 @@ func (m Module) Copy(dir string) (string, error) {
 	})
 }
 
-// Go runs the go command in a module that was copied.
+// Go runs the go command in a copied module.
 func Go(dir string, args ...string) error {
 	return command(dir, "-trimpath", args...)
 }
 
-// Build builds a program of ours, whose module is in dir, where path says.
+// Build builds a program of the module in dir, and writes it to path.
 func Build(dir, pkg, path string) error {
 	return command(dir, "-mod=mod", "build", "-o", path, pkg)
 }

@@ -1,6 +1,5 @@
-// Package strict is a provider with an argument that must be given, so that
-// tests can see an engine ask for it, and refuse to guess it for a provider
-// that is only implied.
+// Package strict is a provider with a required argument. Tests check that an engine asks for the argument, and does not
+// guess it for an implied provider.
 package strict
 
 import (
@@ -24,7 +23,7 @@ import (
 // New returns the provider.
 func New() provider.Provider { return &strict{} }
 
-// Server returns the provider as it is served: every call goes to the book.
+// Server returns a function that makes provider servers. They log every call to the book.
 func Server(book *calls.Book) func() tfprotov6.ProviderServer {
 	return func() tfprotov6.ProviderServer {
 		return calls.Server6(book, providerserver.NewProtocol6(New())())
@@ -60,7 +59,7 @@ func (p *strict) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{func() datasource.DataSource { return &region{} }}
 }
 
-// region is a data source that tells the region of its provider.
+// region is a data source that returns the region of its provider.
 type region struct{ name string }
 
 type regionModel struct {
@@ -85,7 +84,7 @@ func (r *region) Read(ctx context.Context, _ datasource.ReadRequest, resp *datas
 	resp.Diagnostics.Append(resp.State.Set(ctx, &regionModel{Name: types.StringValue(r.name)})...)
 }
 
-// thing is a resource that remembers the region in which it was made.
+// thing is a resource that stores the region in which it was created.
 type thing struct{ region string }
 
 type thingModel struct {
@@ -123,7 +122,7 @@ func (t *thing) Create(ctx context.Context, req resource.CreateRequest, resp *re
 	resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 }
 
-// Read returns what is in the state, which the response holds already.
+// Read returns the state unchanged: the response contains it already.
 func (t *thing) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}
 
 func (t *thing) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {

@@ -1,21 +1,17 @@
-// Package trouble makes the playground providers fail and dawdle on demand.
+// Package trouble lets the playground providers fail and wait on demand.
 //
-// A provider asks at named points ("create", "renew", ...) whether it should
-// fail there. The answer comes from a specification, a list separated by
-// commas or blanks:
+// A provider asks at named points ("create", "renew", ...) whether it must fail. A specification contains the answer, a
+// list separated by commas or blanks:
 //
 //	create      every create fails
 //	renew*2     the first two fail, later ones work
 //	renew@3     the third and all later ones fail
 //
-// Calls are counted per point and object in this process, and a point that is
-// not named in a specification is not counted.
+// Calls are counted per point and object in this process. Points outside the specification are not counted.
 //
-// A specification comes from the object's own configuration (its attribute
-// fail_on) or, so that a test can change a provider's mood without changing
-// the configuration, from PLAYGROUND_FAIL: a list separated by semicolons of
-// KEY:SPECIFICATION, where KEY is the object's name or *. PLAYGROUND_DELAY is
-// likewise a list of KEY:POINT=DURATION.
+// A specification comes from the object's configuration (its attribute fail_on) or from PLAYGROUND_FAIL, with which a
+// test can change the behaviour without changing the configuration. PLAYGROUND_FAIL is a list separated by semicolons
+// of KEY:SPECIFICATION, where KEY is the object's name or *. PLAYGROUND_DELAY is a similar list of KEY:POINT=DURATION.
 package trouble
 
 import (
@@ -39,8 +35,8 @@ var (
 	count = map[string]int{}
 )
 
-// Fail returns an error if the specification of the object's configuration, or
-// the environment, wants the named point to fail for the object with this key.
+// Fail returns an error if the specification of the object's configuration, or the environment, requires the named
+// point to fail for the object with this key.
 func Fail(spec, point, key string) error {
 	for entry := range strings.SplitSeq(os.Getenv(EnvFail), ";") {
 		if k, s, ok := strings.Cut(strings.TrimSpace(entry), ":"); ok && (k == "*" || k == key) {
@@ -56,7 +52,7 @@ func Fail(spec, point, key string) error {
 	return nil
 }
 
-// hit decides whether one word of a specification applies to this call.
+// hit reports whether one word of a specification applies to this call.
 func hit(word, point, key string) bool {
 	if name, first, ok := strings.Cut(word, "*"); ok {
 		return name == point && nth(word, key) <= number(first)
@@ -67,7 +63,7 @@ func hit(word, point, key string) bool {
 	return word == point
 }
 
-// nth counts the calls that a word met for a key; the first is 1.
+// nth returns the number of calls that matched a word for a key, including this one.
 func nth(word, key string) int {
 	mu.Lock()
 	defer mu.Unlock()
@@ -83,8 +79,8 @@ func number(s string) int {
 	return n
 }
 
-// Wait sleeps as long as the object's configuration or the environment says,
-// whichever is longer, and returns early with the error of ctx when that ends.
+// Wait sleeps for the delay of the object's configuration or of the environment, whichever is longer. If ctx ends
+// first, it returns the error of ctx.
 func Wait(ctx context.Context, delay, point, key string) error {
 	d, err := duration(delay)
 	if err != nil {

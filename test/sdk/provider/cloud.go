@@ -18,7 +18,7 @@ const (
 	EnvSchema = "SDK_SCHEMA" // schema version of old_up and fw_up: 0, 1 or 2
 )
 
-// An Object is the content of one file of the cloud, named ID.json. A test edits it to make drift.
+// An Object is the content of one file of the cloud, named ID.json. A test edits the file to make drift.
 type Object struct {
 	Type  string         `json:"type"`
 	Rev   int            `json:"rev"` // number of writes
@@ -29,8 +29,8 @@ var errGone = errors.New("no such object")
 
 func cloudFile(name string) string { return filepath.Join(os.Getenv(EnvCloud), name) }
 
-// nextID returns NAME-1 for the first object that is created under a name, then NAME-2, and so on. Equal
-// histories give equal ids, so that two engines can be compared without renaming.
+// nextID returns NAME-1 for the first object that is created under a name, then NAME-2, and so on. Equal histories have
+// equal IDs, so that two engines can be compared without renaming.
 func nextID(name string) (string, error) {
 	path := cloudFile(name + ".ids")
 	n := 0
@@ -73,9 +73,10 @@ func remove(id string) error {
 	return err
 }
 
-// fault reports whether the file NAME.fault of the cloud contains the word, which is a call and the kind of
-// misbehaviour in it: create, create-after, update-gone and so on.
+// fault reports whether the file NAME.fault of the cloud contains the word. The word is a call and a kind of
+// misbehaviour: create, create-after, update-gone and so on. It applies to NAME_x, too.
 func fault(name, word string) bool {
+	name, _, _ = strings.Cut(name, "_")
 	data, err := os.ReadFile(cloudFile(name + ".fault"))
 	if err != nil {
 		return false
@@ -88,7 +89,7 @@ func fault(name, word string) bool {
 	return false
 }
 
-// failed returns an error if the fault is asked for.
+// failed returns an error if the fault is requested.
 func failed(name, word string) error {
 	if fault(name, word) {
 		return fmt.Errorf("%s of %q fails, as asked", word, name)

@@ -12,6 +12,7 @@ import (
 	dschema "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
+	pschema "github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
@@ -31,8 +32,17 @@ type fw struct{}
 func (fw) Metadata(_ context.Context, _ provider.MetadataRequest, a *provider.MetadataResponse) {
 	a.TypeName = "fw"
 }
-func (fw) Schema(context.Context, provider.SchemaRequest, *provider.SchemaResponse)          {}
-func (fw) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}
+func (fw) Schema(_ context.Context, _ provider.SchemaRequest, a *provider.SchemaResponse) {
+	a.Schema = pschema.Schema{Attributes: map[string]pschema.Attribute{"tags": pschema.MapAttribute{Optional: true, ElementType: types.StringType}}}
+}
+
+func (fw) Configure(ctx context.Context, q provider.ConfigureRequest, a *provider.ConfigureResponse) {
+	var tags types.Map
+	a.Diagnostics.Append(q.Config.GetAttribute(ctx, path.Root("tags"), &tags)...)
+	if !tags.IsNull() && !tags.IsUnknown() {
+		a.Diagnostics.Append(tags.ElementsAs(ctx, &fwTags, false)...)
+	}
+}
 func (fw) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{func() datasource.DataSource { return fwData{} }}
 }
@@ -42,7 +52,7 @@ func (fw) Resources(context.Context) []func() resource.Resource {
 	for name, s := range map[string]func() schema.Schema{"plain": fwPlain, "nest": fwNest, "norm": fwNorm} {
 		all = append(all, func() resource.Resource { return &fwType{name: name, schema: s} })
 	}
-	return append(all,
+	return append(append(all, moreTypes()...),
 		func() resource.Resource { return &fwModified{fwType{name: "mod", schema: fwMod}} },
 		func() resource.Resource { return &fwType{name: "wo", schema: fwWriteOnly} },
 		func() resource.Resource { return &fwPrivate{fwType{name: "priv", schema: fwPriv}} },
@@ -52,7 +62,7 @@ func (fw) Resources(context.Context) []func() resource.Resource {
 	)
 }
 
-// A fwType is the generic implementation of a type: the cloud keeps what the object holds.
+// A fwType is the generic implementation of a type: the cloud stores the whole object.
 type fwType struct {
 	name   string
 	schema func() schema.Schema
@@ -156,7 +166,7 @@ func toJSON(v tftypes.Value, t tftypes.Type) any {
 	out := map[string]any{}
 	for k, e := range attributes(v) {
 		at := e.Type()
-		if o, ok := t.(tftypes.Object); ok {
+		if o, ok := t.(tftypes.Object); ok && o.AttributeTypes[k] != nil {
 			at = o.AttributeTypes[k]
 		}
 		out[k] = toJSON(e, at)
@@ -176,6 +186,10 @@ func (t *fwType) Create(ctx context.Context, q resource.CreateRequest, a *resour
 	id, err := nextID(name)
 	if err == nil {
 		a.State.Raw, err = filled(q.Plan.Raw, id, name, 1)
+	}
+	if err == nil && fault(name, "create-partial") {
+		err = errors.Join(t.store(a.State.Raw, q.Plan.Schema.Type().TerraformType(ctx), 1), failed(name, "create-partial"))
+		a.State.Raw = partly(withID(q.Plan.Raw, id))
 	}
 	if err == nil {
 		err = t.store(a.State.Raw, q.Plan.Schema.Type().TerraformType(ctx), 1)
@@ -211,12 +225,7 @@ func (t *fwType) Read(ctx context.Context, q resource.ReadRequest, a *resource.R
 		if !ok {
 			continue
 		}
-		data, err := json.Marshal(v)
-		if err == nil {
-			//lint:ignore SA1019 the library has no other reader of JSON with a type
-			m[k], err = tftypes.ValueFromJSON(data, at)
-		}
-		if err != nil {
+		if m[k], err = valueOf(v, at); err != nil {
 			a.Diagnostics.AddError("Read failed", k+": "+err.Error())
 			return
 		}
@@ -244,6 +253,9 @@ func (t *fwType) Update(ctx context.Context, q resource.UpdateRequest, a *resour
 	if err == nil {
 		a.State.Raw = v
 		err = failed(name, "update-dirty")
+		if fault(name, "update-partial") { // a half of it was set
+			a.State.Raw, err = half(q.State.Raw, v), failed(name, "update-partial")
+		}
 	}
 	if err == nil {
 		err = t.store(v, q.Plan.Schema.Type().TerraformType(ctx), rev)
@@ -282,7 +294,7 @@ func (t *fwType) ImportState(ctx context.Context, q resource.ImportStateRequest,
 	resource.ImportStatePassthroughID(ctx, path.Root("id"), q, a)
 }
 
-// fwModified plans by the words of the attribute mode.
+// fwModified plans as the words of the attribute mode specify.
 type fwModified struct{ fwType }
 
 func (t *fwModified) ModifyPlan(ctx context.Context, q resource.ModifyPlanRequest, a *resource.ModifyPlanResponse) {
@@ -393,7 +405,7 @@ func (t *fwUpgraded) UpgradeState(ctx context.Context) map[int64]resource.StateU
 	return map[int64]resource.StateUpgrader{0: up(first, second), 1: up(second)}
 }
 
-// fitting makes an object of a type of the values that have a place in it.
+// fitting makes an object of a type from the values that have an attribute in it.
 func fitting(m map[string]any, t tftypes.Type) (tftypes.Value, error) {
 	out := map[string]tftypes.Value{}
 	for k, at := range t.(tftypes.Object).AttributeTypes {
@@ -409,7 +421,7 @@ func fitting(m map[string]any, t tftypes.Type) (tftypes.Value, error) {
 	return tftypes.NewValue(t, out), nil
 }
 
-// fwMoved takes over objects of other types.
+// fwMoved accepts moves from other types.
 type fwMoved struct{ fwType }
 
 func (t *fwMoved) MoveState(context.Context) []resource.StateMover {
@@ -433,7 +445,7 @@ func (t *fwMoved) MoveState(context.Context) []resource.StateMover {
 	}}}
 }
 
-// fwIdentified has an identity, which Terraform before 1.12 does not ask for.
+// fwIdentified has an identity, which Terraform before 1.12 does not request.
 type fwIdentified struct{ fwType }
 
 func (t *fwIdentified) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, a *resource.IdentitySchemaResponse) {
@@ -456,7 +468,7 @@ func (t *fwIdentified) Update(ctx context.Context, q resource.UpdateRequest, a *
 
 func (t *fwIdentified) Read(ctx context.Context, q resource.ReadRequest, a *resource.ReadResponse) {
 	t.fwType.Read(ctx, q, a)
-	if a.Identity != nil { // the framework wants it of an object that is gone, too
+	if a.Identity != nil { // the framework requires it for a deleted object, too
 		a.Diagnostics.Append(a.Identity.SetAttribute(ctx, path.Root("id"), stringOf(attributes(q.State.Raw)["id"]))...)
 	}
 }

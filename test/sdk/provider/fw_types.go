@@ -30,7 +30,7 @@ func replaceString() []planmodifier.String {
 	return []planmodifier.String{stringplanmodifier.RequiresReplace()}
 }
 
-// grows asks for a replacement if the number grows.
+// grows requests a replacement if the number grows.
 func grows(_ context.Context, q planmodifier.Int64Request, a *int64planmodifier.RequiresReplaceIfFuncResponse) {
 	a.RequiresReplace = !q.PlanValue.IsUnknown() && q.PlanValue.ValueInt64() > q.StateValue.ValueInt64()
 }
@@ -110,7 +110,7 @@ func fwNest() schema.Schema {
 	}
 }
 
-// fold is a string type in which case does not count.
+// fold is a string type that ignores case.
 type fold struct{ basetypes.StringType }
 
 type folded struct{ basetypes.StringValue }
@@ -145,8 +145,8 @@ func (v folded) StringSemanticEquals(_ context.Context, o basetypes.StringValuab
 	return ok && strings.EqualFold(v.ValueString(), w.ValueString()), nil
 }
 
-// lowers plans the value in lower case, which the protocol forbids for configured values; it keeps what is stored if only
-// the case differs.
+// lowers plans the value in lower case, which the protocol forbids for configured values. It keeps the stored value if
+// only the case differs.
 type lowers struct{}
 
 func (lowers) Description(context.Context) string         { return "" }
@@ -157,7 +157,7 @@ func (lowers) PlanModifyString(_ context.Context, q planmodifier.StringRequest, 
 	}
 }
 
-// fwNorm has values that are equal although they differ.
+// fwNorm has values that are equal although their text differs.
 func fwNorm() schema.Schema {
 	return schema.Schema{Attributes: attrs{
 		"s":    schema.StringAttribute{Optional: true},

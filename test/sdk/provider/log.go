@@ -20,10 +20,10 @@ type Call struct {
 	Resp map[string]any `json:"resp"`
 }
 
-// Unknown stands for an unknown value in a logged value.
+// Unknown represents an unknown value in a logged value.
 const Unknown = "<unknown>"
 
-// record appends one line to the log. A provider has nowhere to report that logging failed; the test misses the line.
+// record appends one line to the log. A provider cannot report a failure of its log; the test notices the missing line.
 func record(call, typ string, req, resp map[string]any) {
 	path := os.Getenv(EnvLog)
 	if path == "" {
@@ -101,7 +101,7 @@ func next(d *msgpack.Decoder) (any, error) {
 	return d.DecodeInterface()
 }
 
-// private shows private data as text if it is text.
+// private returns private data as text if it is text.
 func private(b []byte) any {
 	if len(b) == 0 {
 		return nil

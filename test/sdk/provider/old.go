@@ -1,12 +1,14 @@
 // Package provider has two providers in one program: "old" is made with terraform-plugin-sdk, "fw" with
-// terraform-plugin-framework. They have the habits of real providers on purpose. The directory named by SDK_CLOUD holds
-// their objects, and SDK_LOG names a file that gets one line for each call.
+// terraform-plugin-framework. They have the habits of real providers. The directory named by SDK_CLOUD holds their
+// objects, and SDK_LOG names a file that gets one line for each call.
 package provider
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
@@ -26,17 +28,23 @@ func Old() tfprotov5.ProviderServer {
 			"old_up":    oldUp(),
 			"old_wo":    oldResource("old_wo", oldWriteOnly()),
 			"old_id":    oldIdentified(),
+			"old_real":  oldReal(), "old_deep": oldDeep(), "old_strict": oldStrict(), "old_changed": oldChanged(),
+			"old_renamed": oldRenamed(), "old_set": oldSet(),
 		},
 		DataSourcesMap: map[string]*schema.Resource{"old_data": oldData()},
+		Schema:         map[string]*schema.Schema{"tags": {Type: schema.TypeMap, Optional: true, Elem: text()}},
+		ConfigureContextFunc: func(_ context.Context, d *schema.ResourceData) (any, diag.Diagnostics) {
+			return d.Get("tags"), nil
+		},
 	}
 	return server5{p.GRPCProvider()}
 }
 
-// An oldType is the generic implementation of a type: the cloud keeps what the object holds.
+// An oldType is the generic implementation of a type: the cloud stores the whole object.
 type oldType struct {
 	name   string
 	schema map[string]*schema.Schema
-	adjust func(attrs map[string]any) // changes what Read finds; may be nil
+	adjust func(attrs map[string]any) // changes the stored values that Read finds; may be nil
 }
 
 func oldResource(name string, s map[string]*schema.Schema) *schema.Resource {
@@ -76,10 +84,13 @@ func (t *oldType) create(_ context.Context, d *schema.ResourceData, _ any) diag.
 		return diag.FromErr(err)
 	}
 	d.SetId(id)
+	if fault(name, "create-partial") { // created, and not read
+		return append(diag.FromErr(save(id, &Object{Type: t.name, Rev: 1, Attrs: map[string]any{"name": name}})), diag.Errorf("the creation of %q ends early, as asked", name)...)
+	}
 	return t.write(d, name, 1, "create-after")
 }
 
-// write stores the object, and sets the attributes that are computed.
+// write stores the object, and sets the computed attributes.
 func (t *oldType) write(d *schema.ResourceData, name string, rev int, after string) diag.Diagnostics {
 	for attr, s := range t.schema {
 		if !s.Computed || s.WriteOnly {
@@ -91,13 +102,21 @@ func (t *oldType) write(d *schema.ResourceData, name string, rev int, after stri
 				continue
 			}
 		}
-		if err := d.Set(attr, oldComputed(s, plain(v), name, rev)); err != nil {
+		chosen := oldComputed(s, plain(v), name, rev)
+		if s.Type == schema.TypeSet && hasZero(chosen) {
+			continue // the SDK panics
+		}
+		if err := d.Set(attr, chosen); err != nil {
 			return diag.FromErr(fmt.Errorf("%s: %w", attr, err))
 		}
 	}
 	for attr, s := range t.schema { // computed attributes of blocks
 		if r, ok := s.Elem.(*schema.Resource); ok && !s.Computed && hasComputed(r) {
-			if err := d.Set(attr, oldComputed(s, plain(d.Get(attr)), name, rev)); err != nil {
+			chosen := oldComputed(s, plain(d.Get(attr)), name, rev)
+			if s.Type == schema.TypeSet && hasZero(chosen) {
+				continue
+			}
+			if err := d.Set(attr, chosen); err != nil {
 				return diag.FromErr(fmt.Errorf("%s: %w", attr, err))
 			}
 		}
@@ -117,9 +136,35 @@ func (t *oldType) write(d *schema.ResourceData, name string, rev int, after stri
 	return nil
 }
 
+func hasObjects(s *schema.Schema) bool {
+	_, ok := s.Elem.(*schema.Resource)
+	return ok
+}
+
+// hasZero reports whether a list has an element without content.
+func hasZero(list any) bool {
+	all, _ := list.([]any)
+	return slices.ContainsFunc(all, isZero)
+}
+
+func isZero(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, e := range v {
+			if !isZero(e) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return !slices.ContainsFunc(v, func(e any) bool { return !isZero(e) })
+	}
+	return v == nil || reflect.ValueOf(v).IsZero()
+}
+
 func hasComputed(r *schema.Resource) bool {
 	for _, s := range r.Schema {
-		if s.Computed {
+		if in, ok := s.Elem.(*schema.Resource); s.Computed || ok && hasComputed(in) {
 			return true
 		}
 	}
@@ -143,6 +188,10 @@ func oldComputed(s *schema.Schema, v any, name string, rev int) any {
 					delete(m, attr)
 				} else if in.Computed && in.Type == schema.TypeString && (m[attr] == nil || m[attr] == "") {
 					m[attr] = "chosen"
+				} else if in.Computed && in.Type == schema.TypeInt && !in.Optional {
+					m[attr] = rev
+				} else if deep, ok := in.Elem.(*schema.Resource); ok && hasComputed(deep) {
+					m[attr] = oldComputed(in, m[attr], name, rev)
 				}
 			}
 			list[i] = m
@@ -183,7 +232,7 @@ func (t *oldType) read(_ context.Context, d *schema.ResourceData, _ any) diag.Di
 		t.adjust(o.Attrs)
 	}
 	for attr, v := range o.Attrs {
-		if t.schema[attr] == nil {
+		if s := t.schema[attr]; s == nil || s.Type == schema.TypeSet && hasObjects(s) && hasZero(v) {
 			continue
 		}
 		if err := d.Set(attr, v); err != nil {
@@ -230,7 +279,7 @@ func (t *oldType) delete(_ context.Context, d *schema.ResourceData, _ any) diag.
 	return nil
 }
 
-// load imports. An id may ask for habits: "none" gives nothing, "error" fails, "A,B" gives several objects.
+// load imports. An ID may request habits: "none" returns nothing, "error" fails, "A,B" returns several objects.
 func (t *oldType) load(_ context.Context, d *schema.ResourceData, _ any) ([]*schema.ResourceData, error) {
 	if strings.HasSuffix(d.Id(), "-none") {
 		return nil, nil
@@ -250,7 +299,7 @@ func (t *oldType) load(_ context.Context, d *schema.ResourceData, _ any) ([]*sch
 	return all, nil
 }
 
-// plain is a value of the SDK as JSON has it.
+// plain returns a value of the SDK in JSON form.
 func plain(v any) any {
 	switch v := v.(type) {
 	case *schema.Set:

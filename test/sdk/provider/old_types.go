@@ -161,7 +161,7 @@ func oldBlock() map[string]*schema.Schema {
 	}
 }
 
-// oldCustom has a CustomizeDiff function. The words of its attribute mode say what that does.
+// oldCustom has a CustomizeDiff function. The words of its attribute mode select the actions of that function.
 func oldCustom() *schema.Resource {
 	t := &oldType{name: "old_cd", schema: map[string]*schema.Schema{
 		"mode":     {Type: schema.TypeString, Optional: true},
@@ -229,7 +229,7 @@ func customize(d *schema.ResourceDiff, word string) error {
 	return nil
 }
 
-// oldNorm has an API that answers with other values than it was given.
+// oldNorm has an API that returns different values than it received.
 func oldNorm() *schema.Resource {
 	t := &oldType{name: "old_norm", schema: map[string]*schema.Schema{
 		"low":   {Type: schema.TypeString, Optional: true},                             // read in lower case
@@ -360,7 +360,7 @@ func oldWriteOnly() map[string]*schema.Schema {
 	}
 }
 
-// oldIdentified has an identity, which Terraform before 1.12 does not ask for.
+// oldIdentified has an identity, which Terraform before 1.12 does not request.
 func oldIdentified() *schema.Resource {
 	t := &oldType{name: "old_id", schema: map[string]*schema.Schema{
 		"s":     {Type: schema.TypeString, Optional: true},

@@ -23,7 +23,8 @@ func optionalComputed(name string, ty cty.Type, what string) *schema.Attr {
 	return &schema.Attr{Name: name, Type: ty, Optional: true, Computed: true, Description: what}
 }
 
-// duration is an argument such as "90s" or "5m"; ok is false where it is set, known and none.
+// duration returns an argument such as "90s" or "5m", or usual if it is not set. ok is false if the argument is known
+// and invalid.
 func duration(obj cty.Value, name string, usual time.Duration) (d time.Duration, ok bool) {
 	v, set := schema.Argument(obj, name)
 	if !set {
@@ -33,15 +34,13 @@ func duration(obj cty.Value, name string, usual time.Duration) (d time.Duration,
 	return d, err == nil && d > 0
 }
 
-// refused is the error about an argument.
+// refused returns an error for an argument.
 func refused(name, summary, format string, a ...any) diag.Diagnostic {
 	return diag.Errorf(summary, format, a...).In(cty.GetAttrPath(name))
 }
 
-// badDuration is the error about an argument that is no duration.
 func badDuration(name string) diag.Diagnostic {
 	return refused(name, "Invalid duration", `%s must be a duration greater than zero, such as "90s", "5m" or "1h30m".`, name)
 }
 
-// fails makes diagnostics of one.
 func fails(d diag.Diagnostic) provider.Diags { return provider.Diags{d} }

@@ -26,32 +26,32 @@ import (
 )
 
 const (
-	printMax = 4 << 20  // how much a program may print
-	stderrIn = 64 << 10 // how much of its standard error is kept
-	// stderrOut is how much of that is shown.
+	printMax = 4 << 20  // the maximum number of bytes of a program's output
+	stderrIn = 64 << 10 // the number of bytes of standard error that are kept
+	// stderrOut is the number of bytes of standard error that are shown.
 	stderrOut = 2 << 10
 )
 
-// grace is how long a program that was asked to end may take, and how long we wait for the output
-// of those it left behind.
+// grace is the time that an interrupted program has to end. It is also the time limit for output of child processes
+// after the program has ended.
 var grace = 5 * time.Second
 
-// command is a program to be run, with what it gets on its standard input.
+// command is a program to run.
 type command struct {
 	args    []string
 	dir     string
 	limit   time.Duration
 	stdin   []byte
 	secrets []json.RawMessage // values that must not be shown
-	killed  context.Context   // when it ends, a program that was asked to end is killed; nil: it gets its time
+	killed  context.Context   // ends the grace of an interrupted program; nil means the full grace
 }
 
-// commandError is why a program failed. Its text holds nothing that the program wrote.
+// commandError is the failure of a program. Its text contains no output of the program.
 type commandError struct {
 	cause  error
 	text   string
-	said   string // what it wrote to its standard error, masked
-	unsure bool   // it was started and did not end by itself: it may have done what it was to do
+	stderr string // the masked standard error of the program
+	unsure bool   // it was started and did not exit by itself, so it may have had an effect
 }
 
 func (e *commandError) Error() string { return e.text }
@@ -59,17 +59,17 @@ func (e *commandError) Unwrap() error { return e.cause }
 
 var errPrints = errors.New("it prints too much")
 
-// run runs the program to its end and gives what it printed. When the context or its time is over
-// it is asked to end, with all it started, and killed if it does not.
+// run runs the program and returns its output. When ctx or the time limit ends, it interrupts the program and its child
+// processes, and kills them if they do not end.
 func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 	if ctx.Err() != nil {
-		return nil, &commandError{cause: ctx.Err(), text: "it was interrupted before it began"}
+		return nil, &commandError{cause: ctx.Err(), text: "it was interrupted before it started"}
 	}
 	within, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
-	out, said := &limited{max: printMax}, &tail{max: stderrIn}
+	out, stderr := &limited{max: printMax}, &tail{max: stderrIn}
 	cmd := exec.CommandContext(within, c.args[0], c.args[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.dir, env, bytes.NewReader(c.stdin), out, said
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.dir, env, bytes.NewReader(c.stdin), out, stderr
 	cmd.SysProcAttr = subprocess.Attributes()
 	cmd.WaitDelay = grace
 	var asked time.Time
@@ -81,12 +81,13 @@ func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 	if err := subprocess.Start(cmd); err != nil {
 		return nil, &commandError{cause: err, text: startReason(err)}
 	}
+	subprocess.NoCore(cmd.Process)
 	if c.killed != nil {
 		defer context.AfterFunc(c.killed, func() { subprocess.Kill(cmd.Process) })()
 	}
 	err := cmd.Wait()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // the program ended well, and a program that it left behind holds its output
+		err = nil // the program succeeded; a child process keeps its output open
 	}
 	if !asked.IsZero() {
 		c.endGroup(cmd.Process, asked.Add(grace))
@@ -97,10 +98,10 @@ func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 	if out.full {
 		err = errPrints
 	}
-	return nil, c.failure(ctx, within, err, out.b.Bytes(), said)
+	return nil, c.failure(ctx, within, err, out.b.Bytes(), stderr)
 }
 
-// endGroup kills the programs that a program started and that are still running after their time to end.
+// endGroup waits for the programs that a program has started, and kills them at the given time.
 func (c *command) endGroup(p *os.Process, end time.Time) {
 	killed := c.killed
 	if killed == nil {
@@ -112,28 +113,28 @@ func (c *command) endGroup(p *os.Process, end time.Time) {
 	subprocess.Kill(p)
 }
 
-// failure says how a program that was started ended.
-func (c *command) failure(ctx, within context.Context, err error, out []byte, said *tail) error {
-	e := &commandError{cause: err, said: c.mask(said.text(), out), unsure: true}
+// failure returns the error for a program that was started.
+func (c *command) failure(ctx, within context.Context, err error, out []byte, stderr *tail) error {
+	e := &commandError{cause: err, stderr: c.mask(stderr.text(), out), unsure: true}
 	var status *exec.ExitError
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		e.text = "it did not end in time, and was ended"
+		e.text = "it exceeded its time limit and was stopped"
 	case ctx.Err() != nil:
 		e.text = "it was interrupted"
 	case within.Err() != nil:
-		e.text = fmt.Sprintf("it did not end within %s, and was ended", c.limit)
+		e.text = fmt.Sprintf("it exceeded its time limit of %s and was stopped", c.limit)
 	case errors.Is(err, errPrints):
 		e.text = "it prints more than 4 MiB"
 	case errors.As(err, &status):
 		e.text, e.unsure = status.ProcessState.String(), !status.Exited()
 	default:
-		e.text = "its input or output broke off"
+		e.text = "its input or output was interrupted"
 	}
 	return e
 }
 
-// startReason says why a program could not be started, without naming it.
+// startReason returns the reason why a program could not be started, without its name.
 func startReason(err error) string {
 	var errno syscall.Errno
 	switch {
@@ -147,16 +148,15 @@ func startReason(err error) string {
 	return "it cannot be started"
 }
 
-// environment is what programs get: ours, without the values of variables.
+// environment returns the environment for programs, without the values of variables.
 func (p *Provider) environment() []string {
 	return subprocess.Environ(p.o.Env, nil)
 }
 
-// mask takes every value that the program was given, and all that it printed, out of what it wrote
-// to its standard error, and shortens that.
-func (c *command) mask(said string, printed []byte) string {
+// mask removes the values that the program received, and its output, from its standard error. It shortens the result.
+func (c *command) mask(output string, printed []byte) string {
 	if len(printed) > stderrIn {
-		return "" // too much to look for
+		return "" // too long to search for
 	}
 	var set secret.Set
 	var short []string
@@ -174,28 +174,27 @@ func (c *command) mask(said string, printed []byte) string {
 	for _, line := range strings.Split(string(printed), "\n") {
 		hide(strings.TrimSpace(line))
 	}
-	return shorten(maskShort(set.Scrub(said), short))
+	return shorten(maskShort(set.Scrub(output), short))
 }
 
-// maskShort masks what is too short for the guard: wherever it stands, or as a word where it is
-// very short.
+// maskShort masks values that are too short for the guard. Values of up to three bytes are masked only as whole words.
 func maskShort(text string, short []string) string {
 	mask := mark.Ephemeral.Mask()
-	slices.SortFunc(short, func(a, b string) int { return len(b) - len(a) }) // one may be a part of another
+	slices.SortFunc(short, func(a, b string) int { return len(b) - len(a) }) // a value may be a part of another
 	for _, s := range short {
 		if len(s) > 3 {
 			text = strings.ReplaceAll(text, s, mask)
 			continue
 		}
 		word := regexp.MustCompile(`(^|[^\pL\pN_])` + regexp.QuoteMeta(s) + `($|[^\pL\pN_])`)
-		for range 2 { // words that share the space between them
+		for range 2 { // adjacent words share the space between them
 			text = word.ReplaceAllString(text, "${1}"+mask+"${2}")
 		}
 	}
 	return text
 }
 
-// shorten keeps the end of a text, from the beginning of a line.
+// shorten returns the end of a text, from the beginning of a line.
 func shorten(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) <= stderrOut {
@@ -208,7 +207,7 @@ func shorten(s string) string {
 	return "[...]\n" + strings.ToValidUTF8(s, "")
 }
 
-// leaves are all strings and numbers in a JSON value, as text.
+// leaves returns all strings and numbers in a JSON value as texts.
 func leaves(raw json.RawMessage) (all []string) {
 	v, err := decodeJSON(raw)
 	if err != nil {
@@ -218,11 +217,11 @@ func leaves(raw json.RawMessage) (all []string) {
 	return all
 }
 
-// limited takes no more than so many bytes.
+// limited is a buffer of limited size.
 type limited struct {
 	b    bytes.Buffer
 	max  int
-	full bool // there was more
+	full bool // there was more output
 }
 
 func (l *limited) Write(b []byte) (int, error) {
@@ -233,32 +232,32 @@ func (l *limited) Write(b []byte) (int, error) {
 	return l.b.Write(b)
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of its input.
 type tail struct {
-	b    []byte
-	max  int
-	lost bool // something before it
+	b       []byte
+	max     int
+	dropped bool // earlier input was dropped
 }
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.b = append(t.b, b...)
-	if over := len(t.b) - t.max; over > 0 {
-		t.b, t.lost = append(t.b[:0], t.b[over:]...), true
+	if excess := len(t.b) - t.max; excess > 0 {
+		t.b, t.dropped = append(t.b[:0], t.b[excess:]...), true
 	}
 	return len(b), nil
 }
 
-// text is what was kept, from the beginning of a line: half a secret would not be recognised.
+// text returns the kept input from the beginning of a line, because masking would not recognize a part of a secret.
 func (t *tail) text() string {
 	s := string(t.b)
-	if t.lost {
+	if t.dropped {
 		_, s, _ = strings.Cut(s, "\n")
 	}
 	return s
 }
 
-// resultOf is the JSON value that a program printed, nil if it printed none. Nothing at all stands
-// for null.
+// resultOf returns the output of a program as JSON. It returns nil if the output is invalid. Empty output is null,
+// except in the format text.
 func resultOf(out []byte, format string) json.RawMessage {
 	s := strings.TrimSpace(string(out))
 	switch {
@@ -278,8 +277,7 @@ func resultOf(out []byte, format string) json.RawMessage {
 	return json.RawMessage(s)
 }
 
-// monstrous reports whether there is a number in JSON whose value takes minutes to work out, such as
-// 1e600000000.
+// monstrous reports whether JSON contains a number that takes minutes to compute, such as 1e600000000.
 func monstrous(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -299,18 +297,17 @@ func monstrous(text string) bool {
 	}
 }
 
-// digitsMax is how many digits a number may have when it is written without an exponent.
+// digitsMax is the maximum number of digits of a number when it is written without an exponent.
 const digitsMax = 10_000
 
-// unusable is the error about what a program printed.
+// unusable returns the error for invalid output of a program.
 func unusable(out []byte) diag.Diagnostic {
 	if !utf8.Valid(out) {
-		return refused("open", "Program printed no text", "The program ended well, but what it printed is not UTF-8. Have it print that in base64.")
+		return refused("open", "Program printed no text", "The program succeeded, but its output is not UTF-8. Print the output in base64.")
 	}
-	return refused("open", "Program printed no JSON", `The program ended well, but what it printed is not one JSON value. Set format to "text" for a program that prints plain text. What it printed is not shown, because it may be secret.`)
+	return refused("open", "Program printed no JSON", `The program succeeded, but its output is not one JSON value. If it prints plain text, set format to "text". The output is not shown, because it may be secret.`)
 }
 
-// decodeJSON makes a value of JSON.
 func decodeJSON(b []byte) (cty.Value, error) {
 	var v ctyjson.SimpleJSONValue
 	err := v.UnmarshalJSON(b)

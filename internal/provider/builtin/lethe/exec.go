@@ -16,29 +16,29 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// exec is the ephemeral lethe_exec: a lease that a program hands out. Each command gets on its
-// standard input, as one JSON object, what it is to do:
+// exec returns the ephemeral type lethe_exec: a lease that a program issues. Each command receives a JSON object on its
+// standard input:
 //
 //	action   "open", "renew" or "close"
-//	input    the argument of that name
-//	result   what open printed; null in open
-//	renewed  what the last renew printed; null where it printed nothing, or there was none
+//	input    the argument input
+//	result   the output of open; null during open
+//	renewed  the output of the last renew; null if it had no output, or before the first renew
 //
-// What open prints is the result. A command that ends with another status than 0 has failed, and
-// one that fails to open has opened nothing. An open that was cut short, by an interrupt or its
-// time limit, or printed what cannot be used, may have: close is run for it, with a null result.
+// The output of open is the result. A command with an exit status other than 0 has failed. A failed open has usually
+// opened nothing. An open that was interrupted, exceeded its time limit or had invalid output may have opened a lease,
+// so close is called with a null result.
 func (p *Provider) exec() *builtin.Ephemeral {
 	command := cty.List(cty.String)
 	return &builtin.Ephemeral{
-		Schema: describe("What a program hands out, as a lease: it is opened, renewed and closed with commands. Values go over standard input and output, never into arguments or the environment.",
-			schema.Required("open", command, "The command that opens the lease and prints its result: a program and its arguments, which all users of this machine can see."),
+		Schema: describe("A lease that commands open, renew and close. Values are passed through standard input and output, never in arguments or the environment.",
+			schema.Required("open", command, "The command that opens the lease and prints its result: a program and its arguments. All users of the machine can see the arguments."),
 			schema.Optional("renew", command, "The command that renews it."),
 			schema.Optional("close", command, "The command that closes it."),
-			schema.Optional("input", cty.DynamicPseudoType, "What the commands are given."),
-			schema.Optional("format", cty.String, `What open prints: "json" (the default), or "text", of which the last line end is left out.`),
-			schema.Optional("renew_after", cty.String, `How long after it was opened or renewed the lease must be renewed, such as "10m".`),
-			schema.Optional("timeout", cty.String, `How long each command may run; default: "1m".`),
-			schema.Optional("working_dir", cty.String, "Where the commands run; default: the working directory."),
+			schema.Optional("input", cty.DynamicPseudoType, "The input of the commands."),
+			schema.Optional("format", cty.String, `The format of the output of open: "json" (the default), or "text" without the last line end.`),
+			schema.Optional("renew_after", cty.String, `The time between renewals, such as "10m".`),
+			schema.Optional("timeout", cty.String, `The time limit of each command; default: "1m".`),
+			schema.Optional("working_dir", cty.String, "The directory of the commands; default: the working directory."),
 			computed("result", cty.DynamicPseudoType, "What open printed."),
 		),
 		Validate: validateExec,
@@ -67,21 +67,20 @@ func validateExec(config cty.Value) (ds provider.Diags) {
 	switch {
 	case !renew.IsKnown() || !after.IsKnown() || renew.IsNull() == after.IsNull():
 	case after.IsNull():
-		ds = append(ds, refused("renew", summary, "renew would never be run: set renew_after as well."))
+		ds = append(ds, refused("renew", summary, "With renew, set renew_after as well."))
 	default:
-		ds = append(ds, refused("renew_after", summary, "There is no command that renews: set renew as well."))
+		ds = append(ds, refused("renew_after", summary, "With renew_after, set renew as well."))
 	}
 	return ds
 }
 
-// held is what we must know to renew and close a lease. It is its private data, which stays in
-// memory.
+// held is the private data of a lease. It holds everything that renewing and closing need. It stays in memory.
 type held struct {
 	Renew, Close []string
 	Dir, Format  string
-	Bytes        []byte `json:",omitempty"` // of Dir, where that is not UTF-8, as the strings of JSON are
+	Bytes        []byte `json:",omitempty"` // Dir if it is not valid UTF-8, because JSON strings must be
 	Timeout      time.Duration
-	After        time.Duration // 0: it is not renewed
+	After        time.Duration // 0 means that the lease is not renewed
 	Input        json.RawMessage
 	Result       json.RawMessage
 	Renewed      json.RawMessage
@@ -123,13 +122,13 @@ func (p *Provider) renewExec(ctx context.Context, private []byte) ([]byte, time.
 	if err != nil {
 		return private, time.Time{}, fails(failure("renew", err))
 	}
-	if said := resultOf(out, h.Format); said != nil {
-		h.Renewed = said
+	if input := resultOf(out, h.Format); input != nil {
+		h.Renewed = input
 	}
 	return h.private(), p.renewAt(h), nil
 }
 
-// closeExec goes on when everything else is asked to stop.
+// closeExec closes a lease. Stop does not interrupt it.
 func (p *Provider) closeExec(ctx context.Context, private []byte) provider.Diags {
 	h, ok := readPrivate(private)
 	if !ok || h.Close == nil {
@@ -141,7 +140,7 @@ func (p *Provider) closeExec(ctx context.Context, private []byte) provider.Diags
 	return nil
 }
 
-// run runs a command that Stop ends, and the end of the context kills if it does not.
+// run runs a command. Stop interrupts it, and the end of ctx kills it.
 func (p *Provider) run(ctx context.Context, c *command) ([]byte, error) {
 	c.killed = ctx
 	ctx, done := p.until(ctx)
@@ -156,7 +155,7 @@ func (p *Provider) renewAt(h *held) time.Time {
 	return p.o.Now().Add(h.After)
 }
 
-// readHeld reads what the configuration says about renewing and closing.
+// readHeld reads the configuration of a lease.
 func (p *Provider) readHeld(config cty.Value) (*held, provider.Diags) {
 	if ds := validateExec(config); ds.HasErrors() {
 		return nil, ds
@@ -173,7 +172,7 @@ func (p *Provider) readHeld(config cty.Value) (*held, provider.Diags) {
 	return h, nil
 }
 
-// private is h as private data; nil where there is nothing to renew or close.
+// private encodes the private data. It returns nil for a lease that is neither renewed nor closed.
 func (h *held) private() []byte {
 	if h.Renew == nil && h.Close == nil {
 		return nil
@@ -183,7 +182,7 @@ func (h *held) private() []byte {
 	}
 	b, err := json.Marshal(h)
 	if err != nil {
-		panic(err) // its parts were JSON before
+		panic(err) // its parts were valid JSON before
 	}
 	return b
 }
@@ -197,27 +196,27 @@ func readPrivate(private []byte) (*held, bool) {
 	return h, ok
 }
 
-// command is one of the commands, with its input.
+// command returns a command with its input.
 func (h *held) command(action string, args []string) *command {
-	said := struct {
+	reply := struct {
 		Action  string          `json:"action"`
 		Input   json.RawMessage `json:"input"`
 		Result  json.RawMessage `json:"result"`
 		Renewed json.RawMessage `json:"renewed"`
 	}{action, h.Input, h.Result, h.Renewed}
-	stdin, err := json.Marshal(said)
+	stdin, err := json.Marshal(reply)
 	if err != nil {
-		panic(err) // its parts were JSON before
+		panic(err) // its parts were valid JSON before
 	}
 	return &command{args: args, dir: h.Dir, limit: h.Timeout, stdin: append(stdin, '\n'), secrets: []json.RawMessage{h.Input, h.Result, h.Renewed}}
 }
 
-// failure is the error about a command.
+// failure returns the error for a command.
 func failure(name string, err error) diag.Diagnostic {
 	detail := fmt.Sprintf("The %s command failed: %s.", name, err)
 	var e *commandError
-	if errors.As(err, &e) && e.said != "" {
-		detail += " It wrote to its standard error:\n\n" + e.said
+	if errors.As(err, &e) && e.stderr != "" {
+		detail += " It wrote to its standard error:\n\n" + e.stderr
 	}
 	return refused(name, "Program failed", "%s", detail)
 }

@@ -20,11 +20,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sh is a command that the shell runs.
 func sh(script string) []string { return []string{"/bin/sh", "-c", script} }
 
-// told reads what commands were told, from the file that their scripts appended it to.
-func (r *rig) told(name string) (all []map[string]any) {
+// calls returns the inputs of commands, from the file to which their scripts appended them.
+func (r *rig) calls(name string) (all []map[string]any) {
 	r.t.Helper()
 	b, err := os.ReadFile(filepath.Join(r.dir, name))
 	if err != nil {
@@ -45,7 +44,7 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-// setGrace makes programs that do not end be killed soon.
+// setGrace changes grace for a test.
 func setGrace(t *testing.T, d time.Duration) {
 	old := grace
 	grace = d
@@ -86,7 +85,7 @@ func TestExec(t *testing.T) {
 		`{"action":"renew",` + in + `,"renewed":null,` + out + `}`,
 		`{"action":"close",` + in + `,"renewed":{"token":"` + canary + `-renewed"},` + out + `}`,
 	}
-	for i, got := range r.told("said") {
+	for i, got := range r.calls("said") {
 		if i >= len(want) || asJSON(got) != want[i] {
 			t.Errorf("call %d was told %s", i, asJSON(got))
 		}
@@ -128,8 +127,8 @@ func realPath(t *testing.T, p string) string {
 	return p
 }
 
-// TestExecHidesValues: no value is in the arguments or the environment of a command, and the
-// values of variables are in no program's environment.
+// TestExecHidesValues checks that no value is in the arguments or the environment of a command, and that no program's
+// environment contains values of variables.
 func TestExecHidesValues(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		t.Skip("there is no /proc to look at")
@@ -162,7 +161,7 @@ func TestExecFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		given  map[string]any
 		want   string
-		closed bool // close is called, because something may be open
+		closed bool // close is called, because a lease may be open
 	}{
 		"status":          {map[string]any{"open": sh(`exit 3`)}, "error open: Program failed; The open command failed: exit status 3.", false},
 		"says":            {map[string]any{"open": sh(`echo no such role >&2; exit 3`)}, "exit status 3. It wrote to its standard error:\n\nno such role", false},
@@ -178,8 +177,8 @@ func TestExecFails(t *testing.T) {
 		"tiny number":     {map[string]any{"open": sh(`echo 1e-600000000`)}, "Program printed no JSON", true},
 		"no number":       {map[string]any{"open": sh(`echo 1e99999999999`)}, "Program printed no JSON", true},
 		"two values":      {map[string]any{"open": sh(`echo '{} {}'`)}, "is not one JSON value", true},
-		"too long":        {map[string]any{"open": sh(`echo start >&2; sleep 30 & wait`), "timeout": "300ms"}, "it did not end within 300ms, and was ended. It wrote to its standard error:\n\nstart", true},
-		"deaf":            {map[string]any{"open": sh(`trap '' TERM; sleep 30`), "timeout": "100ms"}, "it did not end within 100ms", true},
+		"too long":        {map[string]any{"open": sh(`echo start >&2; sleep 30 & wait`), "timeout": "300ms"}, "it exceeded its time limit of 300ms and was stopped. It wrote to its standard error:\n\nstart", true},
+		"deaf":            {map[string]any{"open": sh(`trap '' TERM; sleep 30`), "timeout": "100ms"}, "it exceeded its time limit of 100ms", true},
 		"prints too much": {map[string]any{"open": sh(`head -c 5000000 /dev/zero`)}, "it prints more than 4 MiB", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,22 +202,22 @@ func TestExecFails(t *testing.T) {
 			if ds := r.p.CloseLease(t.Context(), "lethe_exec", o.private); ds != nil {
 				t.Error(r.show(ds))
 			}
-			if got := asJSON(r.told("closed")[0]["result"]); got != "null" {
+			if got := asJSON(r.calls("closed")[0]["result"]); got != "null" {
 				t.Errorf("close was told the result %s", got)
 			}
 		})
 	}
 }
 
-// TestExecMasks: what a failing program writes to its standard error is shown without any value
-// that it was given or that it printed.
+// TestExecMasks checks that the standard error of a failed program is shown without the values that the program
+// received or printed.
 func TestExecMasks(t *testing.T) {
 	r := newRig(t)
-	tell := func(script string, input any) string {
+	program := func(script string, input any) string {
 		t.Helper()
 		_, ds := r.open("lethe_exec", map[string]any{"open": sh(script + "; exit 1"), "input": valueOf(input)})
-		_, said, _ := strings.Cut(r.show(ds), "standard error:\n\n")
-		return said
+		_, output, _ := strings.Cut(r.show(ds), "standard error:\n\n")
+		return output
 	}
 	for name, c := range map[string]struct {
 		script string
@@ -233,34 +232,34 @@ func TestExecMasks(t *testing.T) {
 		"as text":   {`echo ` + canary + `; echo "token ` + canary + `" >&2`, "", "token (ephemeral value)"},
 		"long tail": {`i=0; while [ $i -lt 2000 ]; do echo "line $i of many ` + canary + `"; i=$((i+1)); done >&2`, canary, "line 1999 of many (ephemeral value)"},
 	} {
-		if got := tell(c.script, c.input); !strings.HasSuffix(got, c.want) || len(got) > stderrOut+10 {
+		if got := program(c.script, c.input); !strings.HasSuffix(got, c.want) || len(got) > stderrOut+10 {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
-	if got := tell(`head -c 70000 /dev/zero | tr '\0' x; echo oops >&2`, ""); got != "" {
+	if got := program(`head -c 70000 /dev/zero | tr '\0' x; echo oops >&2`, ""); got != "" {
 		t.Errorf("too much was printed to look for it, and still this is shown: %q", got)
 	}
 }
 
-// TestMaskLeavesNothing: of the values that stand in what a program writes, none is left.
+// TestMaskLeavesNothing checks that masking removes all values from a text.
 func TestMaskLeavesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringMatching(`[A-Z0-9+/"\\-]{4,20}`)
 		values := rapid.SliceOfN(value, 1, 4).Draw(t, "values")
 		word := rapid.OneOf(rapid.SampledFrom(values), rapid.StringMatching(`[a-z: ]{0,9}`), rapid.Just("\n"))
-		said := strings.Join(rapid.SliceOfN(word, 1, 20).Draw(t, "said"), "")
+		output := strings.Join(rapid.SliceOfN(word, 1, 20).Draw(t, "said"), "")
 		given, printed := asJSON(values[:len(values)/2]), asJSON(values[len(values)/2:])
 		c := &command{secrets: []json.RawMessage{json.RawMessage(given)}}
-		got := c.mask(said, []byte(printed))
+		got := c.mask(output, []byte(printed))
 		for _, v := range values {
 			if strings.Contains(got, v) {
-				t.Fatalf("%q is left in %q, of %q", v, got, said)
+				t.Fatalf("%q is left in %q, of %q", v, got, output)
 			}
 		}
 	})
 }
 
-// TestTailIsCutAtLines: a secret of which the beginning was dropped is not shown.
+// TestTailIsCutAtLines checks that a secret without its beginning is not shown.
 func TestTailIsCutAtLines(t *testing.T) {
 	w := &tail{max: 10}
 	for _, s := range []string{"0123456", "789\nabc", "def"} {
@@ -288,7 +287,7 @@ func TestExecRenewAndCloseFail(t *testing.T) {
 	}
 }
 
-// runs reports that a process runs.
+// runs reports whether a process runs.
 func runs(pid int) bool { return syscall.Kill(pid, 0) == nil && !zombie(pid) }
 
 func zombie(pid int) bool {
@@ -313,8 +312,8 @@ func (r *rig) pid(name string) int {
 	return 0
 }
 
-// TestExecIsInterrupted: the context and Stop end an open with all that it started; closing goes
-// on after Stop.
+// TestExecIsInterrupted checks that the context and Stop end an open with all its child processes, and that Stop does
+// not end a close.
 func TestExecIsInterrupted(t *testing.T) {
 	setGrace(t, time.Second)
 	for name, stop := range map[string]func(*rig, context.CancelFunc){
@@ -327,9 +326,9 @@ func TestExecIsInterrupted(t *testing.T) {
 			defer cancel()
 			var o opened
 			var ds provider.Diags
-			over := make(chan struct{})
+			done := make(chan struct{})
 			go func() {
-				defer close(over)
+				defer close(done)
 				o, ds = r.openIn(ctx, "lethe_exec", map[string]any{
 					"open":  sh(`sh -c 'trap "" TERM; echo $$ > child; sleep 60' & echo $$ > leader; wait; sleep 60`),
 					"close": sh(`cat > closed`), "input": canary,
@@ -337,7 +336,7 @@ func TestExecIsInterrupted(t *testing.T) {
 			}()
 			child, leader := r.pid("child"), r.pid("leader")
 			stop(r, cancel)
-			<-over
+			<-done
 			if got := r.show(ds); !strings.Contains(got, "The open command failed: it was interrupted") || o.private == nil {
 				t.Errorf("%s, private data %q", got, o.private)
 			}
@@ -353,14 +352,14 @@ func TestExecIsInterrupted(t *testing.T) {
 			if ds := r.p.CloseLease(t.Context(), "lethe_exec", o.private); ds != nil {
 				t.Error(r.show(ds))
 			}
-			if len(r.told("closed")) != 1 {
+			if len(r.calls("closed")) != 1 {
 				t.Error("it was not closed")
 			}
 		})
 	}
 }
 
-// TestExecLeavesHelpers: what open started in the background lives until another process ends it.
+// TestExecLeavesHelpers checks that background processes of open live until another process ends them.
 func TestExecLeavesHelpers(t *testing.T) {
 	setGrace(t, 100*time.Millisecond)
 	r := newRig(t)
@@ -381,13 +380,13 @@ func TestExecLeavesHelpers(t *testing.T) {
 	if runs(int(n)) {
 		t.Error("the helper still runs")
 	}
-	// One that holds the output does not hold us.
+	// A background process that keeps the output open does not block open.
 	o = r.mustOpen("lethe_exec", map[string]any{"open": sh(`sleep 60 & echo $!`)})
 	n, _ = o.GetAttr("result").AsBigFloat().Int64()
 	_ = syscall.Kill(int(n), syscall.SIGKILL)
 }
 
-// A program that has ended is not cut short by its time limit while a program that it left behind holds its output.
+// A time limit does not apply to a program that has ended, even if a child process keeps its output open.
 func TestExecEndsWithItsProgram(t *testing.T) {
 	setGrace(t, 300*time.Millisecond)
 	r := newRig(t)
@@ -396,7 +395,7 @@ func TestExecEndsWithItsProgram(t *testing.T) {
 	_ = syscall.Kill(int(n), syscall.SIGKILL)
 }
 
-// A worker gets its time to clean up, also if the program that started it ends at once.
+// A child process has time to clean up, even if the program that started it ends at once.
 func TestExecWaitsForWorkers(t *testing.T) {
 	setGrace(t, 20*time.Second)
 	r := newRig(t)
@@ -404,7 +403,7 @@ func TestExecWaitsForWorkers(t *testing.T) {
 		"timeout": "500ms",
 		"open":    sh(`sh -c 'trap "sleep 0.3; echo yes > cleaned; exit 0" TERM; while :; do sleep 0.05; done' > /dev/null 2>&1 & wait`),
 	})
-	if got := r.show(ds); !strings.Contains(got, "did not end within 500ms") {
+	if got := r.show(ds); !strings.Contains(got, "exceeded its time limit of 500ms") {
 		t.Error(got)
 	}
 	if _, err := os.Stat(filepath.Join(r.dir, "cleaned")); err != nil {
@@ -422,7 +421,7 @@ func TestExecRefuses(t *testing.T) {
 		"duration":      {map[string]any{"open": open, "timeout": "soon"}, "error timeout: Invalid duration; timeout must be a duration greater than zero"},
 		"negative":      {map[string]any{"open": open, "timeout": "-1s"}, "timeout must be a duration"},
 		"format":        {map[string]any{"open": open, "format": "yaml"}, `format must be "json" or "text"`},
-		"only after":    {map[string]any{"open": open, "renew_after": "1m"}, "There is no command that renews"},
-		"only renew":    {map[string]any{"open": open, "renew": open}, "renew would never be run"},
+		"only after":    {map[string]any{"open": open, "renew_after": "1m"}, "With renew_after, set renew"},
+		"only renew":    {map[string]any{"open": open, "renew": open}, "With renew, set renew_after"},
 	})
 }

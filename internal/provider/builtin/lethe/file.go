@@ -16,15 +16,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fileMax is how large a secret file may be.
+// fileMax is the maximum size of a secret file in bytes.
 const fileMax = 1 << 20
 
-// file is the ephemeral lethe_file.
+// file returns the ephemeral type lethe_file.
 func (p *Provider) file() *builtin.Ephemeral {
 	return &builtin.Ephemeral{
-		Schema: describe("What a secret file holds. The file must be a regular one that only its owner may read or write.",
+		Schema: describe("The content of a secret file. It must be a regular file that only its owner can read or write.",
 			schema.Required("path", cty.String, "The path of the file, relative to the working directory."),
-			computed("content", cty.String, "What the file holds; null if that is not UTF-8."),
+			computed("content", cty.String, "The content of the file; null if it is not UTF-8."),
 			computed("content_base64", cty.String, "The same in base64."),
 		),
 		Validate: validatePath,
@@ -53,7 +53,7 @@ func (p *Provider) openFile(_ context.Context, config cty.Value) (builtin.Lease,
 	return builtin.Lease{Result: cty.ObjectVal(out)}, nil
 }
 
-// fileError is what is wrong with a file that is there.
+// fileError is the reason why an existing file cannot be used.
 type fileError string
 
 func (e fileError) Error() string { return string(e) }
@@ -61,11 +61,10 @@ func (e fileError) Error() string { return string(e) }
 const (
 	errNotRegular = fileError("it is not a regular file")
 	errTooLarge   = fileError("it is larger than 1 MiB")
-	errOpenMode   = fileError("users other than its owner may read or write it; forbid that with chmod 600")
+	errOpenMode   = fileError("users other than its owner can read or write it; run chmod 600")
 )
 
-// readSecret reads a file after having looked at it, and looks again at what it opened: it may
-// have become another one in between.
+// readSecret reads a file. It checks the file before and after opening it, because the file may be replaced in between.
 func readSecret(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil {
@@ -92,7 +91,7 @@ func readSecret(path string) ([]byte, error) {
 	return data, err
 }
 
-// checkSecret says what makes a file unfit to hold a secret.
+// checkSecret returns an error if a file is not fit to contain a secret.
 func checkSecret(info fs.FileInfo) error {
 	switch {
 	case !info.Mode().IsRegular():
@@ -105,7 +104,7 @@ func checkSecret(info fs.FileInfo) error {
 	return nil
 }
 
-// fileReason is what an error of the file system says, without the path.
+// fileReason returns the text of a file system error, without the path.
 func fileReason(err error) string {
 	var ours fileError
 	var errno syscall.Errno
@@ -117,5 +116,5 @@ func fileReason(err error) string {
 	case errors.As(err, &errno):
 		return errno.Error()
 	}
-	return "the file system refused"
+	return "the file system returned an error"
 }

@@ -17,7 +17,7 @@ func (r *rig) write(name, content string, mode os.FileMode) string {
 	if err := os.WriteFile(p, []byte(content), mode); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := os.Chmod(p, mode); err != nil { // whatever the umask
+	if err := os.Chmod(p, mode); err != nil { // independent of the umask
 		r.t.Fatal(err)
 	}
 	return p
@@ -67,12 +67,12 @@ func TestFileRefuses(t *testing.T) {
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o644, 0o620, 0o602, 0o601} {
 		name := mode.String()
 		r.write(name, canary, mode)
-		cases[name] = refusal{map[string]any{"path": name}, "users other than its owner may read or write it; forbid that with chmod 600"}
+		cases[name] = refusal{map[string]any{"path": name}, "users other than its owner can read or write it; run chmod 600"}
 	}
 	r.refusals("lethe_file", cases)
 }
 
-// TestFileTurnedPipe: a pipe that takes the place of the file after we looked does not hang us.
+// TestFileTurnedPipe checks that a pipe that replaces the file after the first check does not block.
 func TestFileTurnedPipe(t *testing.T) {
 	p := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(p, 0o600); err != nil {

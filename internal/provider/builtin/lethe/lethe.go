@@ -1,16 +1,16 @@
-// Package lethe is the built-in provider terraform.io/builtin/lethe: what the everyday handling of
-// secrets needs, without a plugin and without a server.
+// Package lethe is the built-in provider terraform.io/builtin/lethe. It handles common cases of secrets without a
+// plugin and without a server.
 //
 //	ephemeral "lethe_random"       a password, or random bytes
-//	ephemeral "lethe_file"         what a secret file holds
-//	ephemeral "lethe_exec"         what a program hands out, as a lease
-//	ephemeral "lethe_ssh_tunnel"   an address that leads through an SSH server
-//	resource  "lethe_secret_file"  a secret file of our own; its content is write-only
-//	data      "lethe_null"         what it was given, for trying things out
+//	ephemeral "lethe_file"         the content of a secret file
+//	ephemeral "lethe_exec"         a lease that a program issues
+//	ephemeral "lethe_ssh_tunnel"   a local address that is forwarded through an SSH server
+//	resource  "lethe_secret_file"  a secret file; its content is write-only
+//	data      "lethe_null"         returns its arguments, for experiments
 //
-// Everything here runs in our own process and sees values without their marks. So no diagnostic
-// holds a value, neither of the configuration nor of a file or program; those that need a place
-// name the attribute, whose line the user sees.
+// The provider runs in Lethe's process and receives values without their marks. Therefore, no diagnostic contains a
+// value of the configuration, of a file or of a program. A diagnostic about an argument names the attribute, so that
+// the user sees its line.
 package lethe
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
 )
 
-// New makes the provider.
+// New creates the provider.
 func New(o Options) *Provider {
 	if o.Env == nil {
 		o.Env = os.Environ()
@@ -46,8 +46,7 @@ func New(o Options) *Provider {
 	return p
 }
 
-// Stop gives up what is being opened or renewed at this moment. What is open stays open until it is
-// closed, is renewed until then, and closing goes on.
+// Stop cancels the opening and renewing calls in progress. Open leases remain open, can be renewed and must be closed.
 func (p *Provider) Stop(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +55,7 @@ func (p *Provider) Stop(context.Context) error {
 	return nil
 }
 
-// Shutdown takes down what is still open in this process: no user of it is left.
+// Shutdown closes all tunnels that are still open in this process. They have no users then.
 func (p *Provider) Shutdown() error {
 	_ = p.Stop(context.Background())
 	p.tunnels.closeAll()

@@ -19,8 +19,7 @@ const canary = "canary-51c7e9"
 
 const ephemeral = addr.Ephemeral
 
-// rig is the provider as an engine uses it: over encoded values, every answer held against the
-// contract.
+// rig calls the provider like an engine: it uses encoded values, and checks every answer against the protocol.
 type rig struct {
 	t testing.TB
 	p *Provider
@@ -49,7 +48,7 @@ func (r *rig) schema(mode addr.Mode, typ string) *schema.Schema {
 	return s
 }
 
-// config makes a configuration; what is not given is null.
+// config returns a configuration. Missing attributes are null.
 func (r *rig) config(s *schema.Schema, given map[string]any) cty.Value {
 	r.t.Helper()
 	obj := s.Empty().AsValueMap()
@@ -112,7 +111,7 @@ func (r *rig) decode(s *schema.Schema, d provider.Dynamic) cty.Value {
 	return v
 }
 
-// show is what a user could read of diagnostics: with the canary in it, the test has failed.
+// show returns the text of diagnostics. It fails the test if the text contains the canary.
 func (r *rig) show(ds provider.Diags) string {
 	r.t.Helper()
 	var b strings.Builder
@@ -139,7 +138,7 @@ type opened struct {
 	renewAt time.Time
 }
 
-// open validates and opens, and checks the answer as the engine does.
+// open validates a configuration and opens a lease. It checks the answer like the engine.
 func (r *rig) open(typ string, given map[string]any) (opened, provider.Diags) {
 	r.t.Helper()
 	return r.openIn(r.t.Context(), typ, given)
@@ -168,7 +167,7 @@ func (r *rig) openIn(ctx context.Context, typ string, given map[string]any) (ope
 	return o, ds
 }
 
-// mustOpen opens what is expected to open.
+// mustOpen opens a lease, and fails the test after an error.
 func (r *rig) mustOpen(typ string, given map[string]any) opened {
 	r.t.Helper()
 	o, ds := r.open(typ, given)
@@ -178,7 +177,7 @@ func (r *rig) mustOpen(typ string, given map[string]any) opened {
 	return o
 }
 
-// text is a string of the result; "<null>" if it is null.
+// text returns a string attribute of the result, or "<null>" for null.
 func (o opened) text(name string) string {
 	v := o.GetAttr(name)
 	if v.IsNull() {
@@ -187,7 +186,7 @@ func (o opened) text(name string) string {
 	return v.AsString()
 }
 
-// refusals runs validate and open against configurations that must be refused.
+// refusals checks that validate or open returns the expected error for each configuration.
 func (r *rig) refusals(typ string, cases map[string]refusal) {
 	r.t.Helper()
 	for name, c := range cases {
@@ -202,7 +201,7 @@ type refusal struct {
 	want  string
 }
 
-// TestUnknownIsValid: what is not known yet is not refused.
+// TestUnknownIsValid checks that unknown values are valid.
 func TestUnknownIsValid(t *testing.T) {
 	r := newRig(t)
 	for mode, types := range map[addr.Mode][]string{
@@ -253,7 +252,7 @@ func TestNull(t *testing.T) {
 		t.Errorf("%#v", w)
 	}
 	same := v.GetAttr("rand")
-	for range 5 { // one time in a thousand million two are equal
+	for range 5 { // two values are equal once in a thousand million times
 		if !read(nil).GetAttr("rand").RawEquals(same) {
 			return
 		}

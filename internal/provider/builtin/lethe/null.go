@@ -10,13 +10,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// null is the data source lethe_null.
+// null returns the data source lethe_null.
 func null() *builtin.Data {
 	return &builtin.Data{
-		Schema: describe("Gives back what it was given. It is here for trying things out: it depends on nothing outside.",
+		Schema: describe("Returns its argument. Use it for experiments: it needs no external system.",
 			schema.Optional("inputs", cty.Map(cty.String), "Any values."),
 			computed("outputs", cty.Map(cty.String), "The inputs."),
-			computed("rand", cty.Number, "A random number, another one each time."),
+			computed("rand", cty.Number, "A random number, different each time."),
 			optionalComputed("has_computed_default", cty.String, `The value that is set, or "default".`),
 		),
 		Read: readNull,

@@ -11,29 +11,29 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// Options are where the provider finds itself.
+// Options are the settings of the provider.
 type Options struct {
-	// Dir is what relative paths start from; "": the directory of the process.
+	// Dir is the start of relative paths. "" means the directory of the process.
 	Dir string
-	// Env is the environment: the programs of lethe_exec get it, without the values of variables,
-	// and the SSH agent is found in it. nil: that of the process.
+	// Env is the environment for the programs of lethe_exec, which receive it without the values of variables. It names
+	// the SSH agent, too. nil means the environment of the process.
 	Env []string
-	// Now is the wall clock; nil: time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
-// Provider is the table of types, with what it holds open.
+// Provider is the table of types with its open leases.
 type Provider struct {
 	*builtin.Provider
 	o       Options
 	tunnels tunnels
 
 	mu     sync.Mutex
-	life   context.Context // ends when we are asked to give up what we are doing
+	life   context.Context // ends with Stop
 	giveUp context.CancelFunc
 }
 
-// until gives a context that also ends with Stop.
+// until returns a context that also ends with Stop, and the function that releases it.
 func (p *Provider) until(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	p.mu.Lock()
@@ -42,10 +42,10 @@ func (p *Provider) until(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// path is a path of the configuration as the system wants it.
+// path returns the absolute form of a path in the configuration.
 func (p *Provider) path(s string) string {
 	return cmp.Or(paths.In(p.o.Dir, s), p.o.Dir)
 }
 
-// getenv looks a variable up, "" if it is not set.
+// getenv returns the value of an environment variable, or "" if it is not set.
 func (p *Provider) getenv(name string) string { return subprocess.Getenv(p.o.Env, name) }

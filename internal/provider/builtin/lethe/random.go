@@ -15,11 +15,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// longest is the greatest length of a password, and number of bytes.
+// longest is the maximum length of a password, and the maximum number of random bytes.
 const longest = 4096
 
-// class is a kind of characters in a password. Names and defaults are those of the random
-// provider's passwords, so that its users have nothing to learn.
+// class is a class of characters in a password. Its names and defaults are the same as in the provider random.
 type class struct{ name, min, chars string }
 
 var classes = []class{
@@ -29,21 +28,21 @@ var classes = []class{
 	{"special", "min_special", "!@#$%&*()-_=+[]{}<>:?"},
 }
 
-// random is the ephemeral lethe_random.
+// random returns the ephemeral type lethe_random.
 func random() *builtin.Ephemeral {
 	return &builtin.Ephemeral{
-		Schema: describe("A password, or random bytes, from the system's source of randomness: another one each time it is opened.",
-			schema.Optional("length", cty.Number, "How many characters the password has."),
-			schema.Optional("lower", cty.Bool, "Whether there may be lower-case letters; default: true."),
-			schema.Optional("upper", cty.Bool, "Whether there may be upper-case letters; default: true."),
-			schema.Optional("numeric", cty.Bool, "Whether there may be digits; default: true."),
-			schema.Optional("special", cty.Bool, "Whether there may be other characters; default: true."),
-			schema.Optional("min_lower", cty.Number, "How many lower-case letters there are at least."),
-			schema.Optional("min_upper", cty.Number, "How many upper-case letters there are at least."),
-			schema.Optional("min_numeric", cty.Number, "How many digits there are at least."),
-			schema.Optional("min_special", cty.Number, "How many other characters there are at least."),
+		Schema: describe("A random password, or random bytes, different each time the resource is opened.",
+			schema.Optional("length", cty.Number, "The length of the password."),
+			schema.Optional("lower", cty.Bool, "Whether to use lower-case letters; default: true."),
+			schema.Optional("upper", cty.Bool, "Whether to use upper-case letters; default: true."),
+			schema.Optional("numeric", cty.Bool, "Whether to use digits; default: true."),
+			schema.Optional("special", cty.Bool, "Whether to use other characters; default: true."),
+			schema.Optional("min_lower", cty.Number, "The minimum number of lower-case letters."),
+			schema.Optional("min_upper", cty.Number, "The minimum number of upper-case letters."),
+			schema.Optional("min_numeric", cty.Number, "The minimum number of digits."),
+			schema.Optional("min_special", cty.Number, "The minimum number of other characters."),
 			schema.Optional("override_special", cty.String, "The other characters, instead of "+classes[3].chars),
-			schema.Optional("bytes", cty.Number, "How many random bytes to make."),
+			schema.Optional("bytes", cty.Number, "The number of random bytes."),
 			computed("password", cty.String, "The password; null if no length is given."),
 			computed("base64", cty.String, "The bytes in base64; null if no number of bytes is given."),
 			computed("hex", cty.String, "The bytes as hexadecimal digits."),
@@ -76,7 +75,7 @@ func openRandom(_ context.Context, config cty.Value) (builtin.Lease, provider.Di
 	return builtin.Lease{Result: cty.ObjectVal(out)}, nil
 }
 
-// recipe is what a password is made from.
+// recipe holds the lengths and characters of a password and random bytes.
 type recipe struct {
 	length, bytes int
 	all           []rune
@@ -88,7 +87,7 @@ type atLeast struct {
 	chars []rune
 }
 
-// readRecipe reads the configuration, as far as it is known.
+// readRecipe reads the known parts of the configuration.
 func readRecipe(config cty.Value) (recipe, provider.Diags) {
 	const summary = "Invalid lethe_random"
 	var r recipe
@@ -102,7 +101,7 @@ func readRecipe(config cty.Value) (recipe, provider.Diags) {
 	}
 	r.length, r.bytes = size("length"), size("bytes")
 	if config.GetAttr("length").IsNull() && config.GetAttr("bytes").IsNull() {
-		return r, append(ds, refused("length", summary, "Nothing is asked for: set length for a password, bytes for random bytes, or both."))
+		return r, append(ds, refused("length", summary, "Set length for a password, bytes for random bytes, or both."))
 	}
 	sum, unknown := 0, false
 	for _, c := range classes {
@@ -115,19 +114,19 @@ func readRecipe(config cty.Value) (recipe, provider.Diags) {
 		}
 	}
 	slices.Sort(r.all)
-	r.all = slices.Compact(r.all) // a character of two classes counts once
+	r.all = slices.Compact(r.all) // a character in two classes counts once
 	switch {
 	case len(ds) > 0 || unknown:
 	case len(r.all) == 0:
 		ds = append(ds, refused("length", summary, "All characters are excluded: at least one of lower, upper, numeric and special must not be false."))
 	case r.length > 0 && sum > r.length:
-		ds = append(ds, refused("length", summary, "The minimums of the kinds of characters add up to more than the length of the password."))
+		ds = append(ds, refused("length", summary, "The minimum numbers of characters add up to more than the length of the password."))
 	}
 	return r, ds
 }
 
-// read gives the characters of a class and how many of them there must be; ok is false where that
-// is not known yet.
+// read returns the characters of a class and their minimum number in the password. ok is false if an argument is
+// unknown.
 func (c class) read(config cty.Value, ds *provider.Diags) (chars []rune, least int, ok bool) {
 	const summary = "Invalid lethe_random"
 	use := config.GetAttr(c.name)
@@ -136,7 +135,7 @@ func (c class) read(config cty.Value, ds *provider.Diags) (chars []rune, least i
 		v := config.GetAttr("override_special")
 		chars = []rune(schema.Text(config, "override_special"))
 		if v.IsKnown() && (len(chars) == 0 || strings.ContainsFunc(string(chars), func(r rune) bool { return r < ' ' || r == 0x7f })) {
-			*ds = append(*ds, refused("override_special", summary, "override_special must hold at least one character and no control characters. Set special to false for a password without other characters."))
+			*ds = append(*ds, refused("override_special", summary, "override_special must contain at least one character and no control characters. For a password without other characters, set special to false."))
 		}
 		ok = v.IsKnown()
 	} else {
@@ -153,14 +152,14 @@ func (c class) read(config cty.Value, ds *provider.Diags) (chars []rune, least i
 	}
 	if !use.IsNull() && use.False() {
 		if least > 0 {
-			*ds = append(*ds, refused(c.min, summary, "%s asks for characters that %s = false excludes.", c.min, c.name))
+			*ds = append(*ds, refused(c.min, summary, "%s requires characters that %s = false excludes.", c.min, c.name))
 		}
 		return nil, 0, ok
 	}
 	return chars, least, ok
 }
 
-// password makes a password: as many of each class as there must be, the rest from all, in random
+// password creates a password: first the minimum number of each class, then characters of all classes, all in random
 // order.
 func (r *recipe) password() string {
 	out := make([]rune, 0, r.length)
@@ -179,7 +178,7 @@ func (r *recipe) password() string {
 	return string(out)
 }
 
-// below is a random number from 0 to n-1, each as likely as the others.
+// below returns a random number from 0 to n-1, with equal probabilities.
 func below(n int) int {
 	v, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
 	if err != nil {

@@ -66,8 +66,8 @@ func TestRandomBytes(t *testing.T) {
 	}
 }
 
-// TestRandomIsFair: each character of a class comes about as often as the others, at each place.
-// That it is off by more than half is less likely than one in 10^100.
+// TestRandomIsFair checks that all characters of a class are about equally frequent at each position. The probability
+// of a deviation above one half is below one in 10^100.
 func TestRandomIsFair(t *testing.T) {
 	r := newRig(t)
 	seen := map[rune]int{}
@@ -98,22 +98,22 @@ func TestRandomIsFair(t *testing.T) {
 func TestRandomRefuses(t *testing.T) {
 	r := newRig(t)
 	r.refusals("lethe_random", map[string]refusal{
-		"nothing":        {nil, "error length: Invalid lethe_random; Nothing is asked for"},
+		"nothing":        {nil, "error length: Invalid lethe_random; Set length for a password"},
 		"zero":           {map[string]any{"length": 0}, "length must be a whole number from 1 to 4096"},
 		"half":           {map[string]any{"length": 1.5}, "length must be a whole number"},
-		"huge":           {map[string]any{"length": 1 << 40}, "length must be a whole number"},
+		"huge":           {map[string]any{"length": float64(1 << 40)}, "length must be a whole number"},
 		"many bytes":     {map[string]any{"bytes": 4097}, "error bytes: Invalid lethe_random; bytes must be a whole number from 1 to 4096"},
 		"no class":       {map[string]any{"length": 5, "lower": false, "upper": false, "numeric": false, "special": false}, "All characters are excluded"},
 		"too many":       {map[string]any{"length": 5, "min_lower": 3, "min_upper": 3}, "add up to more than the length"},
 		"negative":       {map[string]any{"length": 5, "min_lower": -1}, "error min_lower: Invalid lethe_random; min_lower must be"},
-		"excluded":       {map[string]any{"length": 5, "min_lower": 1, "lower": false}, "min_lower asks for characters that lower = false excludes"},
-		"empty special":  {map[string]any{"length": 5, "override_special": ""}, "override_special must hold at least one character"},
+		"excluded":       {map[string]any{"length": 5, "min_lower": 1, "lower": false}, "min_lower requires characters that lower = false excludes"},
+		"empty special":  {map[string]any{"length": 5, "override_special": ""}, "override_special must contain at least one character"},
 		"control":        {map[string]any{"length": 5, "override_special": "a\n"}, "no control characters"},
 		"known too many": {map[string]any{"length": 2, "min_lower": 3, "bytes": 1}, "add up to more"},
 	})
 }
 
-// TestRandomPartlyUnknown: what is wrong for certain is found before the rest is known.
+// TestRandomPartlyUnknown checks that errors which do not depend on unknown values are reported.
 func TestRandomPartlyUnknown(t *testing.T) {
 	r := newRig(t)
 	s := r.schema(ephemeral, "lethe_random")

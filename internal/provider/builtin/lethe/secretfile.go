@@ -9,25 +9,24 @@ import (
 	"path/filepath"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
 	"github.com/lethe-iac/lethe/internal/schema"
-	"github.com/lethe-iac/lethe/internal/state/disk"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// secretMode is the mode of every secret file, as its attribute has it.
+// secretMode is the mode of every secret file, as the attribute mode contains it.
 const secretMode = "0600"
 
-// secretFile is the resource lethe_secret_file. What is known of the file is that it is there and
-// its mode; its content is written when the file is made and when the version of the content
-// changes, and is never read.
+// secretFile returns the resource lethe_secret_file. The provider reads only the existence and the mode of the file. It
+// writes the content when the file is created and when the version of the content changes, and never reads it.
 func (p *Provider) secretFile() *builtin.Resource {
 	return &builtin.Resource{
-		Schema: describe("A file of mode 0600 whose content is in no state and in no plan.",
-			schema.Required("path", cty.String, "The path of the file, relative to the working directory. Another path makes another file."),
-			&schema.Attr{Name: "content_wo", Type: cty.String, Required: true, WriteOnly: true, Description: "What to write into the file."},
-			schema.Optional("content_wo_version", cty.Number, "The version of the content: the file is written again when it changes."),
+		Schema: describe("A file with mode 0600. Its content is in no state and in no plan.",
+			schema.Required("path", cty.String, "The path of the file, relative to the working directory. A new path replaces the file."),
+			&schema.Attr{Name: "content_wo", Type: cty.String, Required: true, WriteOnly: true, Description: "The content of the file."},
+			schema.Optional("content_wo_version", cty.Number, "The version of the content. If it changes, the file is written again."),
 			computed("mode", cty.String, "The mode of the file: "+secretMode+"."),
 		),
 		Validate: validatePath,
@@ -52,7 +51,7 @@ func planSecretFile(prior, proposed, _ cty.Value) (cty.Value, []cty.Path, provid
 func (p *Provider) applySecretFile(_ context.Context, prior, planned, config cty.Value) (cty.Value, provider.Diags) {
 	if planned.IsNull() {
 		path := p.path(schema.Text(prior, "path"))
-		disk.Sweep(disk.OS, path) // what is left there holds the secret, too
+		disk.Sweep(disk.OS, path) // temporary files contain the secret, too
 		if err := remove(path); err != nil {
 			return prior, fails(refused("path", "Secret file not removed", "The file could not be removed: %s.", fileReason(err)))
 		}
@@ -69,19 +68,19 @@ func (p *Provider) applySecretFile(_ context.Context, prior, planned, config cty
 }
 
 const (
-	errTaken   = fileError("there is already a file. Import it, so that it is written from here, or remove it")
-	errWritten = fileError("it is written, but may not survive a loss of power")
+	errExists  = fileError("the file already exists. Import it, or remove it")
+	errWritten = fileError("it is written, but may be lost in a power failure")
 )
 
-// write brings the file to the planned state. If only the mode has changed, the content stays: a value that is made anew
-// in each run must not be written without a new version.
+// write brings the file to the planned state. If only the mode has changed, it keeps the content, because a value that
+// differs in each run must not be written without a new version.
 func (p *Provider) write(prior, planned, config cty.Value) error {
 	path := p.path(schema.Text(planned, "path"))
 	info, err := os.Lstat(path)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err == nil && prior.IsNull():
-		return errTaken
+		return errExists
 	case err == nil && !info.Mode().IsRegular():
 		return errNotRegular
 	case err != nil && !missing:
@@ -93,8 +92,9 @@ func (p *Provider) write(prior, planned, config cty.Value) error {
 	return put(path, []byte(schema.Text(config, "content_wo")), missing)
 }
 
-// put writes a file that belongs to the user of this process: whoever owned the former file cannot read the new one. If
-// the file was missing, a file that another program makes meanwhile is left alone, and put returns errTaken.
+// put replaces a file by a new file that belongs to the user of this process, so that the owner of the old file cannot
+// read the new content. If missing is true and another program has created the file meanwhile, put leaves it alone and
+// returns errExists.
 func put(path string, content []byte, missing bool) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, disk.DirMode); err != nil {
@@ -125,15 +125,16 @@ func put(path string, content []byte, missing bool) error {
 	return err
 }
 
-// place gives a new file its name, which must be free. File systems without hard links get a second file.
+// place links a new file to its name, which must not exist. On file systems without hard links, it writes a second
+// file.
 func place(from, path string, content []byte) error {
 	err := os.Link(from, path)
 	if err == nil || errors.Is(err, fs.ErrExist) {
-		return taken(err)
+		return exists(err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, disk.FileMode)
 	if err != nil {
-		return taken(err)
+		return exists(err)
 	}
 	_, err = f.Write(content)
 	if err == nil {
@@ -145,14 +146,14 @@ func place(from, path string, content []byte) error {
 	return err
 }
 
-func taken(err error) error {
+func exists(err error) error {
 	if errors.Is(err, fs.ErrExist) {
-		return errTaken
+		return errExists
 	}
 	return err
 }
 
-// remove removes a file. What stands in its place and is none is left alone.
+// remove removes a file. It returns an error for a directory, and nil if the file does not exist.
 func remove(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil && info.IsDir() {
@@ -174,16 +175,16 @@ func (p *Provider) readSecretFile(_ context.Context, current cty.Value) (cty.Val
 	case errors.Is(err, fs.ErrNotExist):
 		return gone, nil
 	case err != nil:
-		return current, fails(refused("path", "Secret file not found", "Whether the file is there cannot be told: %s.", fileReason(err)))
+		return current, fails(refused("path", "Secret file not found", "Lethe cannot check whether the file exists: %s.", fileReason(err)))
 	case !info.Mode().IsRegular():
-		return gone, fails(diag.Warningf("Secret file replaced", "Something else is now where the file was. It was left alone.").In(cty.GetAttrPath("path")))
+		return gone, fails(diag.Warningf("Secret file replaced", "There is another kind of file at this path now. It was not changed.").In(cty.GetAttrPath("path")))
 	}
 	out := current.AsValueMap()
 	out["mode"] = cty.StringVal(modeOf(info))
 	return cty.ObjectVal(out), nil
 }
 
-// modeOf is a mode as the attribute has it.
+// modeOf returns a mode in the format of the attribute.
 func modeOf(info fs.FileInfo) string {
 	if !modesCount {
 		return secretMode
@@ -197,7 +198,7 @@ func (p *Provider) importSecretFile(_ context.Context, id string) (cty.Value, pr
 		err = errNotRegular
 	}
 	if err != nil {
-		return cty.NilVal, fails(diag.Errorf("Secret file cannot be imported", "The id must be the path of a file, and the one at this path cannot be imported: %s.", fileReason(err)))
+		return cty.NilVal, fails(diag.Errorf("Secret file cannot be imported", "The file at this path cannot be imported: %s. The id must be the path of a file.", fileReason(err)))
 	}
 	return cty.ObjectVal(map[string]cty.Value{
 		"path": cty.StringVal(id), "mode": cty.StringVal(modeOf(info)),

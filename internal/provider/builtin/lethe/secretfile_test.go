@@ -19,8 +19,8 @@ import (
 
 const secretFileType = "lethe_secret_file"
 
-// change plans and applies as the engine does, holding both answers against the contract. The
-// state of before and after is checked for the canary.
+// change plans and applies like the engine, and checks both answers against the protocol. It checks that the states
+// before and after do not contain the canary.
 func (r *rig) change(prior cty.Value, given map[string]any) (after cty.Value, replace bool, ds provider.Diags) {
 	r.t.Helper()
 	s := r.schema(addr.Managed, secretFileType)
@@ -70,7 +70,7 @@ func (r *rig) refresh(v cty.Value) (cty.Value, provider.Diags) {
 	return r.decode(s, resp.State), ds
 }
 
-// file is a file's content and mode; "" and "-" if it is not there.
+// file returns the content and the mode of a file, or "" and "-" if it does not exist.
 func (r *rig) file(name string) (content, mode string) {
 	r.t.Helper()
 	p := filepath.Join(r.dir, name)
@@ -149,8 +149,8 @@ func TestSecretFile(t *testing.T) {
 	}
 }
 
-// TestSecretFileDrift: what happened to the file is seen, and mended without writing a content
-// that has no new version.
+// TestSecretFileDrift checks that changes of the file are found and corrected, without writing a content that has no
+// new version.
 func TestSecretFileDrift(t *testing.T) {
 	r := newRig(t)
 	given := map[string]any{"path": "s", "content_wo": canary + "-1", "content_wo_version": 1}
@@ -172,7 +172,7 @@ func TestSecretFileDrift(t *testing.T) {
 	}
 	r.wants("s", canary+"-1", "0600")
 
-	r.write("s", canary+"-somebody", 0o600) // a content is never looked at
+	r.write("s", canary+"-somebody", 0o600) // the content is never read
 	if same, ds := r.refresh(v); ds != nil || !same.RawEquals(v) {
 		t.Errorf("content: %#v %s", same, r.show(ds))
 	}
@@ -196,7 +196,7 @@ func TestSecretFileDrift(t *testing.T) {
 	}
 }
 
-// What a run that was killed while it wrote the file has left holds a secret: the next one removes it.
+// Temporary files of a killed run contain a secret. The next run removes them.
 func TestSecretFileLeftovers(t *testing.T) {
 	r := newRig(t)
 	left := func(name string) string {
@@ -206,22 +206,22 @@ func TestSecretFileLeftovers(t *testing.T) {
 		}
 		return path
 	}
-	there := func(path string) bool {
+	exists := func(path string) bool {
 		_, err := os.Lstat(path)
 		return err == nil
 	}
 	others := []string{left(".g.0123456789abcdef.tmp"), left(".f.0123.tmp"), left(".f.0123456789abcdeg.tmp"), left(".f.0123456789abcdef"), left("f.0123456789abcdef.tmp")}
 	killed := left(".f.0123456789abcdef.tmp")
 	made, _, ds := r.change(r.schema(addr.Managed, secretFileType).Null(), map[string]any{"path": "f", "content_wo": canary})
-	if ds.HasErrors() || there(killed) {
+	if ds.HasErrors() || exists(killed) {
 		t.Errorf("creating leaves it: %s", r.show(ds))
 	}
 	killed = left(".f.fedcba9876543210.tmp")
-	if _, _, ds = r.change(made, nil); ds.HasErrors() || there(killed) {
+	if _, _, ds = r.change(made, nil); ds.HasErrors() || exists(killed) {
 		t.Errorf("destroying leaves it: %s", r.show(ds))
 	}
 	for _, path := range others {
-		if !there(path) {
+		if !exists(path) {
 			t.Errorf("%s is gone", path)
 		}
 	}
@@ -239,11 +239,11 @@ func TestSecretFileFails(t *testing.T) {
 	}
 	before := r.files()
 	for path, want := range map[string]string{
-		"mine":     "error path: Secret file not written; The file could not be written: there is already a file. Import it, so that it is written from here, or remove it",
-		"link":     "there is already a file",
-		"dangling": "there is already a file",
+		"mine":     "error path: Secret file not written; The file could not be written: the file already exists. Import it, or remove it",
+		"link":     "the file already exists",
+		"dangling": "the file already exists",
 		"":         "The path must not be empty",
-		".":        "there is already a file",
+		".":        "the file already exists",
 		"mine/x":   "not a directory",
 	} {
 		after, _, ds := r.change(null, map[string]any{"path": path, "content_wo": canary, "content_wo_version": 1})
@@ -258,7 +258,7 @@ func TestSecretFileFails(t *testing.T) {
 	}
 }
 
-// TestSecretFileUpdateFails: the old object and the old content stay.
+// TestSecretFileUpdateFails checks that the old object and the old content remain.
 func TestSecretFileUpdateFails(t *testing.T) {
 	r := newRig(t)
 	given := map[string]any{"path": "s", "content_wo": canary + "-1", "content_wo_version": 1}
@@ -301,7 +301,7 @@ func TestSecretFileImport(t *testing.T) {
 	}
 }
 
-// Of several objects with one path, one gets the file, and the others are refused.
+// Of several objects with the same path, one gets the file, and the others fail.
 func TestSecretFileIsExclusive(t *testing.T) {
 	r := newRig(t)
 	null := r.schema(addr.Managed, secretFileType).Null()
@@ -312,7 +312,7 @@ func TestSecretFileIsExclusive(t *testing.T) {
 			_, _, ds := r.change(null, map[string]any{"path": "d/out", "content_wo": fmt.Sprint(canary, n), "content_wo_version": 1})
 			if ds == nil {
 				made.Add(1)
-			} else if text := r.show(ds); !strings.Contains(text, "there is already a file") {
+			} else if text := r.show(ds); !strings.Contains(text, "the file already exists") {
 				t.Error(text)
 			}
 		})
@@ -326,7 +326,7 @@ func TestSecretFileIsExclusive(t *testing.T) {
 	}
 }
 
-// A new version belongs to the user who writes it, also if the file in its place belongs to another user.
+// A new version belongs to the user who writes it, even if the old file belongs to another user.
 func TestSecretFileBelongsToItsWriter(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give files away")

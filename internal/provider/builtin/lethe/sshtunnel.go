@@ -15,22 +15,22 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// tunnel is the ephemeral lethe_ssh_tunnel: while the lease is held, what connects to a local port
-// is connected to a remote address by an SSH server.
+// tunnel returns the ephemeral type lethe_ssh_tunnel. While the lease is open, connections to a local port are
+// forwarded to a remote address through an SSH server.
 func (p *Provider) tunnel() *builtin.Ephemeral {
 	return &builtin.Ephemeral{
-		Schema: describe("An address on this machine that leads to one behind an SSH server, for as long as it is held.",
+		Schema: describe("A tunnel from a local address to an address behind an SSH server. It exists while the resource is open.",
 			schema.Required("tunnel_host", cty.String, "The SSH server."),
 			schema.Optional("tunnel_port", cty.Number, "Its port; default: 22."),
-			schema.Required("user", cty.String, "Who logs in there."),
-			schema.Required("remote_host", cty.String, "Where the tunnel leads to, as the SSH server knows it."),
+			schema.Required("user", cty.String, "The user name on the SSH server."),
+			schema.Required("remote_host", cty.String, "The remote address, as seen from the SSH server."),
 			schema.Required("remote_port", cty.Number, "The port there."),
 			&schema.Attr{Name: "private_key", Type: cty.String, Optional: true, Sensitive: true, Description: "The private key to log in with, in PEM or OpenSSH format."},
 			schema.Optional("certificate", cty.String, "The certificate of that key, in OpenSSH format."),
-			schema.Optional("agent", cty.Bool, "Whether to use the keys of the SSH agent; default: if there is one."),
-			schema.Optional("host_key", cty.String, "The public key of the SSH server, or of the authority that certifies it, one on each line; default: what known_hosts says."),
-			optionalComputed("local_port", cty.Number, "The port on this machine; default: one that is free."),
-			schema.Optional("timeout", cty.String, `How long to try to reach the SSH server; default: "30s".`),
+			schema.Optional("agent", cty.Bool, "Whether to use the keys of the SSH agent; default: true if an agent exists."),
+			schema.Optional("host_key", cty.String, "The public keys of the SSH server, or of its certificate authority, one on each line; default: the keys in known_hosts."),
+			optionalComputed("local_port", cty.Number, "The local port; default: a free port."),
+			schema.Optional("timeout", cty.String, `The time limit to connect to the SSH server; default: "30s".`),
 			computed("local_host", cty.String, "The host of the local address: "+loopback+"."),
 			computed("local_address", cty.String, "The local address, host:port."),
 		),
@@ -56,7 +56,7 @@ func validateTunnel(config cty.Value) (ds provider.Diags) {
 		ds = append(ds, badDuration("timeout"))
 	}
 	if key := config.GetAttr("private_key"); key.IsKnown() && key.IsNull() && schema.Text(config, "certificate") != "" {
-		ds = append(ds, refused("certificate", summary, "A certificate is used together with the private_key that it was made for."))
+		ds = append(ds, refused("certificate", summary, "A certificate needs its private key. Set private_key."))
 	}
 	return ds
 }
@@ -80,7 +80,7 @@ func (p *Provider) openTunnel(ctx context.Context, config cty.Value) (builtin.Le
 	return builtin.Lease{Result: cty.ObjectVal(out), Private: []byte(p.tunnels.add(t))}, nil
 }
 
-// makeTunnel reads the configuration.
+// makeTunnel reads the configuration of a tunnel.
 func (p *Provider) makeTunnel(ctx context.Context, config cty.Value) (*tunnel, provider.Diags) {
 	port, _ := schema.Number(config, "tunnel_port")
 	remotePort, _ := schema.Number(config, "remote_port")
@@ -92,7 +92,7 @@ func (p *Provider) makeTunnel(ctx context.Context, config cty.Value) (*tunnel, p
 		conns:  map[io.Closer]bool{},
 	}
 	t.limit, _ = duration(config, "timeout", 30*time.Second)
-	t.life, t.over = context.WithCancel(context.Background())
+	t.life, t.cancel = context.WithCancel(context.Background())
 	ds := p.credentials(ctx, t, config)
 	ds = append(ds, p.hostKeys(t, config)...)
 	if ds.HasErrors() {
@@ -101,7 +101,7 @@ func (p *Provider) makeTunnel(ctx context.Context, config cty.Value) (*tunnel, p
 	return t, ds
 }
 
-// credentials are what we log in with.
+// credentials sets the credentials for the login.
 func (p *Provider) credentials(ctx context.Context, t *tunnel, config cty.Value) provider.Diags {
 	const summary = "Cannot log in to the SSH server"
 	var err error
@@ -118,17 +118,17 @@ func (p *Provider) credentials(ctx context.Context, t *tunnel, config cty.Value)
 	use := config.GetAttr("agent")
 	if use.IsNull() || use.True() {
 		if t.host.Agent, err = sshconn.FindAgent(ctx, p.getenv("SSH_AUTH_SOCK"), ""); err != nil && !use.IsNull() {
-			return fails(refused("agent", summary, "There is no SSH agent that can be reached at SSH_AUTH_SOCK."))
+			return fails(refused("agent", summary, "No SSH agent answers at SSH_AUTH_SOCK."))
 		}
 	}
 	if t.host.Key == nil && t.host.Agent == nil {
-		return fails(refused("private_key", summary, "There is nothing to log in with: set private_key, or start an SSH agent that holds a key."))
+		return fails(refused("private_key", summary, "There is no key to log in with. Set private_key, or start an SSH agent with a key."))
 	}
 	return nil
 }
 
-// hostKeys are those that the server may have. It is never believed without: what leads through a
-// server that is not the one that was meant is not secret any more.
+// hostKeys sets the accepted host keys of the server. A server without a known key is rejected, because another server
+// could read the data in the tunnel.
 func (p *Provider) hostKeys(t *tunnel, config cty.Value) provider.Diags {
 	const summary = "SSH server not known"
 	var err error
@@ -144,9 +144,9 @@ func (p *Provider) hostKeys(t *tunnel, config cty.Value) provider.Diags {
 	}
 	switch t.host.HostKeys, err = sshconn.Known(t.host.Address(), files...); {
 	case err != nil:
-		return fails(refused("tunnel_host", summary, "What is known of the SSH server cannot be read: %s.", err))
+		return fails(refused("tunnel_host", summary, "The keys of known SSH servers cannot be read: %s.", err))
 	case t.host.HostKeys == nil:
-		return fails(refused("tunnel_host", summary, "No key of the SSH server is in known_hosts, and host_key is not set. Set host_key to its public key (ssh-keyscan shows what it claims to be; compare it with what its owner says), or connect once with ssh."))
+		return fails(refused("tunnel_host", summary, "known_hosts has no key of the SSH server. Set host_key to its public key, or connect once with ssh. ssh-keyscan shows the key that the server presents: compare it with its owner's."))
 	}
 	return nil
 }

@@ -3,6 +3,6 @@
 package lethe
 
 const (
-	modesCount = false // who may read a file is not in its mode
+	modesCount = false // the mode does not show who may read a file
 	noWait     = 0
 )

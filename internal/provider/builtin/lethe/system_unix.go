@@ -5,6 +5,6 @@ package lethe
 import "syscall"
 
 const (
-	modesCount = true               // the mode of a file says who may read it
-	noWait     = syscall.O_NONBLOCK // a pipe in the place of a file is opened at once
+	modesCount = true               // the mode shows who may read a file
+	noWait     = syscall.O_NONBLOCK // opening a pipe in place of the file does not block
 )

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	loopback = "127.0.0.1" // tunnels begin here, and nowhere that others on the network could reach
+	loopback = "127.0.0.1" // other machines cannot reach this address
 	alive    = 15 * time.Second
 	silent   = 45 * time.Second
-	again    = time.Second // between tries to reach the server
+	again    = time.Second // the pause between attempts to reach the server
 )
 
-// tunnels are those that are open, by the private data of their leases.
+// tunnels holds the open tunnels by the private data of their leases.
 type tunnels struct {
 	mu   sync.Mutex
 	open map[string]*tunnel
@@ -64,27 +64,27 @@ func (ts *tunnels) closeAll() {
 	}
 }
 
-// tunnel is one that is open.
+// tunnel is an open tunnel.
 type tunnel struct {
 	host          sshconn.Host
 	remote, local string // addresses
 	limit         time.Duration
 	listener      net.Listener
 	life          context.Context // ends with the lease
-	over          context.CancelFunc
+	cancel        context.CancelFunc
 	busy          sync.WaitGroup
 
 	login  sync.Mutex // held while logging in
 	client *ssh.Client
-	gone   <-chan struct{} // closed when the client's connection has ended
+	ended  <-chan struct{} // closed when the client's connection has ended
 
 	mu     sync.Mutex
 	conns  map[io.Closer]bool // nil when the lease has ended
-	failed int                // connections that could not be made
-	why    string             // the last one could not
+	failed int                // number of connections that failed
+	why    string             // the error of the last failed connection
 }
 
-// start listens and logs in.
+// start opens the local port and logs in to the server.
 func (t *tunnel) start(ctx context.Context) provider.Diags {
 	var err error
 	if t.listener, err = net.Listen("tcp", t.local); err != nil {
@@ -99,7 +99,7 @@ func (t *tunnel) start(ctx context.Context) provider.Diags {
 	return nil
 }
 
-// reason is what may be said of an error.
+// reason returns the text of an error, without details that must not be shown.
 func reason(err error) string {
 	switch s := sshconn.Reason(err); {
 	case errors.Is(err, context.Canceled):
@@ -107,16 +107,16 @@ func reason(err error) string {
 	case s != "":
 		return s
 	}
-	return "the connection broke off"
+	return "the connection was interrupted"
 }
 
-// server gives the connection to the SSH server: the one there is, or a new one where it was lost.
+// server returns the connection to the SSH server. If the connection was lost, it opens a new one.
 func (t *tunnel) server(ctx context.Context) (*ssh.Client, error) {
 	t.login.Lock()
 	defer t.login.Unlock()
 	if t.client != nil {
 		select {
-		case <-t.gone:
+		case <-t.ended:
 		default:
 			return t.client, nil
 		}
@@ -125,12 +125,12 @@ func (t *tunnel) server(ctx context.Context) (*ssh.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.client, t.gone = c, sshconn.Watch(c, alive, silent)
+	t.client, t.ended = c, sshconn.Watch(c, alive, silent)
 	return c, nil
 }
 
-// reach logs in, and tries again as long as no server answers: a server that was just made takes a
-// while until it listens. One that refuses is not asked again, because servers count tries.
+// reach logs in. It tries again until the server answers, because a new server needs time until it listens. After a
+// refusal it stops, because servers count attempts.
 func (t *tunnel) reach(ctx context.Context) (*ssh.Client, error) {
 	var last error
 	for {
@@ -139,7 +139,7 @@ func (t *tunnel) reach(ctx context.Context) (*ssh.Client, error) {
 			return c, err
 		}
 		if last == nil || ctx.Err() == nil {
-			last = err // that the time was over says less than what was wrong before
+			last = err // an earlier error says more than a timeout
 		}
 		select {
 		case <-time.After(again):
@@ -152,13 +152,13 @@ func (t *tunnel) reach(ctx context.Context) (*ssh.Client, error) {
 	}
 }
 
-// nameless reports that no resolver knows the host's name.
+// nameless reports whether an error means that the host name does not exist.
 func nameless(err error) bool {
 	var dns *net.DNSError
 	return errors.As(err, &dns) && dns.IsNotFound
 }
 
-// accept takes connections until the listener is closed.
+// accept accepts connections until the listener is closed.
 func (t *tunnel) accept() {
 	for {
 		near, err := t.listener.Accept()
@@ -166,7 +166,7 @@ func (t *tunnel) accept() {
 			if t.life.Err() != nil {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // out of descriptors, perhaps
+			time.Sleep(10 * time.Millisecond) // file descriptors may be exhausted
 			continue
 		}
 		if !t.keep(near) {
@@ -176,7 +176,7 @@ func (t *tunnel) accept() {
 	}
 }
 
-// carry connects one connection with the remote address.
+// carry forwards a connection to the remote address.
 func (t *tunnel) carry(near net.Conn) {
 	defer t.drop(near)
 	far, err := t.dial()
@@ -204,7 +204,7 @@ func (t *tunnel) dial() (net.Conn, error) {
 	return c.DialContext(ctx, "tcp", t.remote)
 }
 
-// pass copies until one side ends, and tells the other that no more will come.
+// pass copies data until one side ends, and then closes the other side for writing.
 func pass(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
@@ -214,7 +214,8 @@ func pass(to, from net.Conn) {
 	}
 }
 
-// keep notes a connection, to be closed with the lease; false if that has ended, and closes it.
+// keep registers a connection, which the end of the lease closes. If the lease has ended already, it closes the
+// connection and returns false.
 func (t *tunnel) keep(c io.Closer) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -242,9 +243,9 @@ func (t *tunnel) fail(err error) {
 	}
 }
 
-// end takes the tunnel down. It may be called more than once.
+// end closes the tunnel. It may be called more than once.
 func (t *tunnel) end() {
-	t.over()
+	t.cancel()
 	if t.listener != nil {
 		t.listener.Close()
 	}
@@ -263,8 +264,7 @@ func (t *tunnel) end() {
 	t.busy.Wait()
 }
 
-// complaint says that the tunnel did not do what it was for: its users only saw connections
-// that broke off.
+// complaint returns a warning if connections through the tunnel failed, because its users only see broken connections.
 func (t *tunnel) complaint() provider.Diags {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -275,5 +275,5 @@ func (t *tunnel) complaint() provider.Diags {
 	if t.failed > 1 {
 		what = fmt.Sprintf("%d connections", t.failed)
 	}
-	return fails(diag.Warningf("Connections through the tunnel failed", "%s to the remote address could not be made; the last one: %s.", what, t.why).In(cty.GetAttrPath("remote_host")))
+	return fails(diag.Warningf("Connections through the tunnel failed", "%s to the remote address failed; the last error: %s.", what, t.why).In(cty.GetAttrPath("remote_host")))
 }

@@ -24,8 +24,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 )
 
-// echo is a service behind the server: it gives each line back, and says goodbye when no more
-// comes.
+// echo starts a service behind the server. It echoes each line, and sends a goodbye after the end of the input.
 func echo(t *testing.T) (port int, calls *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,7 +52,7 @@ func echo(t *testing.T) (port int, calls *atomic.Int32) {
 	return l.Addr().(*net.TCPAddr).Port, calls
 }
 
-// ask sends a line through an address and reads until the end.
+// ask sends a line to an address and returns the whole answer.
 func ask(t *testing.T, address, line string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -80,7 +79,7 @@ func closedTo(t *testing.T, address string) bool {
 	return err != nil
 }
 
-// through is a configuration that leads through a server.
+// through returns the configuration of a tunnel through a server.
 func through(t *testing.T, s *sshdtest.Server, remote int, more map[string]any) map[string]any {
 	t.Helper()
 	given := map[string]any{
@@ -123,7 +122,7 @@ func TestTunnel(t *testing.T) {
 		t.Errorf("%d calls came through\n%s", calls.Load(), s.Log)
 	}
 
-	// A connection that is open when the lease ends is ended, too.
+	// The end of the lease closes open connections.
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +147,7 @@ func TestTunnel(t *testing.T) {
 	}
 }
 
-// TestTunnelPort: a local port that is asked for is used, and one that is taken is refused.
+// TestTunnelPort checks that the requested local port is used, and that a port in use is an error.
 func TestTunnelPort(t *testing.T) {
 	s := sshdtest.Start(t)
 	port, _ := echo(t)
@@ -171,7 +170,7 @@ func TestTunnelPort(t *testing.T) {
 	}
 }
 
-// TestTunnelIsKeptUp: a tunnel whose server went away and came back is there again.
+// TestTunnelIsKeptUp checks that a tunnel works again after its server connection was lost.
 func TestTunnelIsKeptUp(t *testing.T) {
 	s := sshdtest.Start(t)
 	port, _ := echo(t)
@@ -184,8 +183,8 @@ func TestTunnelIsKeptUp(t *testing.T) {
 	for _, t := range r.p.tunnels.open {
 		server = t
 	}
-	server.client.Close() // as if the network had broken
-	<-server.gone
+	server.client.Close() // simulates a broken network
+	<-server.ended
 	if got := ask(t, o.text("local_address"), "b"); got != "echo b\nbye\n" {
 		t.Errorf("%q", got)
 	}
@@ -194,7 +193,7 @@ func TestTunnelIsKeptUp(t *testing.T) {
 	}
 }
 
-// TestTunnelWaits: a server that does not listen yet is waited for.
+// TestTunnelWaits checks that opening waits for a server that does not listen yet.
 func TestTunnelWaits(t *testing.T) {
 	s := sshdtest.Start(t)
 	port, _ := echo(t)
@@ -215,7 +214,7 @@ func TestTunnelWaits(t *testing.T) {
 	}
 }
 
-// TestTunnelComplains: connections that could not be made are told of when the lease is closed.
+// TestTunnelComplains checks that failed connections are reported when the lease is closed.
 func TestTunnelComplains(t *testing.T) {
 	s := sshdtest.Start(t)
 	strict := sshdtest.Start(t, "AllowTcpForwarding no")
@@ -224,7 +223,7 @@ func TestTunnelComplains(t *testing.T) {
 		server *sshdtest.Server
 		want   string
 	}{
-		"refused":   {s, "A connection to the remote address could not be made; the last one: the SSH server refused to connect (connect failed)."},
+		"refused":   {s, "A connection to the remote address failed; the last error: the SSH server refused to connect (connect failed)."},
 		"forbidden": {strict, "the SSH server refused to connect (administratively prohibited)."},
 	} {
 		o := r.mustOpen(tunnelType, through(t, c.server, sshdtest.FreePort(t), nil))
@@ -249,14 +248,14 @@ func TestTunnelLogin(t *testing.T) {
 	r.mustOpen(tunnelType, through(t, s, port, map[string]any{"certificate": cert}))
 	r.refusals(tunnelType, map[string]refusal{
 		"without the certificate": {through(t, s, port, nil), "error tunnel_host: Tunnel not opened; The SSH server cannot be used: SSH authentication failed."},
-		"another's certificate":   {through(t, s, port, map[string]any{"certificate": cert, "private_key": other.Private}), "error certificate: Cannot log in to the SSH server; The certificate cannot be used: it was made for another key."},
+		"another's certificate":   {through(t, s, port, map[string]any{"certificate": cert, "private_key": other.Private}), "error certificate: Cannot log in to the SSH server; The certificate cannot be used: it was issued for another key."},
 		"no key":                  {through(t, s, port, map[string]any{"private_key": canary}), "error private_key: Cannot log in to the SSH server; The private key cannot be used: it is not a private key"},
-		"only a certificate":      {through(t, s, port, map[string]any{"certificate": cert, "private_key": nil}), "A certificate is used together with the private_key"},
-		"nothing":                 {through(t, s, port, map[string]any{"private_key": nil}), "There is nothing to log in with"},
-		"no agent":                {through(t, s, port, map[string]any{"agent": true}), "error agent: Cannot log in to the SSH server; There is no SSH agent"},
+		"only a certificate":      {through(t, s, port, map[string]any{"certificate": cert, "private_key": nil}), "A certificate needs its private key"},
+		"nothing":                 {through(t, s, port, map[string]any{"private_key": nil}), "There is no key to log in with"},
+		"no agent":                {through(t, s, port, map[string]any{"agent": true}), "error agent: Cannot log in to the SSH server; No SSH agent answers"},
 		"another host":            {through(t, s, port, map[string]any{"certificate": cert, "host_key": other.Public}), "error tunnel_host: Tunnel not opened; The SSH server cannot be used: host key verification failed"},
 		"no host key":             {through(t, s, port, map[string]any{"host_key": canary}), "error host_key: SSH server not known; The host_key cannot be used: it is not a public key"},
-		"not known":               {through(t, s, port, map[string]any{"host_key": nil}), "error tunnel_host: SSH server not known; No key of the SSH server is in known_hosts"},
+		"not known":               {through(t, s, port, map[string]any{"host_key": nil}), "error tunnel_host: SSH server not known; known_hosts has no key of the SSH server"},
 		"nobody listens":          {through(t, s, port, map[string]any{"tunnel_port": sshdtest.FreePort(t), "timeout": "100ms"}), "The SSH server cannot be used: connection refused."},
 		"no such name":            {through(t, s, port, map[string]any{"tunnel_host": "host.invalid", "timeout": "100ms"}), "The SSH server cannot be used: "},
 		"port":                    {through(t, s, 0, nil), "error remote_port: Invalid lethe_ssh_tunnel; remote_port must be a whole number from 1 to 65535"},
@@ -265,7 +264,7 @@ func TestTunnelLogin(t *testing.T) {
 	})
 }
 
-// TestTunnelKnownHosts: without a host_key, known_hosts decides.
+// TestTunnelKnownHosts checks that known_hosts is used without a host_key.
 func TestTunnelKnownHosts(t *testing.T) {
 	s := sshdtest.Start(t)
 	port, _ := echo(t)
@@ -279,9 +278,9 @@ func TestTunnelKnownHosts(t *testing.T) {
 	for name, c := range map[string]struct{ lines, want string }{
 		"known":        {"# mine\n" + host + other + "\n" + host + s.Host.Public + "\n", ""},
 		"another key":  {host + other + "\n", "host key verification failed"},
-		"another host": {"[127.0.0.2]:22 " + s.Host.Public + "\n", "No key of the SSH server is in known_hosts"},
-		"revoked":      {host + s.Host.Public + "\n@revoked * " + s.Host.Public + "\n", "No key of the SSH server is in known_hosts"},
-		"malformed":    {"what is this\n", "No key of the SSH server is in known_hosts"},
+		"another host": {"[127.0.0.2]:22 " + s.Host.Public + "\n", "known_hosts has no key of the SSH server"},
+		"revoked":      {host + s.Host.Public + "\n@revoked * " + s.Host.Public + "\n", "known_hosts has no key of the SSH server"},
+		"malformed":    {"what is this\n", "known_hosts has no key of the SSH server"},
 	} {
 		if err := os.WriteFile(known, []byte(c.lines), 0o600); err != nil {
 			t.Fatal(err)
@@ -322,15 +321,15 @@ func TestTunnelAgent(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
-	if _, ds := r.open(tunnelType, through(t, s, port, map[string]any{"private_key": nil, "agent": false})); !strings.Contains(r.show(ds), "There is nothing to log in with") {
+	if _, ds := r.open(tunnelType, through(t, s, port, map[string]any{"private_key": nil, "agent": false})); !strings.Contains(r.show(ds), "There is no key to log in with") {
 		t.Error(r.show(ds))
 	}
 }
 
-// TestTunnelIsInterrupted: waiting for a server ends with the context and with Stop, and nothing
-// is left.
+// TestTunnelIsInterrupted checks that waiting for a server ends with the context and with Stop, and that nothing
+// remains open.
 func TestTunnelIsInterrupted(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and sends nothing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,8 +364,8 @@ func TestTunnelIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestTunnelHostCertificate: a server with a certificate is known by the authority, from host_key
-// and from known_hosts.
+// TestTunnelHostCertificate checks that a server with a certificate is accepted by its authority, from host_key and
+// from known_hosts.
 func TestTunnelHostCertificate(t *testing.T) {
 	authority := sshdtest.NewKey(t, canary)
 	second := sshdtest.NewKey(t, canary)

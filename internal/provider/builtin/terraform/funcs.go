@@ -15,25 +15,25 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// functions write values as configuration text, and read them.
+// functions returns the functions that convert between values and configuration text.
 func functions() map[string]*builtin.Function {
 	return map[string]*builtin.Function{
 		"decode_tfvars": define(provider.Function{
-			Params:  []provider.Param{{Name: "src", Type: cty.String, Description: "The text of a file of values."}},
+			Params:  []provider.Param{{Name: "src", Type: cty.String, Description: "The text of a variables file."}},
 			Return:  cty.DynamicPseudoType,
-			Summary: "Reads the text of a .tfvars file.", Description: "Gives an object with one attribute for every value that the text sets.",
+			Summary: "Decodes the text of a .tfvars file.", Description: "Returns an object with one attribute for each value that the text sets.",
 		}, decodeValues),
 		"encode_expr": define(provider.Function{
 			Params:  []provider.Param{{Name: "value", Type: cty.DynamicPseudoType, Description: "Any value."}},
 			Return:  cty.String,
-			Summary: "Writes a value as an expression.", Description: "Gives the text of an expression that evaluates to the value, formatted as in configuration.",
+			Summary: "Encodes a value as an expression.", Description: "Returns the text of an expression that evaluates to the value, formatted as in configuration.",
 		}, func(v cty.Value) (cty.Value, error) {
 			return cty.StringVal(config.WriteValue(v)), nil
 		}),
 		"encode_tfvars": define(provider.Function{
 			Params:  []provider.Param{{Name: "value", Type: cty.DynamicPseudoType, Description: "An object or map whose keys are names of variables."}},
 			Return:  cty.String,
-			Summary: "Writes the text of a .tfvars file.", Description: "Gives one line NAME = VALUE for every attribute, in the order of their names.",
+			Summary: "Encodes the text of a .tfvars file.", Description: "Returns one line NAME = VALUE for each attribute, in the order of their names.",
 		}, encodeValues),
 	}
 }
@@ -68,7 +68,7 @@ func decodeValues(src cty.Value) (cty.Value, error) {
 	return cty.ObjectVal(attrs), nil
 }
 
-// complaint is the first error, in one line.
+// complaint returns the first error in one line.
 func complaint(ds []diag.Diagnostic) string {
 	d := ds[slices.IndexFunc(ds, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })]
 	at := ""

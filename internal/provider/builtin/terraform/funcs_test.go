@@ -27,7 +27,7 @@ func TestFunctions(t *testing.T) {
 		{"encode_expr", obj(map[string]cty.Value{"for": cty.NumberIntVal(2), "b c": cty.True}), cty.StringVal("{\n  \"b c\" = true\n  for   = 2\n}")},
 		{"encode_expr", cty.SetVal([]cty.Value{cty.StringVal("b"), cty.StringVal("a")}), cty.StringVal(`["a", "b"]`)},
 		{"encode_tfvars", obj(map[string]cty.Value{"c": cty.NullVal(cty.String), "long": cty.EmptyTupleVal}), cty.StringVal("c    = null\nlong = []\n")},
-		{"encode_expr", cty.StringVal("\r\u0301x"), cty.StringVal(`"\r\U00000301x"`)}, // no ŕ behind the backslash
+		{"encode_expr", cty.StringVal("\r\u0301x"), cty.StringVal(`"\r\U00000301x"`)}, // the accent must not combine with the r of the escape
 		{"encode_tfvars", cty.EmptyObjectVal, cty.StringVal("")},
 		{"decode_tfvars", cty.StringVal("a = 1\nb = [for x in [1]: x]\n"), obj(map[string]cty.Value{"a": cty.NumberIntVal(1), "b": cty.TupleVal([]cty.Value{cty.NumberIntVal(1)})})},
 	} {
@@ -57,7 +57,7 @@ func TestFunctionErrors(t *testing.T) {
 	}
 }
 
-// TestRoundTrip holds the two directions against each other.
+// TestRoundTrip checks that decoding reverses encoding.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := map[string]cty.Value{}

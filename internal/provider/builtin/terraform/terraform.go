@@ -1,6 +1,6 @@
-// Package terraform is the built-in provider terraform.io/builtin/terraform: the managed resource
-// terraform_data, the data source terraform_remote_state, and functions that write and read
-// values as configuration text.
+// Package terraform is the built-in provider terraform.io/builtin/terraform. It provides the managed resource
+// terraform_data, the data source terraform_remote_state, and functions that write and read values as configuration
+// text.
 package terraform
 
 import (
@@ -18,15 +18,14 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// RemoteState reads the root outputs of another state. It opens no store itself: the part that knows how
-// hands the function in. object is the address of what reads.
+// RemoteState reads the root outputs of another state. The caller of New provides this function, because this package
+// cannot open stores. object is the address of the data source.
 type RemoteState func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags)
 
-// RemoteCheck says what is wrong with the settings of a store, as far as that can be known without it; config is null where
-// these are not known yet.
+// RemoteCheck checks the settings of a backend without using it. config is null if the settings are unknown.
 type RemoteCheck func(backend string, config cty.Value) provider.Diags
 
-// New makes the provider. Without check, settings of stores are looked at when they are read.
+// New creates the provider. Without check, settings are checked only when the state is read.
 func New(remote RemoteState, check RemoteCheck) *builtin.Provider {
 	return &builtin.Provider{
 		Address:   addr.Builtin("terraform"),
@@ -36,7 +35,7 @@ func New(remote RemoteState, check RemoteCheck) *builtin.Provider {
 	}
 }
 
-// data is terraform_data: it keeps a value, and is replaced when another one changes.
+// data returns terraform_data. It stores a value, and is replaced when its triggers change.
 func data() *builtin.Resource {
 	return &builtin.Resource{
 		Schema: &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
@@ -52,8 +51,8 @@ func data() *builtin.Resource {
 	}
 }
 
-// planData decides between keeping, updating and replacing. The output of a changed input is not
-// known before it is applied, that of one that is removed neither, as with Terraform.
+// planData plans an update or a replacement. As in Terraform, the output of a changed or removed input is unknown until
+// it is applied.
 func planData(prior, proposed, _ cty.Value) (cty.Value, []cty.Path, provider.Diags) {
 	planned := proposed.AsValueMap()
 	if prior.IsNull() {
@@ -103,10 +102,10 @@ func importData(_ context.Context, id string) (cty.Value, provider.Diags) {
 	}), nil
 }
 
-// moveData takes over a null_resource: its triggers are what replaces it.
+// moveData converts a null_resource. Its triggers become triggers_replace.
 func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 	if req.SourceType != "null_resource" || req.SourceProvider.Type != "null" {
-		return cty.NilVal, provider.Diags{diag.Errorf("Unsupported source resource type for terraform_data", "An object of type %s (%s) cannot become a terraform_data: only null_resource can.", req.SourceType, req.SourceProvider.ForDisplay())}
+		return cty.NilVal, provider.Diags{diag.Errorf("Unsupported source resource type for terraform_data", "An object of type %s (%s) cannot be moved to terraform_data: only null_resource can.", req.SourceType, req.SourceProvider.ForDisplay())}
 	}
 	ty := cty.Object(map[string]cty.Type{"id": cty.String, "triggers": cty.Map(cty.String)})
 	src, err := ctyjson.Unmarshal(req.SourceJSON, ty)
@@ -116,7 +115,7 @@ func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 	triggers := src.GetAttr("triggers")
 	if triggers.IsNull() {
 		triggers = cty.NullVal(cty.DynamicPseudoType)
-	} else { // the type of { key = value } in the configuration: another type is another value
+	} else { // use the type of { key = value } in the configuration, because another type is a different value
 		triggers = cty.ObjectVal(triggers.AsValueMap())
 	}
 	null := cty.NullVal(cty.DynamicPseudoType)
@@ -125,18 +124,18 @@ func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 	}), nil
 }
 
-// secretConfig is the argument of terraform_remote_state for settings that are secrets. Terraform and OpenTofu have none
-// such: they keep the credentials of the other state in this one.
+// secretConfig is the argument of terraform_remote_state for secret settings. Terraform and OpenTofu have no such
+// argument, and store the credentials of the other state in this state.
 const secretConfig = "config_wo"
 
-// remoteState is the data source terraform_remote_state.
+// remoteState returns the data source terraform_remote_state.
 func remoteState(read RemoteState, check RemoteCheck) *builtin.Data {
 	return &builtin.Data{
 		Schema: &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
 			{Name: "backend", Type: cty.String, Required: true, Description: "The type of the backend to read, such as \"local\"."},
 			{Name: "config", Type: cty.DynamicPseudoType, Optional: true, Description: "The settings of the backend."},
-			{Name: secretConfig, Type: cty.DynamicPseudoType, Optional: true, WriteOnly: true, Unstored: true, Description: "Settings of the backend that are kept nowhere, such as its credentials. They are added to those of config, and come before them."},
-			{Name: "defaults", Type: cty.DynamicPseudoType, Optional: true, Description: "Values of outputs that the state does not have."},
+			{Name: secretConfig, Type: cty.DynamicPseudoType, Optional: true, WriteOnly: true, Unstored: true, Description: "Settings of the backend that are not stored, such as its credentials. They are added to config and take precedence."},
+			{Name: "defaults", Type: cty.DynamicPseudoType, Optional: true, Description: "Default values of outputs that are not in the state."},
 			{Name: "outputs", Type: cty.DynamicPseudoType, Computed: true, Description: "The root outputs of the state."},
 			{Name: "workspace", Type: cty.String, Optional: true, Description: "The workspace to read; default: \"default\"."},
 		}}},
@@ -167,7 +166,7 @@ func validateRemote(check RemoteCheck, config cty.Value) provider.Diags {
 
 func readRemote(ctx context.Context, read RemoteState, object string, config cty.Value) (cty.Value, provider.Diags) {
 	workspace := "default"
-	if w := config.GetAttr("workspace"); !w.IsNull() && w.AsString() != "" { // as Terraform and OpenTofu have it
+	if w := config.GetAttr("workspace"); !w.IsNull() && w.AsString() != "" { // like Terraform and OpenTofu
 		workspace = w.AsString()
 	}
 	if read == nil {
@@ -192,7 +191,7 @@ func readRemote(ctx context.Context, read RemoteState, object string, config cty
 	return cty.ObjectVal(result), ds
 }
 
-// settings are those of the store: what is kept and what is not.
+// settings returns the settings of the backend, stored and secret.
 func settings(config cty.Value) cty.Value {
 	all := map[string]cty.Value{}
 	for _, name := range []string{"config", secretConfig} {

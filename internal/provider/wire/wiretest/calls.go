@@ -20,6 +20,8 @@ type Server struct {
 	Provider provider.Provider
 	// Handlers replace calls, by their names in protocol 6.
 	Handlers map[string]Handler
+	// Streams are the calls with many answers, by their names. Messages are *[]byte.
+	Streams map[string]func(grpc.ServerStream) error
 
 	grpc *grpc.Server
 }
@@ -75,7 +77,7 @@ func init() {
 
 type versionKey struct{}
 
-// TerraformVersion is what the client said it is, inside OnConfigure of a fake.
+// TerraformVersion returns the version that the client sent. Call it in OnConfigure of a fake.
 func TerraformVersion(ctx context.Context) string { v, _ := ctx.Value(versionKey{}).(string); return v }
 
 func (s *Server) validateProvider(ctx context.Context, q *wirepb.ValidateProviderConfig_Request) (proto.Message, error) {
@@ -256,8 +258,8 @@ func (s *Server) stop(ctx context.Context, _ *wirepb.StopProvider_Request) (prot
 }
 
 func (s *Server) getSchema(ctx context.Context, _ *wirepb.GetProviderSchema_Request) (proto.Message, error) {
-	said, ds := s.Provider.Schemas(ctx)
-	a, err := SchemaAnswer(s.Major, said)
+	schemas, ds := s.Provider.Schemas(ctx)
+	a, err := SchemaAnswer(s.Major, schemas)
 	if err != nil {
 		return nil, err
 	}
@@ -266,13 +268,13 @@ func (s *Server) getSchema(ctx context.Context, _ *wirepb.GetProviderSchema_Requ
 }
 
 func (s *Server) getIdentities(ctx context.Context, _ *wirepb.GetResourceIdentitySchemas_Request) (proto.Message, error) {
-	said, _ := s.Provider.Schemas(ctx)
+	schemas, _ := s.Provider.Schemas(ctx)
 	a := &wirepb.GetResourceIdentitySchemas_Response{IdentitySchemas: map[string]*wirepb.ResourceIdentitySchema{}}
-	if said == nil {
+	if schemas == nil {
 		return a, nil
 	}
-	for _, name := range slices.Clone(said.Identities()) {
-		id, err := said.Identity(name)
+	for _, name := range slices.Clone(schemas.Identities()) {
+		id, err := schemas.Identity(name)
 		if err != nil {
 			return nil, err
 		}

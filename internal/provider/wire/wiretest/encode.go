@@ -92,25 +92,25 @@ func paths(ps []cty.Path) []*wirepb.AttributePath {
 }
 
 // SchemaAnswer is the answer to GetProviderSchema that describes these schemas.
-func SchemaAnswer(major int, said *provider.Schemas) (*wirepb.GetProviderSchema_Response, error) {
+func SchemaAnswer(major int, schemas *provider.Schemas) (*wirepb.GetProviderSchema_Response, error) {
 	a := &wirepb.GetProviderSchema_Response{}
-	if said == nil {
+	if schemas == nil {
 		return a, nil
 	}
-	a.Provider = schemaMessage(major, said.Config)
-	if said.Meta != nil {
-		a.ProviderMeta = schemaMessage(major, said.Meta)
+	a.Provider = schemaMessage(major, schemas.Config)
+	if schemas.Meta != nil {
+		a.ProviderMeta = schemaMessage(major, schemas.Meta)
 	}
 	a.ServerCapabilities = &wirepb.ServerCapabilities{
-		PlanDestroy:               said.Capabilities.PlanDestroy,
-		GetProviderSchemaOptional: said.Capabilities.SchemaOptional,
-		MoveResourceState:         said.Capabilities.Move,
+		PlanDestroy:               schemas.Capabilities.PlanDestroy,
+		GetProviderSchemaOptional: schemas.Capabilities.SchemaOptional,
+		MoveResourceState:         schemas.Capabilities.Move,
 	}
 	var err error
 	types := func(m addr.Mode) map[string]*wirepb.Schema {
 		out := map[string]*wirepb.Schema{}
-		for _, name := range said.Types(m) {
-			s, e := said.Type(m, name)
+		for _, name := range schemas.Types(m) {
+			s, e := schemas.Type(m, name)
 			if e != nil {
 				err = e
 				continue
@@ -123,7 +123,7 @@ func SchemaAnswer(major int, said *provider.Schemas) (*wirepb.GetProviderSchema_
 	a.DataSourceSchemas = types(addr.Data)
 	a.EphemeralResourceSchemas = types(addr.Ephemeral)
 	a.Functions = map[string]*wirepb.Function{}
-	for name, f := range said.Functions {
+	for name, f := range schemas.Functions {
 		a.Functions[name] = function(f)
 	}
 	return a, err

@@ -8,8 +8,8 @@ import (
 )
 
 // Main is the main function of a provider program: it serves as the plugin of the program that started the
-// process, and returns when that is over. A test that needs such a program can be one itself: it
-// starts its own binary, with something in the environment that makes TestMain call this.
+// process, and returns when the connection ends. A test can be such a program itself: it starts its own binary, and a
+// variable in the environment makes TestMain call Main.
 func (s *Server) Main() {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{

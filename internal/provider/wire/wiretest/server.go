@@ -27,8 +27,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
-// Dial serves on a connection in memory, until the test ends, and gives its other end. It may be
-// given options beyond those of every connection.
+// Dial serves on a connection in memory until the test ends, and returns its other end. The options are in addition to
+// the options of every connection.
 func (s *Server) Dial(t testing.TB, more ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	l := bufconn.Listen(1 << 20)
@@ -91,6 +91,9 @@ var newNames = map[string]string{
 // serve answers one call.
 func (s *Server) serve(_ any, stream grpc.ServerStream) error {
 	full, _ := grpc.MethodFromServerStream(stream)
+	if f := s.Streams[full[strings.LastIndexByte(full, '/')+1:]]; f != nil {
+		return f(stream)
+	}
 	name, ok := s.name(full)
 	if !ok {
 		return status.Errorf(codes.Unimplemented, "unknown method %s", full)
@@ -152,7 +155,7 @@ func Fail(code codes.Code, text string) Handler {
 	return func(context.Context, []byte) ([]byte, error) { return nil, status.Error(code, text) }
 }
 
-// bytesCodec leaves the messages that Server handles encoded; go-plugin has some of its own.
+// bytesCodec leaves the messages that Server handles encoded. Messages of go-plugin are decoded.
 type bytesCodec struct{}
 
 func (bytesCodec) Name() string { return "proto" }

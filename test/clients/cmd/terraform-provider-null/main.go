@@ -1,6 +1,5 @@
-// Command terraform-provider-null stands in for hashicorp/null 3.1.0, which the suite of
-// terraform-exec asks for and which is not to be had as a Go module: its schema, its texts, its
-// behaviour.
+// Command terraform-provider-null replaces hashicorp/null 3.1.0, which the suite of terraform-exec needs and which is
+// not available as a Go module. It has the same schema, descriptions and behaviour.
 package main
 
 import (

@@ -1,0 +1,185 @@
+package backend
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/paths"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/remotestore"
+	"github.com/lethe-iac/lethe/internal/workspace"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// declaration is the backend block of the root module, and the settings that -backend-config adds.
+type declaration struct {
+	env     *workspace.Env
+	root    func() *config.Module
+	static  func(*config.Module) *frame.StaticFrame
+	limits  limits.Limits
+	sources *diag.Sources
+}
+
+// newDeclaration returns the declaration of the present root module, whichever that is when a method is called.
+func newDeclaration(o Options) *declaration {
+	return &declaration{env: o.Env, root: o.Root, static: o.Static, limits: o.Limits, sources: o.Sources}
+}
+
+// block returns the backend or the cloud block; nil if the root module has neither.
+func (d *declaration) block() *config.Backend {
+	if m := d.root(); m != nil {
+		return m.Stored()
+	}
+	return nil
+}
+
+// settings returns the settings of the backend block; without a block, those for files of the working directory.
+func (d *declaration) settings() (settings, bool) {
+	root, b := d.root(), d.block()
+	if b == nil {
+		return implied(), true
+	}
+	kind, ok := driver(b.Type, b.Range, d.env.Bag)
+	if ok && root.Cloud == nil && kind.Name == remotestore.Cloud.Name {
+		d.env.Bag.Add(noDriver(b.Type).At(b.Range))
+		ok = false
+	}
+	if !ok {
+		return settings{}, false
+	}
+	static := d.static(root)
+	if !static.Lasting(b.Body, "backend "+b.Type, SecretIn(b.Type), d.env.Bag) {
+		return settings{}, false
+	}
+	v, ok := static.Body(b.Body, kind.Schema, "backend "+b.Type, d.env.Bag)
+	return settings{driver: kind, config: v.Raw, ephemeral: append(v.PathsOf(mark.Ephemeral), v.PathsOf(mark.Sensitive)...)}, ok
+}
+
+// of returns the settings of a module without reporting errors. Literal secrets in its block count as ephemeral.
+func (d *declaration) of(m *config.Module) (settings, bool) {
+	b := m.Stored()
+	if b == nil {
+		return implied(), true
+	}
+	driver, ok := find(b.Type)
+	if !ok {
+		return settings{}, false
+	}
+	v, ok := d.static(m).Body(b.Body, driver.Schema, "backend "+b.Type, &diag.Bag{})
+	s := settings{driver: driver, config: v.Raw}
+	for _, c := range SecretsOf(b) {
+		s.ephemeral = append(s.ephemeral, c.Path)
+	}
+	return s, ok
+}
+
+// overridden adds the settings of -backend-config.
+func (d *declaration) overridden(s settings, overrides []string) (settings, bool) {
+	if len(overrides) == 0 {
+		return s, true
+	}
+	if d.block() == nil {
+		d.env.Bag.Add(diag.Warningf("Missing backend configuration", "-backend-config was used without a \"backend\" block in the configuration, and has no effect."))
+		return s, true
+	}
+	if slices.Equal(overrides, []string{""}) {
+		return s, true // -backend-config= drops the earlier settings
+	}
+	attrs := s.config.AsValueMap()
+	for _, text := range overrides {
+		if !d.override(s.driver, text, attrs) {
+			return s, false
+		}
+	}
+	v, err := s.driver.Schema.Coerce(cty.ObjectVal(attrs))
+	if err != nil {
+		d.env.Bag.Add(diag.Errorf(badBackend, "The settings given with -backend-config are not valid for backend %q: %s.", s.driver.Name, err))
+		return s, false
+	}
+	s.config = v
+	return s, true
+}
+
+// override takes one -backend-config: "name=value", or a file of such settings.
+func (d *declaration) override(driver store.Driver, text string, attrs map[string]cty.Value) bool {
+	given := map[string]cty.Value{}
+	ty := driver.Schema.Type()
+	name, value, ok := strings.Cut(text, "=")
+	switch {
+	case !ok:
+		if !d.readOverrides(driver, text, given) {
+			return false
+		}
+	case driver.Schema.Attr(name) != nil && !ty.AttributeType(name).IsPrimitiveType():
+		// The text is in no message: it may be a secret.
+		if given[name], ok = config.ParseValue(fmt.Sprintf("-backend-config=%q", name+"=..."), value, d.limits, d.env.Bag); !ok {
+			return false
+		}
+	default:
+		given[name] = cty.StringVal(value)
+	}
+	names := slices.Sorted(maps.Keys(ty.AttributeTypes()))
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !ty.HasAttribute(name) || ok && driver.Schema.Attr(name) == nil {
+			d.env.Bag.Add(diag.Errorf("Invalid backend configuration argument", "The backend configuration argument %q given with -backend-config is not expected for the backend %q.%s", name, driver.Name, expected(name, names)))
+			return false
+		}
+		attrs[name] = given[name]
+	}
+	return true
+}
+
+// expected returns the end of a message about an unexpected argument: the arguments that the backend has.
+func expected(name string, names []string) string {
+	if slices.Contains(names, name) {
+		return " It is a block: write the block to a file, and name the file with -backend-config=FILE."
+	}
+	return cmp.Or(diag.DidYouMean(name, names), " Available are: "+strings.Join(names, ", ")+".")
+}
+
+// readOverrides reads a file of settings.
+func (d *declaration) readOverrides(driver store.Driver, file string, given map[string]cty.Value) bool {
+	if file == "" {
+		d.env.Bag.Add(diag.Errorf("Failed to read backend configuration", "An empty -backend-config removes the settings of an earlier init, so it cannot be combined with another -backend-config."))
+		return false
+	}
+	src, err := os.ReadFile(paths.Text(d.env.Dir, file))
+	if err != nil {
+		d.env.Bag.Add(diag.Errorf("Failed to read backend configuration", "The file given with -backend-config cannot be read: %s.", err))
+		return false
+	}
+	d.sources.Set(file, src)
+	var blocks []string
+	for _, b := range driver.Schema.Blocks {
+		blocks = append(blocks, b.Name)
+	}
+	values, ok := config.LoadSettings(file, src, blocks, d.limits, d.env.Bag)
+	for name, v := range values {
+		given[name] = v.Value
+	}
+	return ok
+}
+
+// at adds the position of the backend block, or of the setting in it that the problem is about.
+func (d *declaration) at(problem diag.Diagnostic, sch *schema.Block) diag.Diagnostic {
+	b := d.block()
+	if b == nil {
+		return problem
+	}
+	place := b.Range
+	if len(problem.Path) > 0 && !secret(sch, problem.Path) {
+		place = d.static(d.root()).Where(b.Body, sch, place, problem.Path)
+	}
+	problem.Path = nil
+	return problem.At(place)
+}

@@ -1,0 +1,75 @@
+package backend
+
+import (
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+// Directory has the states of a working directory. Its methods are for one goroutine, except Encryption and Outputs.
+type Directory struct {
+	Env *workspace.Env
+
+	o          Options
+	declared   *declaration
+	record     *record
+	encryption *encryptionConfig
+	opener     *opener
+	placement  *placement
+	plan       *planBackend // nil unless a saved plan is applied
+}
+
+// New returns the Directory of a working directory. It reads nothing.
+func New(o Options) *Directory {
+	declared := newDeclaration(o)
+	clients := &clients{env: o.Env, o: o.Clients}
+	encryption := newEncryptionConfig(o, clients)
+	opener, record := newOpener(o, clients, declared, encryption), newRecord(o, declared)
+	return &Directory{
+		Env: o.Env, o: o, declared: declared, record: record, encryption: encryption,
+		opener: opener, placement: newPlacement(opener, record),
+	}
+}
+
+// UsePlan makes the backend of a saved plan the backend in use. Options.Root then returns the root module of the plan.
+// directory returns the root module of the directory, nil if the directory has no configuration.
+func (d *Directory) UsePlan(p *Planned, directory func() *config.Module) {
+	d.plan = &planBackend{plan: p, directory: directory, opener: d.opener, record: d.record}
+}
+
+// Lacking names the settings that a saved plan does not hold, and that nothing else has set.
+func (d *Directory) Lacking() []string {
+	if d.plan == nil {
+		return nil
+	}
+	return d.plan.lacking
+}
+
+// SameInDirectory returns the root module of the directory if its backend block equals the block of a saved plan's root
+// module, apart from literal secrets.
+func (d *Directory) SameInDirectory(ofPlan *config.Module) (*config.Module, bool) {
+	now := d.plan.directory()
+	if now == nil || now.Stored() == nil {
+		return nil, false
+	}
+	was, ok1 := d.declared.of(ofPlan)
+	is, ok2 := d.declared.of(now)
+	return now, ok1 && ok2 && was.same(is)
+}
+
+// Encryption evaluates the encryption settings of the configuration and the environment. Errors are reported once.
+func (d *Directory) Encryption() (*Encryption, bool) { return d.encryption.get() }
+
+// EncryptionOfPlan uses the configuration of a saved plan for the encryption of states, if the directory's
+// configuration has none: the directory may have no configuration.
+func (d *Directory) EncryptionOfPlan() {
+	if now := d.plan.directory(); now == nil || now.Encryption == nil {
+		d.encryption.reset()
+	}
+}
+
+// CheckEncryption reports the mistakes in all encryption settings that are visible without values from outside the
+// configuration. It asks for no key, and builds no part.
+func (d *Directory) CheckEncryption(tree *config.Tree, static *frame.StaticFrame) {
+	d.encryption.check(tree, static)
+}

@@ -1,0 +1,285 @@
+package backend
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/operation"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/workspace"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// migration copies the states of one store into another, for init.
+type migration struct {
+	env       *workspace.Env
+	opener    *opener
+	req       InitRequest
+	was, next settings
+	// copied are the files of a directory without a backend block whose states were copied elsewhere. They stay where
+	// they are, and locked, until all is copied and the new backend is remembered.
+	copied []copiedFile
+}
+
+// copiedFile is a file whose state was copied elsewhere.
+type copiedFile struct {
+	store.Files
+	locked    *workspace.State
+	workspace string
+}
+
+// end releases the locks.
+func (m *migration) end() {
+	for _, l := range m.copied {
+		l.locked.Unlock()
+	}
+}
+
+// putAside renames the copied files to backups: one in the place of a directory without a backend block is taken
+// for a state in use. Init of Terraform or OpenTofu that has moved a state elsewhere leaves an empty file in its place.
+func (m *migration) putAside() bool {
+	for _, l := range m.copied {
+		if err := l.SetAside(l.workspace); err != nil {
+			m.env.Bag.Add(diag.Errorf("Failed to move the state", "The state was copied to the new backend, but its old file cannot be renamed: %s. Remove that file, because Lethe would read it as the current state.", disk.Reason(err)))
+			return false
+		}
+	}
+	return true
+}
+
+// migrate moves the states, if the former store has some and the user agrees. configured is true if init has set up the
+// former backend, so that it is not merely the files of the directory.
+func (m *migration) migrate(ctx context.Context, configured bool) bool {
+	req, was, next := m.req, m.was, m.next
+	if configured && !req.Migrate && !req.ForceCopy {
+		m.env.Bag.Add(diag.Errorf("Backend configuration changed", "A change in the backend configuration has been detected, which may require migrating existing state.\n\nIf you wish to attempt automatic migration of the state, use \"lethe init -migrate-state\".\nIf you wish to store the current configuration with no changes to the state, use \"lethe init -reconfigure\"."))
+		return false
+	}
+	from, ok1 := m.opener.former(ctx, was)
+	to, ok2 := m.opener.open(ctx, next)
+	if !ok1 || !ok2 {
+		return false
+	}
+	if sameFiles(from, to) {
+		return true
+	}
+	if migrator := to.Capabilities().Migrator; migrator != nil {
+		if a, b, shared := migrator.MigrateFrom(from); shared {
+			if from = a; a == nil {
+				return true
+			}
+			if to, ok2 = m.opener.encrypted(b); !ok2 {
+				return false
+			}
+		}
+	}
+	if !m.allRead(ctx, from) {
+		return false
+	}
+	names, err := filled(ctx, m.env, from)
+	if err != nil {
+		m.env.Bag.Add(formerly(was, err))
+	}
+	if len(names) == 0 {
+		return err == nil
+	}
+	if !req.ForceCopy {
+		if copies, answered := req.Copies(was.driver.Name, next.driver.Name); !copies {
+			return answered
+		}
+	}
+	if store.Single(ctx, to) && !slices.Equal(names, []string{store.Default}) {
+		return m.copySelected(ctx, from, to, names)
+	}
+	for _, name := range names {
+		if sameFile(from, to, name) {
+			continue // it exists already
+		}
+		target, ok := m.renamed(ctx, name, to)
+		if !ok || !m.copyState(ctx, transfer{from, to, name, target}, !configured) {
+			return false
+		}
+		if name != target && !choose(m.env, target) {
+			return false
+		}
+	}
+	return true
+}
+
+// allRead refuses to move states out of a store that has more of some than is read there.
+func (m *migration) allRead(ctx context.Context, from store.Store) bool {
+	left, variable, err := store.DisabledJournalsOf(ctx, from)
+	switch {
+	case err != nil:
+		m.env.Bag.Add(formerly(m.was, err))
+	case len(left) > 0:
+		m.env.Bag.Add(diag.Errorf("Existing state would be left behind", "The previous backend %q has journals of unfinished runs of these workspaces: %s. To recover their changes, wait for running commands, set the environment variable %s to true, and run init again. To leave the states and journals there, use -reconfigure.", m.was.driver.Name, strings.Join(left, ", "), variable))
+	}
+	return err == nil && len(left) == 0
+}
+
+// renamed returns the name of a workspace in another store: the default workspace needs another name if the store has
+// no default.
+func (m *migration) renamed(ctx context.Context, name string, to store.Store) (string, bool) {
+	if name != store.Default || store.Single(ctx, to) {
+		return name, true
+	}
+	existing, err := to.List(ctx)
+	if err != nil {
+		m.env.Bag.Add(m.opener.unusable(m.next, err))
+		return "", false
+	}
+	if slices.Contains(existing, name) {
+		return name, true
+	}
+	if name = cmp.Or(m.env.Getenv(workspace.Variable), m.req.Rename()); name != "" {
+		return name, true
+	}
+	m.env.Bag.Add(diag.Errorf("The default workspace needs a name", "The workspace %q of the previous backend has a state, but the new backend cannot have a workspace of that name. Set %s to its name in the new backend, or use -reconfigure to leave the state there.", store.Default, workspace.Variable))
+	return "", false
+}
+
+// copySelected copies the selected workspace into a store that keeps one state. The others stay where they are.
+func (m *migration) copySelected(ctx context.Context, from, to store.Store, names []string) bool {
+	next := m.next
+	selected := m.env.Selected()
+	if !slices.Contains(names, selected) {
+		m.env.Bag.Add(diag.Errorf("Workspaces not supported", "The backend %q stores only one state, but the selected workspace %q has no state to copy. Select one of these first: %s.", next.driver.Name, selected, strings.Join(names, ", ")))
+		return false
+	}
+	if !m.copyState(ctx, transfer{from, to, selected, store.Default}, false) {
+		return false
+	}
+	if others := slices.DeleteFunc(names, func(n string) bool { return n == selected }); len(others) > 0 {
+		m.env.Bag.Add(diag.Warningf("Workspaces left behind", "The backend %q stores only one state, so only the state of the workspace %q was copied. The states of these workspaces stay in the previous backend: %s.", next.driver.Name, selected, strings.Join(others, ", ")))
+	}
+	return choose(m.env, store.Default)
+}
+
+// transfer is the source and the target of the copy of a state.
+type transfer struct {
+	from, to       store.Store
+	source, target string // workspaces
+}
+
+// copyState copies one workspace, with both sides locked, and reads the copy back. The original stays; moves is true if
+// its file is to be put aside.
+func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok bool) {
+	lock := m.req.Lock
+	lock.Store, lock.Name, lock.Operation = w.from, w.source, operation.MigrateFrom
+	source, ok := workspace.Lock(ctx, m.env, lock)
+	if !ok {
+		return false
+	}
+	if files := w.from.Capabilities().Files; files != nil && moves {
+		m.copied = append(m.copied, copiedFile{files, source, w.source})
+	} else {
+		defer source.Unlock()
+	}
+	if !source.Stored() {
+		return true // the recorded changes of a killed run had no effect
+	}
+	lock.Store, lock.Name, lock.Operation = w.to, w.target, operation.MigrateTo
+	target, ok := workspace.Lock(ctx, m.env, lock)
+	if !ok {
+		return false
+	}
+	defer target.Unlock()
+	next := source.Snapshot()
+	if have := target.Snapshot(); target.Stored() {
+		if state.Equal(have, next) && have.Serial == next.Serial {
+			return true // the copy exists, as after a migration that did not finish
+		}
+		if why := ahead(have, next); why != "" && have.Len()+len(have.Outputs) > 0 && !m.req.ForceCopy {
+			m.env.Bag.Add(diag.Errorf("The new backend has a state already", "The workspace %q has a state in both backends, and %s. To overwrite the state in the new backend, use -force-copy. To use it unchanged, use -reconfigure.", w.source, why))
+			return false
+		}
+		if have.Serial >= next.Serial {
+			e := next.Edit()
+			e.Head().Serial = have.Serial + 1 // services and programs take a lower one for an older state
+			next = e.Done()
+		}
+	}
+	if !target.Put(next) {
+		return false
+	}
+	if copied, ok := workspace.Read(ctx, m.env, w.to, w.target); !ok || !sameState(copied, next) {
+		m.env.Bag.Add(diag.Errorf("Copied state differs", "The new backend returned a different state for the workspace %q than was written to it. The previous backend still has the state and stays in use.", w.target))
+		return false
+	}
+	return true
+}
+
+// sameState reports whether a copy is the state that was written. A server may keep the document and not its text: it
+// may write the members of objects in another order, and numbers and strings in another spelling.
+func sameState(copied, written *state.Snapshot) bool {
+	if copied.Serial == written.Serial && state.Equal(copied, written) {
+		return true
+	}
+	var documents [2]any
+	for i, s := range []*state.Snapshot{copied, written} {
+		text, err := s.Bytes()
+		if err != nil {
+			return false
+		}
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if d.Decode(&documents[i]) != nil {
+			return false
+		}
+	}
+	return sameJSON(documents[0], documents[1])
+}
+
+// sameJSON compares decoded documents. Numbers are compared by their values.
+func sameJSON(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, sameJSON)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, sameJSON)
+	case json.Number:
+		b, ok := b.(json.Number)
+		x, err1 := cty.ParseNumberVal(a.String())
+		y, err2 := cty.ParseNumberVal(b.String())
+		return ok && (a == b || err1 == nil && err2 == nil && x.RawEquals(y))
+	}
+	return a == b
+}
+
+// ahead returns the reason why a state must not be replaced by another one: "" if it is an earlier state of the same
+// lineage.
+func ahead(have, next *state.Snapshot) string {
+	switch {
+	case have.Lineage != next.Lineage:
+		return "their lineages differ"
+	case have.Serial > next.Serial:
+		return fmt.Sprintf("the state in the new backend is newer: its serial is %d, the previous backend has %d", have.Serial, next.Serial)
+	case have.Serial == next.Serial:
+		return "they were changed independently of one another"
+	}
+	return ""
+}
+
+// choose makes a workspace the selected one, unless the environment selects one.
+func choose(env *workspace.Env, name string) bool {
+	if env.Getenv(workspace.Variable) != "" {
+		return true
+	}
+	if err := env.Select(name); err != nil {
+		env.Bag.Add(diag.Errorf("Failed to select the workspace", "%s.", err))
+		return false
+	}
+	return true
+}

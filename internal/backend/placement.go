@@ -1,0 +1,190 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+// A backend that needs no init is used from the first command on. To notice a change of it anyway, the first command
+// that finds a state there, or writes one, records the place as init would. If it finds no state, it looks into the
+// place that the directory has without a backend block: planning in an empty place, while the state is in another,
+// would create everything again.
+
+// placement checks, without init, that the state is in the place that a command is about to use.
+type placement struct {
+	env      *workspace.Env
+	declared *declaration
+	record   *record
+	opener   *opener
+}
+
+// newPlacement returns the checks of a directory.
+func newPlacement(o *opener, r *record) *placement {
+	return &placement{env: o.env, declared: o.declared, record: r, opener: o}
+}
+
+// usable reports whether commands may use a place that is not recorded. Otherwise the reason is reported.
+func (p *placement) usable(ctx context.Context, current settings, st store.Store) bool {
+	name := p.env.Selected()
+	if workspace.HasState(ctx, p.env, st, name) {
+		p.adopt(current, false)
+		return true
+	}
+	if p.declared.block() != nil && current.same(implied()) { // the block names no place: -backend-config may have named one
+		p.env.Bag.Add(notSetUp(current.driver.Name))
+		return false
+	}
+	old, ok := p.opener.open(ctx, implied())
+	if !ok || sameFiles(old, st) {
+		return ok
+	}
+	left, err := filled(ctx, p.env, old)
+	if err != nil {
+		p.env.Bag.Add(formerly(implied(), err))
+	}
+	if len(left) == 0 {
+		return err == nil
+	}
+	from := name
+	if !slices.Contains(left, name) {
+		here, err := filled(ctx, p.env, st)
+		if err != nil {
+			p.env.Bag.Add(problem(err, "Failed to load state", "Error refreshing state: %s."))
+			return false
+		}
+		if len(here) > 0 {
+			return true // it is this workspace that is new, and not the place
+		}
+		from = left[0]
+	}
+	places := fmt.Sprintf("The configured backend, %s, has no state, but the previous backend, %s, has a state. With an empty state, all objects would be created again.", p.opener.place(current, st, name), p.opener.place(implied(), old, from))
+	p.env.Bag.Add(uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), places))
+	return false
+}
+
+// current reports whether the state of a saved plan is still in use in the place of the plan. The working directory has
+// no record; directory is its present root module, nil without a configuration.
+//
+// If init moves the state out of a backend into the files of a directory without a block, it leaves a copy in the
+// backend and records nothing. If a plan is applied in another directory, that directory may have a later
+// configuration.
+func (p *placement) current(ctx context.Context, planned settings, st store.Store, directory *config.Module) bool {
+	name := p.env.Selected()
+	others := []settings{implied()}
+	if directory != nil {
+		if s, ok := p.declared.of(directory); ok {
+			others = append(others, s)
+		}
+	}
+	for _, s := range others {
+		if s.driver.Name == planned.driver.Name && s.driver.Name != store.LocalDriver.Name {
+			continue // it may be the same place, which is reached otherwise
+		}
+		other, err := p.opener.clients.open(ctx, s)
+		if err != nil || sameFiles(other, st) {
+			continue // a block that needs more settings is in use nowhere yet
+		}
+		if other, ok := p.opener.encrypted(other); !ok || !p.leads(ctx, planned, st, s, other, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// leads reports whether the state in the place of a saved plan is newer than the state in another place.
+func (p *placement) leads(ctx context.Context, planned settings, st store.Store, s settings, other store.Store, name string) bool {
+	here, ok := workspace.Read(ctx, p.env, other, name)
+	if !ok || here == nil || here.Len()+len(here.Outputs) == 0 && here.Lineage == "" {
+		return ok
+	}
+	existing, ok := workspace.Read(ctx, p.env, st, name)
+	switch {
+	case !ok:
+	case existing == nil && here.Len()+len(here.Outputs) > 0:
+		p.env.Bag.Add(overtaken(fmt.Sprintf("The plan's backend, %s, has no state, but %s has a state. With an empty state, all objects would be created again.", p.opener.place(planned, st, name), p.opener.place(s, other, name))))
+		ok = false
+	case existing != nil && here.Lineage == existing.Lineage && here.Serial >= existing.Serial:
+		p.env.Bag.Add(overtaken(p.moved(planned, s)))
+		ok = false
+	}
+	return ok
+}
+
+// adopt records a place that is in use. If the record cannot be written, and the state was written to the place, it
+// warns that a later change of the place will go unnoticed.
+func (p *placement) adopt(s settings, written bool) {
+	var bag diag.Bag
+	if !p.record.write(s, s, false, &bag) && written {
+		p.env.Bag.Add(diag.Warningf("Backend not remembered", "The state was written, but Lethe could not record its backend, so it will not notice later changes of the backend block. Make the directory %s writable, and run \"lethe init\".", p.opener.display(p.env.Data)))
+	}
+}
+
+// filled lists the workspaces of a store that have a state or records of a killed run, if any of these has content. Not
+// every store lists the selected workspace after its first run was killed.
+func filled(ctx context.Context, env *workspace.Env, st store.Store) ([]string, error) {
+	all, err := st.List(ctx)
+	if name := env.Selected(); err == nil && !slices.Contains(all, name) && store.CheckName(name) == nil && !store.Single(ctx, st) {
+		all = append(all, name)
+	}
+	var names []string
+	holds := false
+	for _, name := range all {
+		data, _, err := st.Get(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		something := len(data) > 0 && holdsAnything(data)
+		if !something {
+			if something, err = workspace.Unfinished(ctx, env, st, name); err != nil {
+				return nil, err
+			}
+		}
+		if len(data) > 0 || something {
+			names = append(names, name)
+		}
+		holds = holds || something
+	}
+	if !holds {
+		names = nil
+	}
+	return names, err
+}
+
+// holdsAnything reports whether a state has objects or outputs. It returns true for an unreadable state.
+func holdsAnything(data []byte) bool {
+	s, ok := state.Read(data, &diag.Bag{})
+	return !ok || s.Len() > 0 || len(s.Outputs) > 0
+}
+
+// sameFiles reports whether two stores keep their states in the same files.
+func sameFiles(a, b store.Store) bool { return sameFile(a, b, store.Default) && sameFile(a, b, "w") }
+
+// sameFile is sameFiles for one workspace: two directories may share the files of all workspaces except the default
+// one.
+func sameFile(a, b store.Store, workspace string) bool {
+	x, y := a.Capabilities().Files, b.Capabilities().Files
+	return x != nil && y != nil && x.File(workspace) == y.File(workspace)
+}
+
+// moved returns the places between which the state has to move. Init reports errors of either place.
+func (p *placement) moved(was, next settings) string {
+	from, err1 := p.opener.clients.open(context.Background(), was)
+	to, err2 := p.opener.clients.open(context.Background(), next)
+	if err1 != nil || err2 != nil {
+		return "Changes to backend configurations require reinitialization."
+	}
+	name := p.env.Selected()
+	a, b := p.opener.place(was, from, name), p.opener.place(next, to, name)
+	if names := was.differ(next); a == b && len(names) > 0 {
+		return fmt.Sprintf("The state is in %s. These settings of its location or access have changed: %s.", a, strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("The state is in %s, but the configuration now names %s.", a, b)
+}

@@ -1,0 +1,92 @@
+package backend
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+const (
+	emptyState = `{"version":4,"terraform_version":"1.9.0","serial":1,"lineage":"l","outputs":{},"resources":[]}`
+	laterState = `{"version":4,"terraform_version":"1.9.0","serial":9,"lineage":"l","outputs":{"x":{"value":1,"type":"number"}},"resources":[]}`
+)
+
+// opened opens a store, and reports no place.
+func (b *bench) opened(s settings) store.Store {
+	b.Helper()
+	st, ok := b.opener.open(ctx, s)
+	if !ok {
+		b.Fatal(b.Env.Bag.List())
+	}
+	return st
+}
+
+func TestEmptyPlaceIsUsableIfTheDirectoryHasNoState(t *testing.T) {
+	b := newBench(t)
+	s := b.declare(`backend "local" { path = "one/s" }`)
+	if !b.placement.usable(ctx, s, b.opened(s)) || b.exists(".terraform") {
+		t.Errorf("refused or recorded: %v", b.Env.Bag.List())
+	}
+}
+
+func TestPlaceWithAStateIsRecorded(t *testing.T) {
+	b := newBench(t)
+	s := b.declare(`backend "local" { path = "one/s" }`)
+	b.write("one/s", emptyState)
+	if !b.placement.usable(ctx, s, b.opened(s)) {
+		t.Error(b.Env.Bag.List())
+	}
+	if got, ok := b.record.settings(); !ok || !got.same(s) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestEmptyPlaceIsUsableIfItHasOtherWorkspaces(t *testing.T) {
+	b := newBench(t)
+	b.write("terraform.tfstate", laterState)
+	s := b.declare("backend \"local\" {\n  path = \"one/s\"\n  workspace_dir = \"w\"\n}")
+	b.write("w/x/terraform.tfstate", laterState)
+	if err := b.Env.Select("new"); err != nil {
+		t.Fatal(err)
+	}
+	if !b.placement.usable(ctx, s, b.opened(s)) {
+		t.Error(b.Env.Bag.List())
+	}
+}
+
+func TestPlanIsRefusedIfAnotherPlaceHasALaterState(t *testing.T) {
+	for state, detail := range map[string]string{"": "one/s, has no state", strings.Replace(laterState, ":9", ":8", 1): "The state is in one/s, but the configuration now names terraform.tfstate."} {
+		b := newBench(t)
+		s := b.declare(`backend "local" { path = "one/s" }`)
+		b.write("terraform.tfstate", laterState)
+		if state != "" {
+			b.write("one/s", state)
+		}
+		if b.placement.current(ctx, s, b.opened(s), nil) {
+			t.Error("current")
+		}
+		if d := b.reported("Backend configuration changed"); !strings.Contains(d, detail) {
+			t.Error(d)
+		}
+		b.write("terraform.tfstate", emptyState)
+		if state != "" && !b.placement.current(ctx, s, b.opened(s), nil) {
+			t.Errorf("an earlier state in the other place: %v", b.Env.Bag.List())
+		}
+	}
+}
+
+func TestWorkspacesAreFilledIfOneOfThemHasContent(t *testing.T) {
+	b := newBench(t)
+	st := b.opened(implied())
+	b.write("terraform.tfstate", emptyState)
+	b.write("terraform.tfstate.d/w/terraform.tfstate", emptyState)
+	if names, err := filled(ctx, b.Env, st); len(names) > 0 || err != nil {
+		t.Errorf("without content: %q, %v", names, err)
+	}
+	b.write("terraform.tfstate.d/w/terraform.tfstate", laterState)
+	if names, err := filled(ctx, b.Env, st); !slices.Equal(names, []string{"default", "w"}) || err != nil {
+		t.Errorf("%q, %v", names, err)
+	}
+}

@@ -1,0 +1,258 @@
+package backend
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/workspace"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// sharedFile is .terraform/terraform.tfstate.
+type sharedFile struct {
+	Version   int          `json:"version"`
+	Terraform string       `json:"terraform_version"`
+	Backend   *initialized `json:"backend,omitempty"`
+}
+
+// initialized is the backend that init saw. The part with names in JSON is in the form that Terraform and OpenTofu read
+// and write. It has no setting that they do not know: they would take the backend for changed.
+type initialized struct {
+	Type   string          `json:"type"`
+	Config json.RawMessage `json:"config"`
+	Hash   uint32          `json:"hash"` // of the block, as Terraform makes it
+
+	own `json:"-"` // additional data of Lethe, in a separate file
+}
+
+// own is .terraform/lethe.backend.json: facts about the backend that only Lethe uses.
+type own struct {
+	Of        string          `json:"of"`                  // digest of the entry of the other file that this is about
+	Block     string          `json:"block"`               // fingerprint of the block
+	Ephemeral []string        `json:"ephemeral,omitempty"` // settings that came from ephemeral variables, and are not written down
+	Config    json.RawMessage `json:"config,omitempty"`    // settings that only Lethe has
+}
+
+// ourSettings are the settings of stores that neither Terraform nor OpenTofu has.
+var ourSettings = map[string][]string{"s3": {"journal"}, "pg": {"journal", "layout", "history_days"}}
+
+// openTofuSettings are the settings of stores that OpenTofu has and Terraform 1.11 lacks.
+var openTofuSettings = map[string][]string{"gcs": {"universe_domain"}, "http": {"headers"}, "pg": {"table_name", "index_name"}}
+
+// record is the record of init in the data directory: the backend in use, with its settings. Later commands then need
+// no -backend-config, and notice a change of the block.
+type record struct {
+	env      *workspace.Env
+	display  func(path string) string
+	declared *declaration
+}
+
+// newRecord returns the record of a directory. It reads nothing.
+func newRecord(o Options, declared *declaration) *record {
+	return &record{env: o.Env, display: o.Display, declared: declared}
+}
+
+func (r *record) file() string    { return filepath.Join(r.env.Data, "terraform.tfstate") }
+func (r *record) ownFile() string { return filepath.Join(r.env.Data, "lethe.backend.json") }
+
+// digest tells entries apart, whoever has written them.
+func (b *initialized) digest() string {
+	text, err := json.Marshal([]any{b.Type, dropNulls(decoded(b.Config)), b.Hash})
+	if err != nil {
+		panic(err) // JSON that was read
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// read reads the record; nil if no record exists.
+func (r *record) read(bag *diag.Bag) (*initialized, bool) {
+	shared := sharedFile{}
+	read := func(file string, into any) (ok bool) {
+		data, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+		if err == nil {
+			err = json.Unmarshal(data, into)
+		}
+		if err != nil {
+			bag.Add(diag.Errorf("Failed to read the remembered backend", "The file %s, which has the backend settings of init, cannot be read: %s.\n\nCorrect or remove it, and run: lethe init -reconfigure", file, disk.Reason(err)))
+		}
+		return err == nil
+	}
+	if !read(r.file(), &shared) {
+		return nil, false
+	}
+	var o own
+	if shared.Backend == nil || !read(r.ownFile(), &o) {
+		return nil, shared.Backend == nil
+	}
+	if o.Of == shared.Backend.digest() { // else another program has set up the backend since
+		shared.Backend.own = o
+	}
+	return shared.Backend, true
+}
+
+// settings returns the recorded settings without reporting errors; false if none are recorded.
+func (r *record) settings() (settings, bool) {
+	was, ok := r.read(&diag.Bag{})
+	if !ok || was == nil {
+		return settings{}, false
+	}
+	return was.settings(&diag.Bag{})
+}
+
+// settings returns the settings of a recorded backend.
+func (b *initialized) settings(bag *diag.Bag) (settings, bool) {
+	kind, ok := driver(b.Type, diag.Range{}, bag)
+	if !ok {
+		return settings{}, false
+	}
+	v, err := decodeSettings(merged(b.Config, b.own.Config), kind.Schema.Type())
+	if err != nil {
+		bag.Add(diag.Errorf("Failed to read the remembered backend", "The settings that init saved are not valid for a backend %q: %s.\n\nRun: lethe init -reconfigure", b.Type, err))
+		return settings{}, false
+	}
+	return settings{driver: kind, config: v, unrecorded: b.Ephemeral}, true
+}
+
+// saw reports whether init saw this block; current are the settings that init made from it. The init of
+// Terraform or OpenTofu leaves no fingerprint: then all settings of the block must equal the remembered ones.
+func (b *initialized) saw(declared, current settings) bool {
+	if b.Block != "" {
+		return b.Block == declared.fingerprint()
+	}
+	for name, v := range declared.recorded().AsValueMap() {
+		if !v.IsNull() && !v.RawEquals(current.config.GetAttr(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// write records the store in use. If no block declares a backend, it removes the record. An entry with the same settings
+// stays if it was made for the same block. If another program made the entry, it also stays unless anew is true: the
+// user has set up the backend again.
+func (r *record) write(declared, s settings, anew bool, bag *diag.Bag) bool {
+	if r.declared.block() == nil {
+		return r.remove(bag)
+	}
+	attrs, ours := s.recorded().AsValueMap(), map[string]cty.Value{}
+	for _, name := range ourSettings[s.driver.Name] {
+		if v, ok := attrs[name]; ok {
+			ours[name] = v
+			delete(attrs, name)
+		}
+	}
+	b := &initialized{Type: s.driver.Name, Config: s.encode(attrs), Hash: declared.terraformHash()}
+	was, ok := r.entry()
+	same := ok && was.Type == b.Type && bytes.Equal(canonical(was.Config), canonical(b.Config)) && (was.Block == declared.fingerprint() || was.Block == "" && !anew)
+	if same {
+		b = was // with the hash that another program may have made
+	}
+	o := own{Of: b.digest(), Block: declared.fingerprint(), Ephemeral: s.ephemerals()}
+	if config := s.encode(ours); string(config) != "{}" {
+		o.Config = config
+	}
+	err := r.env.MakeData()
+	if err == nil && !same {
+		err = r.replace(r.file(), sharedFile{Version: 3, Terraform: r.env.Version, Backend: b})
+	}
+	if err == nil {
+		err = r.replace(r.ownFile(), o)
+	}
+	if err != nil {
+		bag.Add(diag.Errorf("Failed to remember the backend", "The file %s cannot be written: %s.", r.display(r.file()), disk.Reason(err)))
+	}
+	return err == nil
+}
+
+// terraformHash is the number by which Terraform recognises a block that it has seen. Without it, Terraform takes a backend
+// for changed if -backend-config has added something to the block.
+func (s settings) terraformHash() uint32 {
+	attrs := s.recorded().AsValueMap()
+	for _, name := range slices.Concat(ourSettings[s.driver.Name], openTofuSettings[s.driver.Name]) {
+		delete(attrs, name)
+	}
+	return uint32(cty.TupleVal([]cty.Value{cty.StringVal(s.driver.Name), cty.ObjectVal(attrs)}).Hash())
+}
+
+// replace writes a file, unless it has the same content already: the directory may be read-only.
+func (r *record) replace(file string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if was, err := os.ReadFile(file); err == nil && bytes.Equal(was, text) {
+		return nil
+	}
+	return disk.Replace(r.env.FS, file, text)
+}
+
+// remove removes the record.
+func (r *record) remove(bag *diag.Bag) bool {
+	for _, file := range []string{r.ownFile(), r.file()} {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			bag.Add(diag.Errorf("Failed to forget the backend", "%s.", err))
+			return false
+		}
+	}
+	return true
+}
+
+// entry reads the entry of the file that other programs share, and Lethe's own file, if they can be read.
+func (r *record) entry() (*initialized, bool) {
+	var shared sharedFile
+	data, err := os.ReadFile(r.file())
+	if err != nil || json.Unmarshal(data, &shared) != nil || shared.Backend == nil {
+		return nil, false
+	}
+	var o own
+	if data, err = os.ReadFile(r.ownFile()); err == nil && json.Unmarshal(data, &o) == nil && o.Of == shared.Backend.digest() {
+		shared.Backend.own = o
+	}
+	return shared.Backend, true
+}
+
+// canonical writes settings in a form for comparing the settings of different programs: without names whose values are
+// null or empty.
+func canonical(config json.RawMessage) []byte {
+	v, _ := dropNulls(decoded(config)).(map[string]any)
+	for name, x := range v {
+		if list, ok := x.([]any); ok && len(list) == 0 {
+			delete(v, name)
+		}
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // JSON that was read
+	}
+	return text
+}
+
+// merged adds the members of one object to another.
+func merged(a, b json.RawMessage) json.RawMessage {
+	x, ok1 := decoded(a).(map[string]any)
+	y, ok2 := decoded(b).(map[string]any)
+	if !ok1 || !ok2 {
+		return a
+	}
+	maps.Copy(x, y)
+	text, err := json.Marshal(x)
+	if err != nil {
+		panic(err) // JSON that was read
+	}
+	return text
+}

@@ -1,0 +1,48 @@
+package loader
+
+import (
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/fetch"
+)
+
+// Load reads the configuration of the working directory.
+func (l *Loader) Load() bool { return l.LoadFrom(l.Dir.Root, l.Dir.LoadOptions(), l.resolve) }
+
+// LoadRoot reads only the root module, which contains the backend block. If the root module has errors, it returns
+// false and leaves their report to Load.
+func (l *Loader) LoadRoot() bool {
+	var bag diag.Bag
+	root, ok := config.Load(l.Dir.Root, l.Dir.LoadOptions(), l.Dir.Call.Sources, &bag)
+	if !ok || bag.HasErrors() {
+		return false
+	}
+	l.rootOnly(root)
+	return true
+}
+
+// LoadWith reads the configuration with one more file in the root module.
+func (l *Loader) LoadWith(name string, text []byte) bool {
+	o := l.Dir.LoadOptions()
+	o.Files = config.With(l.Dir.Root, name, text)
+	return l.LoadFrom(l.Dir.Root, o, l.resolve)
+}
+
+// LoadFrom reads the configuration from another source. resolve returns the directory of a called module.
+func (l *Loader) LoadFrom(root string, o config.Options, resolve config.Resolve) bool {
+	var ok bool
+	l.Tree, ok = config.LoadTree(root, o, resolve, &l.Dir.Call.Bag)
+	l.declare()
+	l.Dir.Call.Sources.Adopt(l.Tree.Sources)
+	if linked := l.Modules.Linked(); len(linked) > 0 {
+		l.Dir.Call.UI.Line("Installed what " + fetch.LockName + " selects from this machine: module " + strings.Join(linked, ", module "))
+	}
+	if !ok || l.install == nil {
+		if err := l.Modules.Remember(); err != nil {
+			l.Dir.Call.Bag.Add(diag.Errorf("Failed to write module manifest", "%s.", err))
+		}
+	}
+	return ok
+}

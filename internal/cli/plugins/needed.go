@@ -1,0 +1,58 @@
+package plugins
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// neededBy adds to a message the place that requires a provider: in required_providers, or the first block that implies
+// it. If the provider is only implied, its name may be misspelt, so the message suggests a similar local name.
+func neededBy(tree *config.Tree, a addr.Provider, d diag.Diagnostic) diag.Diagnostic {
+	found := false
+	tree.Root.Walk(func(n *config.Node) {
+		for _, local := range slices.Sorted(maps.Keys(n.Module.Required)) {
+			r := n.Module.Required[local]
+			if found || r.Source != a {
+				continue
+			}
+			if r.Range != (diag.Range{}) {
+				found, d = true, d.See("required here", r.Range)
+				continue
+			}
+			at, ok := implies(n.Module, local)
+			if !ok {
+				continue
+			}
+			found, d = true, d.See("required here", at)
+			others := slices.DeleteFunc(append(slices.Sorted(maps.Keys(n.Module.Required)), "terraform", "lethe"), func(s string) bool { return s == local })
+			if hint := diag.Meant(diag.Suggest(local, others)); hint != "" {
+				d.Detail += "\n\nNothing declares a provider " + strconv.Quote(local) + "; it is only implied here." + hint
+			}
+		}
+	})
+	return d
+}
+
+// implies returns the place of the first block of a module that needs the provider of a local name.
+func implies(m *config.Module, local string) (diag.Range, bool) {
+	var places []diag.Range
+	for _, r := range m.Resources {
+		if r.LocalProvider().Local == local {
+			places = append(places, r.TypeRange)
+		}
+	}
+	for name, p := range m.Providers {
+		if name.Local == local {
+			places = append(places, p.Range)
+		}
+	}
+	if len(places) == 0 {
+		return diag.Range{}, false
+	}
+	return slices.MinFunc(places, diag.CompareRanges), true
+}

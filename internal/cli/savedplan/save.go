@@ -1,0 +1,112 @@
+package savedplan
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path/filepath"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/backend"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/loader"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/plan/file"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Save writes a plan to a file. It encrypts the plan if the configuration requires that, and seals it with the key of
+// plans. ok is false if it has reported an error in the encryption. err is the error of writing the file.
+func (p *Plans) Save(ctx context.Context, name string, made *plan.Plan) (ok bool, err error) {
+	s, locked := p.session, p.session.Locked
+	made.Ephemeral, made.Place, made.Settings = s.Loader.Vars.GivenEphemeral(), locked.Place, locked.Settings
+	e, ok := s.States.Backend.Encryption()
+	if !ok {
+		return false, nil
+	}
+	contents := &file.Contents{Plan: made, Config: p.configuration(), Lock: s.Dir.Lock.Bytes(), Version: base.Version, Schemas: p.described(made)}
+	key := s.Dir.PlanKey.Make()
+	err = disk.ReplaceBy(s.Dir.Call.FS(), s.Dir.Call.Path(name), func(w io.Writer) error {
+		if !e.Plan.Encrypts() {
+			return file.Write(w, contents, key)
+		}
+		var b bytes.Buffer // encryption needs the whole plan
+		if err := file.Write(&b, contents, key); err != nil {
+			return err
+		}
+		sealed, err := e.Plan.Seal(ctx, b.Bytes())
+		if err == nil {
+			_, err = w.Write(sealed)
+		}
+		return err
+	})
+	return true, err
+}
+
+// configuration returns the configuration for the plan file. It omits the secrets of all backend blocks, including
+// blocks that are overridden.
+func (p *Plans) configuration() []file.ConfigModule {
+	var out []file.ConfigModule
+	p.session.Loader.Tree.Root.Walk(func(n *config.Node) {
+		var secrets []config.Constant
+		for _, b := range append(n.Module.Overridden, n.Module.Stored()) {
+			if b != nil {
+				secrets = append(secrets, backend.SecretsOf(b)...)
+			}
+		}
+		m := file.ConfigModule{Key: loader.ModuleKey(n.Path), Source: n.Source, Version: n.Version, Dir: p.session.Dir.Display(n.Module.Dir), Led: n.Led, Files: map[string][]byte{}}
+		for _, f := range n.Module.Files {
+			m.Files[filepath.Base(f.Name)] = f.Bytes
+			for _, s := range secrets {
+				if at := s.Range; at.Filename == f.Name {
+					m.Files[filepath.Base(f.Name)] = nulled(m.Files[filepath.Base(f.Name)], at.Start.Byte, at.End.Byte)
+				}
+			}
+		}
+		out = append(out, m)
+	})
+	return out
+}
+
+// nulled replaces a part of a file by null. The positions of the rest do not change. A part that is shorter than null
+// stays unchanged.
+func nulled(text []byte, from, to int) []byte {
+	const null = "null"
+	if to-from < len(null) || to > len(text) {
+		return text
+	}
+	text = bytes.Clone(text)
+	for i := from + copy(text[from:], null); i < to; i++ {
+		if text[i] != '\n' {
+			text[i] = ' '
+		}
+	}
+	return text
+}
+
+// described returns the schemas that a plan needs: of the types in the configuration, and of the objects in the prior
+// states.
+func (p *Plans) described(made *plan.Plan) map[addr.Provider][]byte {
+	type name struct {
+		mode addr.Mode
+		typ  string
+	}
+	used := map[name]bool{}
+	for _, d := range p.session.Program.Decls() {
+		used[name{d.Resource.Mode, d.Resource.Type}] = true
+	}
+	for _, s := range []*state.Snapshot{made.Previous, made.Refreshed} {
+		for o := range s.Objects() {
+			used[name{o.Mode, o.Type}] = true
+		}
+	}
+	out := map[addr.Provider][]byte{}
+	for a, s := range p.session.Pool.Known() {
+		if s.Part != nil {
+			out[a] = s.Part(func(m addr.Mode, typ string) bool { return used[name{m, typ}] })
+		}
+	}
+	return out
+}

@@ -1,0 +1,42 @@
+package session
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/backend"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/operation"
+)
+
+// JudgeEncryption reports errors in the encryption block of the loaded configuration.
+func (s *Session) JudgeEncryption() {
+	if !s.Loader.Tree.Closed {
+		s.States.Backend.CheckEncryption(s.Loader.Tree, s.unvalued())
+	}
+}
+
+// unvalued returns the static frame of the root module for validation: everything except literals is unknown.
+func (s *Session) unvalued() *frame.StaticFrame {
+	o := s.Loader.Vars.StaticOptions()
+	o.Validate = true
+	return frame.Static(s.Loader.Tree.Root.Module, s.Loader.Vars.Given, o)
+}
+
+// Judge reports all errors of the loaded configuration, even if loading it reported some. It does not report the
+// consequences of a reported error: see config.Module.Unreadable and diag.Bag.Enough.
+func (s *Session) Judge(ctx context.Context, check vet.CheckOptions) {
+	if s.Loader.Tree.Closed || ctx.Err() != nil {
+		return
+	}
+	s.Loader.Vars.Collect()
+	if b := s.Loader.Tree.Root.Module.Stored(); b != nil {
+		s.unvalued().Lasting(b.Body, "backend "+b.Type, backend.SecretIn(b.Type), &s.Dir.Call.Bag)
+	}
+	if s.Program == nil {
+		s.Compile(ctx, check)
+	}
+	if s.Program != nil {
+		s.Engine.Validate(ctx, s.Program, s.Loader.Vars.FrameOptions(operation.None), &s.Dir.Call.Bag)
+	}
+}

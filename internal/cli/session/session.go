@@ -1,0 +1,249 @@
+// Package session opens the providers, the engine and a locked state for a command that evaluates the configuration or
+// calls providers. A command that only reads files uses package loader. A command that only works on states uses
+// package states.
+//
+//	ask.go      questions about arguments of providers
+//	judge.go    all errors of a configuration
+//	session.go  Session: providers, engine, program, locked state, and the order of closing them
+package session
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/loader"
+	"github.com/lethe-iac/lethe/internal/cli/plugins"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/operation"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
+	"github.com/lethe-iac/lethe/internal/provider/builtin/terraform"
+	"github.com/lethe-iac/lethe/internal/provider/keeper"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/workspace"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Session holds everything that a command has opened.
+type Session struct {
+	Dir       *workdir.Directory
+	Loader    *loader.Loader
+	States    *states.States
+	Plugins   *plugins.Installation
+	Pool      *provider.Pool
+	Engine    *engine.Engine
+	Operation operation.Operation // None for a command that locks no state
+	Program   *program.Program    // nil before Compile
+	Locked    *states.Locked      // nil before Lock
+}
+
+// Open opens a session in the working directory for an operation. It does not read the configuration, lock a state or
+// start a provider. The session is closed at the end of the command.
+func Open(c *base.Call, o *workdir.Options, of operation.Operation) (*Session, bool) {
+	d, ok := workdir.Open(c, o)
+	if !ok {
+		return nil, false
+	}
+	l := loader.New(d)
+	s := &Session{Dir: d, Loader: l, States: states.New(l), Plugins: plugins.New(d), Operation: of}
+	s.Pool = s.newPool()
+	s.Engine = s.newEngine()
+	c.Work.Store(s.Engine)
+	c.AtEnd(s.close)
+	return s, true
+}
+
+// close closes everything that the session has opened. It unlocks states first, while the keeper still runs, because
+// the keeper stores the journal of the run if this process dies. Then the providers end, and after them the keeper.
+func (s *Session) close() {
+	s.States.Unlock()
+	_ = s.Pool.Close()
+}
+
+// Lock locks the state of the selected workspace for the operation of the session. The engine records open leases in
+// that state.
+func (s *Session) Lock(ctx context.Context, part workspace.Selecting) (*workspace.State, bool) {
+	return s.lock(ctx, states.Locking{Operation: s.Operation, Part: part})
+}
+
+// LockToSettle is Lock for an operation that settles the unknown outcomes of calls for an object.
+func (s *Session) LockToSettle(ctx context.Context, i addr.Instance) (*workspace.State, bool) {
+	return s.lock(ctx, states.Locking{Operation: s.Operation, Settles: i})
+}
+
+func (s *Session) lock(ctx context.Context, l states.Locking) (_ *workspace.State, ok bool) {
+	if s.Locked, ok = s.States.Lock(ctx, l); !ok {
+		return nil, false
+	}
+	s.Engine.Leases = s.Locked.State
+	return s.Locked.State, true
+}
+
+// FrameOptions returns the options of frames for the session's operation.
+func (s *Session) FrameOptions() frame.Options { return s.Loader.Vars.FrameOptions(s.Operation) }
+
+// Schemas returns the schemas of providers. It starts a provider if its schemas are unknown.
+func (s *Session) Schemas() provider.Lookup {
+	return s.Pool.Lookup(context.Background(), &s.Dir.Call.Bag)
+}
+
+// Installed checks that the providers of the configuration are installed. Missing providers are not started later.
+func (s *Session) Installed() (ok bool) {
+	s.Engine.Providers.Absent, ok = s.Plugins.Check(s.Loader.Tree, s.Loader.Needs(), s.Pool.Known(), &s.Dir.Call.Bag)
+	return ok
+}
+
+// Compile compiles the loaded configuration, and checks everything that can be checked without values.
+func (s *Session) Compile(ctx context.Context, o vet.CheckOptions) bool {
+	s.Plugins.WarnOverrides()
+	installed := s.Installed()
+	var ok bool
+	o.Options = s.Loader.Vars.StaticOptions()
+	s.Program, ok = s.Engine.Compile(ctx, s.Loader.Tree, o, &s.Dir.Call.Bag)
+	return ok && installed
+}
+
+// PlanRequest returns the request of a plan that first refreshes the objects of a state. It contains the settings of
+// the environment and of the CLI configuration.
+func (s *Session) PlanRequest(prior *state.Snapshot) (engine.Request, bool) {
+	skip, ok := s.skipsDeposed()
+	req := engine.Request{
+		Operation: s.Operation, Program: s.Program, Options: s.FrameOptions(), State: prior, Refresh: true,
+		DeferEphemerals: s.Dir.Settings.CLI.DeferEphemerals, Provisioners: plan.ProvisionerSettings{SkipDeposed: skip},
+	}
+	if s.Locked != nil {
+		req.Backend = s.Locked.Type
+	}
+	return req, ok
+}
+
+// skipsDeposed reports whether destroy-time provisioners skip deposed objects. The environment overrides the CLI
+// configuration.
+func (s *Session) skipsDeposed() (skip, ok bool) {
+	const name = "LETHE_SKIP_DEPOSED_PROVISIONERS"
+	given := s.Dir.Call.Getenv(name)
+	if given == "" {
+		return s.Dir.Settings.CLI.SkipDeposed, true
+	}
+	skip, err := strconv.ParseBool(given)
+	if err != nil {
+		s.Dir.Call.Bag.Add(diag.Errorf("Invalid CLI configuration", "The environment variable %s must be true or false, not %q.", name, given))
+	}
+	return skip, err == nil
+}
+
+// Remember uses the schemas that installed providers returned to earlier commands, so that a command that only shows
+// schemas starts no provider. It must be called after Installed, which compares the providers with the lock file.
+func (s *Session) Remember() {
+	for _, n := range s.Loader.Needs() {
+		d := s.Plugins.Providers.Described(n.Provider, s.Dir.Call.Environ)
+		if d == nil {
+			continue
+		}
+		if schemas := wire.Described(d.Load(), n.Provider); schemas != nil {
+			s.Pool.Know(n.Provider, schemas)
+		}
+	}
+}
+
+func (s *Session) newEngine() *engine.Engine {
+	d, c := s.Dir, s.Dir.Call
+	return &engine.Engine{Settings: engine.Settings{
+		Pool: s.Pool, Secrets: c.Secrets, Parallelism: d.Options.Parallelism, Closed: d.Settings.Disabled, Now: c.Now, Sink: d.Log.Sink(c.UI),
+		Timeouts: run.Timeouts{
+			Close: cmp.Or(d.Options.CloseTimeout, d.Settings.CLI.CloseTimeout, d.Settings.Deadlines.Close), Renew: d.Settings.Deadlines.Renew, Stop: d.Settings.Deadlines.Stop,
+		},
+		Shutdown:     run.Shutdown{Abandon: c.Stops.Abandon, Leave: c.Stops.Leave},
+		Provisioners: run.Programs{Dir: c.Dir, Env: c.Environ},
+		Providers:    run.Providers{Echoes: func(a addr.Provider) bool { return d.Reattached[a.Canon()].Test }},
+		HostNames:    run.HostNames{Default: c.Registry(), Attached: s.Plugins.Named},
+	}}
+}
+
+// start starts a provider. It uses the keeper if the command may change objects or open leases.
+func (s *Session) start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
+	if !s.Dir.Call.Command.Makes && !s.opens() {
+		return launch.Start(ctx, program, log)
+	}
+	return s.Dir.Call.Keeps.Load().Start(ctx, program, log)
+}
+
+// opens reports whether the configuration has ephemeral resources.
+func (s *Session) opens() bool {
+	found := false
+	if s.Loader.Tree != nil && s.Loader.Tree.Root != nil {
+		s.Loader.Tree.Root.Walk(func(n *config.Node) {
+			for name := range n.Module.Resources {
+				found = found || name.Mode == addr.Ephemeral
+			}
+		})
+	}
+	return found
+}
+
+// keeperFailed warns that the keeper could not be started, or has ended.
+func (s *Session) keeperFailed(err error) {
+	if err != nil {
+		s.Dir.Call.Bag.Add(diag.Warningf("Providers run without a keeper", "Lethe could not start the keeper, a second process that closes ephemeral resources if Lethe is killed: %s. To turn off the keeper and this warning, set %s=off.", err, keeper.Variable))
+		return
+	}
+	s.Dir.Call.Bag.Add(diag.Warningf("The keeper was lost", "The keeper, the process that runs the providers, was killed or crashed, so calls in progress have no answer. Lethe starts another keeper, which also closes the ephemeral resources that were open."))
+}
+
+// newPool creates the pool of providers: plugins, attached providers, and built-in providers.
+func (s *Session) newPool() *provider.Pool {
+	d := s.Dir
+	processes := &launch.Processes{
+		Deadlines: d.Settings.Deadlines,
+		Find: func(a addr.Provider) (string, error) {
+			return s.Plugins.Providers.Program(a, d.Lock)
+		},
+		VersionOf: func(a addr.Provider) string {
+			lock, _ := d.Lock.Get(a)
+			return lock.Version
+		},
+		Kept: func(a addr.Provider) wire.Kept {
+			if d := s.Plugins.Providers.Described(a, d.Call.Environ); d != nil {
+				return d
+			}
+			return nil
+		},
+		Reattach: d.Reattached,
+		Env:      d.Call.Environ,
+		Silent:   !d.Settings.Disabled.Has(shortcut.Logs),
+		Complete: d.Settings.Disabled.Has(shortcut.Calls),
+		Version:  base.Version,
+	}
+	if d.Log.HasProviders() {
+		processes.Log, processes.Silent = d.Log.FromProvider, false
+	}
+	if d.Log.Has("DEBUG") {
+		processes.Called = d.Log.Called
+	}
+	if d.Call.Keeper != nil && keeper.Supported && d.Call.Getenv(keeper.Variable) != "off" {
+		keeps := keeper.New(keeper.Options{Spawn: d.Call.Keeper, Secrets: d.Call.Secrets, Failed: s.keeperFailed})
+		d.Call.Keeps.Store(keeps)
+		processes.Through, processes.Shutdown = s.start, keeps.Close
+	}
+	pool := provider.NewPool(processes)
+	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
+		return s.States.Backend.Outputs(ctx, object, backend, workspace, config)
+	}, func(backend string, config cty.Value) provider.Diags { return s.States.Backend.Check(backend, config) }))
+	pool.Builtin(addr.Builtin("lethe"), lethe.New(lethe.Options{Dir: d.Path, Env: d.Call.Environ, Now: d.Call.Now}))
+	return pool
+}

@@ -1,0 +1,117 @@
+package settings
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/go-version"
+	"github.com/lethe-iac/lethe/internal/backend"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cliconfig"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+// limitsVariable is the environment variable for the limits of the language. templateVariable is OpenTofu's variable
+// for one of the limits. docs/limits.md describes both.
+const (
+	limitsVariable   = "LETHE_LIMITS"
+	templateVariable = "TF_TEMPLATE_RECURSION_DEPTH"
+)
+
+// ReadLimits reads the limits of the language from the environment. If they limit the time of the command, it starts
+// the timer.
+func ReadLimits(c *base.Call) (limits.Limits, bool) {
+	var l limits.Limits
+	if depth := c.Getenv(templateVariable); depth != "" {
+		n, ok := limits.Amount(depth)
+		if !ok {
+			c.Bag.Add(diag.Errorf("Invalid "+templateVariable, "The environment variable %s limits the nesting of templates. It must be a whole number above zero, not %q.", templateVariable, depth))
+			return l, false
+		}
+		l.Templates = int(min(n, math.MaxInt))
+	}
+	if err := l.Parse(c.Getenv(limitsVariable)); err != nil {
+		c.Bag.Add(diag.Errorf("Invalid "+limitsVariable, "The limits in the environment variable %s cannot be used: %s.", limitsVariable, err))
+		return l, false
+	}
+	l.Since(c.Stops.Began)
+	c.EndBy(l.Ends, l.Grace())
+	return l, true
+}
+
+// unhonoured are environment variables that affect Terraform or OpenTofu but not Lethe, with the reason. Variables of
+// features that Lethe does not have are not listed, because a user of such a feature gets an error.
+var unhonoured = []struct{ name, unset, why string }{
+	{"TF_WARN_OUTPUT_ERRORS", "0", "errors in outputs stay errors"},
+	{"TF_SKIP_PROVIDER_VERIFY", "", "installed providers are always compared with the dependency lock file"},
+	{"OPENTOFU_STATEFILE_PROVIDER_ADDRESS_TRANSLATION", "1", "the registry hosts of Terraform and OpenTofu name the same provider"},
+	{"TOFU_X_EXPERIMENTAL_RUNTIME", "", "there is one runtime"},
+	{"TOFU_CPU_PROFILE", "", "no profile is written"},
+	{"TF_IGNORE", "", "no configuration is uploaded, so no files are left out"},
+	{"TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE", "0", cacheKeepsLock},
+	{"OTEL_TRACES_EXPORTER", "none", "no traces are written"},
+}
+
+// cacheKeepsLock is the reason why users need not choose between the plugin cache and the lock file.
+const cacheKeepsLock = "the dependency lock file always gets checksums for packages of the plugin cache"
+
+// WarnUnhonoured warns of variables that are set and have no effect.
+func WarnUnhonoured(c *base.Call) {
+	for _, v := range unhonoured {
+		if set := c.Getenv(v.name); set != "" && set != v.unset {
+			c.Bag.Add(diag.Warningf("Environment variable without effect", "%s is set but has no effect: %s.", v.name, v.why))
+		}
+	}
+}
+
+// intervalVariable is the environment variable for the number of seconds between two interim states.
+const intervalVariable = "TF_STATE_PERSIST_INTERVAL"
+
+// readInterval reads the time between two writes of the state during an apply.
+func readInterval(c *base.Call) (time.Duration, bool) {
+	text := c.Getenv(intervalVariable)
+	if text == "" {
+		return workspace.DefaultInterim, true
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > math.MaxInt32 {
+		c.Bag.Add(diag.Errorf("Invalid "+intervalVariable, "The environment variable %s must be a number of seconds, not %q. It sets how often apply writes the state to its backend: every 20 seconds if it is not set.", intervalVariable, text))
+		return 0, false
+	}
+	return time.Duration(n) * time.Second, true
+}
+
+// withoutInit reports whether a backend may be used without init.
+func withoutInit(c *base.Call, s *cliconfig.Settings) (may, ok bool) {
+	text := c.Getenv(backend.WithoutInitVariable)
+	if text == "" {
+		return s.WithoutInit, true
+	}
+	may, err := strconv.ParseBool(text)
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Invalid "+backend.WithoutInitVariable, "The environment variable %s must be true or false, not %q.", backend.WithoutInitVariable, text))
+	}
+	return may, err == nil
+}
+
+// languageVersion returns the version that is compared with required_version. It is set in the environment or in the
+// CLI configuration. Without either, languageVersion returns "".
+func languageVersion(c *base.Call, s *cliconfig.Settings) (string, bool) {
+	text, what := c.Getenv(config.LanguageVersion), "The environment variable "+config.LanguageVersion
+	if text == "" {
+		text, what = s.Language, "The setting language_version"
+	}
+	if text == "" {
+		return "", true
+	}
+	claimed, err := version.NewVersion(text)
+	if err != nil || claimed.GreaterThan(version.Must(version.NewVersion(base.Version))) {
+		c.Bag.Add(diag.Errorf("Invalid CLI configuration", "%s is %q. It must be a version up to %s, such as 1.11.4, because required_version is compared with it.", what, text, base.Version))
+		return "", false
+	}
+	return claimed.String(), true
+}

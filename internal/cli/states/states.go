@@ -1,0 +1,232 @@
+// Package states opens the stores of a working directory, and locks, reads and repairs states. Commands about states
+// need no provider, and only the backend block of the configuration.
+//
+//	selected.go  Selected: the selected workspace, without a lock
+//	states.go    States: the store in use, and locked states
+package states
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/backend"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/loader"
+	"github.com/lethe-iac/lethe/internal/cli/settings"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/operation"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/crypt"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+// States holds the states of a working directory.
+type States struct {
+	Backend *backend.Directory // the location of the states
+
+	dir    *workdir.Directory
+	loader *loader.Loader // for the backend block
+	locked []func()       // the functions that unlock
+}
+
+// New returns the states of a working directory. The caller must call Unlock at the end of the command.
+func New(l *loader.Loader) *States {
+	s := &States{dir: l.Dir, loader: l}
+	s.Backend = backend.New(s.options())
+	return s
+}
+
+// Open opens the working directory for a command that only works on states. They are unlocked at the end of the
+// command.
+func Open(c *base.Call, o *workdir.Options) (*States, bool) {
+	d, ok := workdir.Open(c, o)
+	if !ok {
+		return nil, false
+	}
+	s := New(loader.New(d))
+	c.AtEnd(s.Unlock)
+	return s, true
+}
+
+// options returns the dependencies of the backend of the working directory.
+func (s *States) options() backend.Options {
+	d, c, vars := s.dir, s.dir.Call, s.loader.Vars
+	return backend.Options{
+		Env: workdir.Workspaces(c), Limits: d.Settings.Limits, Sources: c.Sources, Root: s.loader.Root, Display: d.Display,
+		WithoutInit: d.Settings.WithoutInit, Using: func(text string) { fmt.Fprintln(c.Stderr, c.Secrets.Scrub(text)) },
+		Clients: backend.Clients{
+			Agent: settings.Agent(c), Hosts: d.Network.Hosts(), Notify: func(text string) { c.UI.Line(text) }, Stop: c.Stops.Abandon,
+			Secret: func(text, where string) {
+				c.Secrets.Add(text, secret.Origin{Addr: where, Kind: secret.Setting})
+			},
+		},
+		Static: func(root *config.Module) *frame.StaticFrame {
+			if vars.Given == nil && (root.Stored() == nil || root.Encryption != nil || c.Getenv(config.EncryptionVariable) != "" || frame.Refers(root.Stored().Body)) {
+				vars.Collect()
+			}
+			return frame.Static(root, vars.Given, vars.StaticOptions())
+		},
+	}
+}
+
+// BackendOf returns the backend that another root module declares. The backend stores its files in the directory data,
+// and reports to bag.
+func (s *States) BackendOf(root *config.Module, data string, bag *diag.Bag) *backend.Directory {
+	o := s.options()
+	o.Root = func() *config.Module { return root }
+	o.Env.Data, o.Env.Bag = data, bag
+	return backend.New(o)
+}
+
+// Ready reports whether init has set up the backend of the loaded configuration.
+func (s *States) Ready() bool {
+	return s.loader.Tree == nil || s.loader.Unsure() != nil || s.Backend.Ready()
+}
+
+// OpenStore opens the store in use. The flags may name other files for the state.
+func (s *States) OpenStore(ctx context.Context) (*backend.Opened, bool) {
+	if unsure := s.loader.Unsure(); unsure != nil {
+		s.dir.Call.Bag.Move(unsure)
+		return nil, false
+	}
+	backup := s.dir.Options.Backup
+	if backup != store.NoBackup {
+		backup = s.dir.Call.Path(backup)
+	}
+	return s.Backend.Open(ctx, backend.Files{In: s.dir.Call.Path(s.dir.Options.State), Out: s.dir.Call.Path(s.dir.Options.StateOut), Backup: backup})
+}
+
+// OpenAll opens the store in use. If init must still choose between the former and the next store, it opens both.
+func (s *States) OpenAll(ctx context.Context) ([]store.Store, bool) {
+	if s.loader.Unsure() == nil {
+		if both, ok := s.Backend.OpenBoth(ctx); !ok || len(both) > 0 {
+			return both, ok
+		}
+	}
+	st, ok := s.OpenStore(ctx)
+	if !ok {
+		return nil, false
+	}
+	return []store.Store{st.Store}, true
+}
+
+// Request returns the request to lock a state for an operation, with the settings of the flags.
+func (s *States) Request(of operation.Operation) workspace.Request {
+	interim := &workspace.Interim{Every: s.dir.Settings.Interim}
+	if begin := s.dir.Call.Stops.Begin; begin != nil {
+		interim.At = begin.Done()
+	}
+	return workspace.Request{
+		Interim:   interim,
+		Operation: of, Lock: s.dir.Options.Lock, Timeout: s.dir.Options.LockTimeout,
+		Waiting: func() {
+			s.dir.Call.UI.Send(event.Note{Kind: "state_lock_acquire", Text: "Acquiring state lock. This may take a few moments..."})
+		},
+		Releasing: func() {
+			s.dir.Call.UI.Send(event.Note{Kind: "state_lock_release", Text: "Releasing state lock. This may take a few moments..."})
+		},
+	}
+}
+
+// Locking describes the state to lock and the purpose.
+type Locking struct {
+	Operation operation.Operation
+	Workspace string              // "" means the selected workspace
+	Part      workspace.Selecting // selects the part of the state that the command needs, if the store can lock parts; nil means the whole state
+	Settles   addr.Instance       // the object whose unknown outcomes the command settles
+}
+
+// Locked is a locked state with its backend.
+type Locked struct {
+	State *workspace.State
+
+	// The following fields are stored in saved plans: the type of the backend, the place of the state, the settings
+	// without secrets.
+	Type     string
+	Place    string
+	Settings json.RawMessage
+}
+
+// Lock locks a state and reads it. The lock lasts until Unlock.
+func (s *States) Lock(ctx context.Context, l Locking) (*Locked, bool) {
+	env := workdir.Workspaces(s.dir.Call)
+	name := cmp.Or(l.Workspace, env.Selected())
+	if !env.CheckName(name) {
+		return nil, false
+	}
+	st, ok := s.OpenStore(ctx)
+	if !ok {
+		return nil, false
+	}
+	if g := st.Store.Capabilities().Policy; g != nil && !s.permitted(ctx, g, name, l.Operation) {
+		return nil, false
+	}
+	req := s.Request(l.Operation)
+	req.Store, req.Name, req.Written, req.Part, req.Resolves = st.Store, name, st.Written, l.Part, l.Settles
+	if keeps := s.dir.Call.Keeps.Load(); keeps != nil {
+		req.Keeper = keeps
+	}
+	ws, ok := workspace.Lock(ctx, env, req)
+	if !ok {
+		return nil, false
+	}
+	s.locked = append(s.locked, ws.Unlock)
+	return &Locked{State: ws, Type: st.Type, Place: st.Place(name), Settings: st.ForPlan()}, true
+}
+
+// Unlock releases all locks of Lock and BeginRepair, the last first. Further calls have no effect.
+func (s *States) Unlock() {
+	for n := len(s.locked) - 1; n >= 0; n-- {
+		s.locked[n]()
+	}
+	s.locked = nil
+}
+
+// permitted reports whether the service that stores the state permits the operation.
+func (s *States) permitted(ctx context.Context, g store.PolicyChecker, name string, of operation.Operation) bool {
+	version := base.Version
+	if f := s.dir.Call.Flags.Lookup("ignore-remote-version"); f != nil && f.Value.String() == "true" {
+		version = ""
+	}
+	err := g.Permit(ctx, name, of.Policy().Runs, version)
+	if err != nil {
+		s.dir.Call.Bag.Add(diag.Errorf("Failed to use the backend", "%s.", err))
+	}
+	return err == nil
+}
+
+// OpenState decodes the content of a state file, which may be encrypted, and reports errors to bag. which is a sentence
+// that names the file in messages.
+func (s *States) OpenState(ctx context.Context, data []byte, which string, bag *diag.Bag) (*state.Snapshot, bool) {
+	var reported diag.Bag
+	decoded, ok := s.openState(ctx, data, &reported)
+	for _, d := range reported.List() {
+		d.Detail += " " + which
+		bag.Add(d)
+	}
+	return decoded, ok
+}
+
+func (s *States) openState(ctx context.Context, data []byte, bag *diag.Bag) (*state.Snapshot, bool) {
+	if crypt.Sealed(data) {
+		e, ok := s.Backend.Encryption()
+		if !ok {
+			return nil, false
+		}
+		var err error
+		if data, _, err = e.State.Open(ctx, data); err != nil {
+			bag.Add(workspace.Problem(err, diag.Errorf("Failed to load state", "%s.", err)))
+			return nil, false
+		}
+	}
+	return state.Read(data, bag)
+}

@@ -1,0 +1,39 @@
+package variables
+
+import (
+	"cmp"
+
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/operation"
+)
+
+// FrameOptions returns the options of a frame in which an operation evaluates the configuration.
+func (v *Values) FrameOptions(of operation.Operation) frame.Options {
+	d := v.dir
+	return frame.Options{
+		Variables: v.Given, Workspace: workdir.Workspaces(d.Call).Selected(), Applying: of.Policy().Applying,
+		RootDir: d.Root, Cwd: cmp.Or(d.Call.Called, d.Path), BaseDir: d.Path, Named: d.Call.Named,
+		Limits: d.Settings.Limits, Closed: d.Settings.Disabled,
+	}
+}
+
+// StaticOptions returns the options of evaluations before a program exists. They ask the user for missing variables, if
+// the user may be asked.
+func (v *Values) StaticOptions() frame.Options {
+	o := v.FrameOptions(operation.None)
+	if v.dir.MayAsk() {
+		o.Run = asker{v: v}
+	}
+	return o
+}
+
+// asker asks for variables during static evaluations. It provides no functions of providers.
+type asker struct {
+	frame.NoRun
+	v *Values
+}
+
+// Ask implements frame.Run.
+func (a asker) Ask(of *config.Variable) bool { return a.v.Ask(of) }

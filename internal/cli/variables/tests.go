@@ -1,0 +1,55 @@
+package variables
+
+import (
+	"maps"
+
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/testfile"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+)
+
+// ExpectTests announces that test files will be read, which may use variables that the root module does not declare.
+// Until CollectForTests, values of such variables are accepted.
+func (v *Values) ExpectTests() { v.undecided = true }
+
+// CollectForTests collects the values of root variables and of the additional variables of test files. modules holds
+// the modules under test, by testfile.Key. For an additional variable without a type, a text that is a valid expression
+// is evaluated.
+func (v *Values) CollectForTests(files []*testfile.File, modules map[string]*config.Node) bool {
+	v.expected = map[string]*config.Variable{}
+	for _, f := range files {
+		maps.Copy(v.expected, f.Wanted())
+	}
+	undeclared := maps.Clone(v.expected)
+	for _, f := range files {
+		for _, r := range f.Runs {
+			if n := modules[testfile.Key(f, r)]; n != nil {
+				maps.Copy(v.expected, n.Module.Variables)
+			}
+		}
+		maps.Copy(v.expected, f.Declared)
+	}
+	v.undecided = false
+	ok := v.Collect()
+	for name, g := range v.Given {
+		if of := v.Declared(name); g.IsText && of == undeclared[name] && !of.TypeGiven {
+			if value, is := config.ParseValue(name, g.Text, v.dir.Settings.Limits, &diag.Bag{}); is {
+				v.Given[name] = frame.Given{Value: value, From: g.From}
+			}
+		}
+	}
+	return ok
+}
+
+// With returns the given values together with the values files of a directory, which apply to the test files there.
+// Given does not change.
+func (v *Values) With(dir string) (values map[string]frame.Given, ok bool) {
+	given := v.Given
+	v.Given, ok = maps.Clone(given), true
+	for _, f := range config.ValueFiles(dir, v.dir.LoadOptions()) {
+		ok = v.ReadFile(f) && ok
+	}
+	values, v.Given = v.Given, given
+	return values, ok
+}

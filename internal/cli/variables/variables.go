@@ -1,0 +1,222 @@
+package variables
+
+import (
+	"bytes"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+)
+
+// Values are the values of root variables.
+type Values struct {
+	Given map[string]frame.Given // nil before Collect
+
+	dir      *workdir.Directory
+	root     *config.Module              // declares the variables; nil before Declare
+	expected map[string]*config.Variable // variables of test files, in addition to the declarations of the root module
+	// undecided is true before test files are read, which may use more variables. Until then, values of undeclared
+	// variables are accepted.
+	undecided bool
+	answers   map[string]frame.Given // answers of the user
+}
+
+// New returns the values for a working directory, without collecting them.
+func New(d *workdir.Directory) *Values { return &Values{dir: d} }
+
+// Declare sets the root module, which declares the variables. It may be called again after the configuration is read
+// again.
+func (v *Values) Declare(root *config.Module) { v.root = root }
+
+// Collect reads the values from all sources. It reports whether all sources could be read. If several sources set a
+// variable, the last in this list counts:
+//
+//   - answers of the user to earlier questions
+//   - the environment
+//   - terraform.tfvars, then terraform.tfvars.json
+//   - *.auto.tfvars and *.auto.tfvars.json, in lexical order
+//   - -var and -var-file, in the order of the command line
+func (v *Values) Collect() bool {
+	v.Given = maps.Clone(v.answers)
+	if v.Given == nil {
+		v.Given = map[string]frame.Given{}
+	}
+	v.fromEnv()
+	ok := true
+	for _, f := range config.ValueFiles(v.dir.Path, v.dir.LoadOptions()) {
+		ok = v.ReadFile(f) && ok
+	}
+	for _, a := range v.dir.Options.Vars {
+		if a.File {
+			ok = v.ReadFile(v.dir.Call.Path(a.Text)) && ok
+		} else {
+			ok = v.fromFlag(a.Text) && ok
+		}
+	}
+	for name, g := range v.Given {
+		if g.IsText && v.Declared(name) != nil && !v.hides(name) && !v.root.Unreadable() {
+			v.dir.Call.Sources.Set(g.Source(name), []byte(g.Text))
+		}
+	}
+	return ok
+}
+
+func (v *Values) fromEnv() {
+	for _, e := range v.dir.Call.Environ {
+		name, value, _ := strings.Cut(e, "=")
+		if name, ok := strings.CutPrefix(name, "TF_VAR_"); ok && v.Declared(name) != nil {
+			v.Given[name] = frame.Given{Text: value, IsText: true, From: "TF_VAR_" + name}
+		}
+	}
+}
+
+// Declared returns the declaration of a root variable or of a variable of test files, or nil without one.
+func (v *Values) Declared(name string) *config.Variable {
+	if v.root == nil {
+		return nil
+	}
+	if of := v.root.Variables[name]; of != nil {
+		return of
+	}
+	return v.expected[name]
+}
+
+// ReadFile reads the values in a file. It reports whether the file could be read.
+func (v *Values) ReadFile(path string) bool {
+	name := v.dir.Display(path)
+	var found diag.Bag
+	text, values, ok := config.ReadValues(path, v.dir.LoadOptions(), &found)
+	if !ok && v.mayHide() { // the text may contain values that must not be shown
+		v.addUnshown(text, found.List())
+	} else {
+		v.dir.Call.Bag.Move(&found)
+		if text != nil {
+			v.dir.Call.Sources.Set(name, v.showable(text, values))
+		}
+	}
+	for _, key := range names(values) {
+		given := values[key]
+		if v.Declared(key) == nil {
+			if !v.undecided && !v.root.Unreadable() {
+				v.undeclared(key, name, given.At)
+			}
+			continue
+		}
+		v.Given[key] = frame.Given{Value: given.Value, From: name, Range: given.Range}
+		if v.hides(key) {
+			v.Given[key] = frame.Given{Value: given.Value, From: name, Range: given.At}
+		}
+	}
+	return ok
+}
+
+// hides reports whether the value of a variable must not be shown.
+func (v *Values) hides(name string) bool {
+	of := v.Declared(name)
+	return of != nil && (of.Ephemeral || of.Sensitive)
+}
+
+// mayHide reports whether a values file may contain a value that must not be shown.
+func (v *Values) mayHide() bool {
+	m := v.root
+	return m.Unreadable() || slices.ContainsFunc(names(m.Variables), v.hides)
+}
+
+// showable returns the text of a values file for messages. It omits the values of variables that must not be shown, and
+// of undeclared variables, because their names may be misspelt.
+func (v *Values) showable(src []byte, values map[string]*config.Value) []byte {
+	if !v.mayHide() {
+		return src
+	}
+	out := slices.Clone(src)
+	for name, given := range values {
+		if v.Declared(name) == nil || v.hides(name) {
+			blank(out[given.Range.Start.Byte:given.Range.End.Byte])
+		}
+	}
+	return out
+}
+
+// addUnshown reports the errors in a text that must not be shown. The messages quote no words of the text, and explain
+// why.
+func (v *Values) addUnshown(text []byte, found []diag.Diagnostic) {
+	hide := func(quoted string) string {
+		if name := strings.Trim(quoted, `"`); v.Declared(name) != nil || !bytes.Contains(text, []byte(name)) {
+			return quoted
+		}
+		return "***"
+	}
+	for _, d := range found {
+		d.Summary = quotedWord().ReplaceAllStringFunc(d.Summary, hide)
+		d.Detail = quotedWord().ReplaceAllStringFunc(d.Detail, hide) + "\n\nThe source is not shown, because it may contain sensitive or ephemeral values."
+		v.dir.Call.Bag.Add(d)
+	}
+}
+
+// quotedWord matches the words that messages quote from a text, but not quoted punctuation.
+var quotedWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[\pL\pN_][^"]*"`) })
+
+// blank hides a value and its length. The text after the value keeps its position.
+func blank(text []byte) {
+	for i := range text {
+		switch {
+		case text[i] == '\n':
+		case i < 3:
+			text[i] = '*'
+		default:
+			text[i] = ' '
+		}
+	}
+}
+
+func (v *Values) undeclared(name, file string, r diag.Range) {
+	v.dir.Call.Bag.Add(diag.Warningf("Value for undeclared variable",
+		"The root module does not declare a variable named %q but a value was found in file %q. If you meant to use this value, add a \"variable\" block to the configuration.\n\nFor values that many configurations share, use TF_VAR_... environment variables, which cause no warnings. To shorten these warnings, use -compact-warnings.", name, file).At(r))
+}
+
+func (v *Values) fromFlag(text string) bool {
+	name, value, found := strings.Cut(text, "=")
+	if !found || name == "" {
+		if v.Declared(text) == nil {
+			text = "" // it may be a secret value
+		}
+		v.dir.Call.Bag.Add(workdir.NoAssignment(text))
+		return false
+	}
+	if strings.HasSuffix(name, " ") || strings.HasPrefix(name, " ") {
+		v.dir.Call.Bag.Add(diag.Errorf("Invalid -var option", "The variable name %q ends with a space. Write -var=\"name=value\" without spaces around the name.", name))
+		return false
+	}
+	if v.Declared(name) == nil {
+		if v.undecided {
+			return true
+		}
+		if v.root.Unreadable() {
+			return false // the part that cannot be read may declare the variable
+		}
+		v.dir.Call.Bag.Add(diag.Errorf("Value for undeclared variable", "A variable named %q was assigned on the command line, but the root module does not declare a variable of that name. To use this value, add a \"variable\" block to the configuration.%s", name, diag.Meant(diag.Suggest(name, names(v.root.Variables)))))
+		return false
+	}
+	v.Given[name] = frame.Given{Text: value, IsText: true, From: "-var"}
+	return true
+}
+
+// GivenEphemeral returns the names of the ephemeral variables that have a value, sorted.
+func (v *Values) GivenEphemeral() []string {
+	var out []string
+	for _, name := range names(v.root.Variables) {
+		if _, given := v.Given[name]; given && v.root.Variables[name].Ephemeral {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// names returns the keys of a map, sorted.
+func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,164 @@
+package workdir
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+)
+
+// Options are the flags for a working directory. Each command registers the flags that it supports.
+type Options struct {
+	Vars         []Assignment // -var and -var-file, in the order of the command line
+	Input        bool         // questions may be asked
+	Lock         bool         // the state is locked
+	LockTimeout  time.Duration
+	State        string // files instead of the files of the workspace
+	StateOut     string
+	Backup       string
+	Parallelism  int
+	CloseTimeout time.Duration // for one lease; 0 means the setting of the CLI configuration
+	Deprecation  string        // one of Deprecations
+	Tests        string        // the directory of test files, in addition to the directory of the root module
+	Config       string        // the directory of the root module; "" means the working directory
+}
+
+// Assignment is one -var or -var-file.
+type Assignment struct {
+	File bool
+	Text string
+}
+
+// assignments collects -var and -var-file in the order of the command line.
+type assignments struct {
+	to   *[]Assignment
+	file bool
+}
+
+func (a assignments) String() string { return "" }
+func (a assignments) Set(s string) error {
+	*a.to = append(*a.to, Assignment{a.file, s})
+	return nil
+}
+
+// VarFlags registers the flags that set root variables.
+func (o *Options) VarFlags(c *base.Call) {
+	c.Flags.Var(assignments{&o.Vars, false}, "var", "Set a root variable, as `name=value`. May be given many times.")
+	c.Flags.Var(assignments{&o.Vars, true}, "var-file", "Load root variables from the `file`. May be given many times.")
+	o.InputFlag(c)
+	c.Misread = func() (diag.Diagnostic, bool) { // -var NAME VALUE: the value is not shown
+		return NoAssignment(""), slices.ContainsFunc(o.Vars, func(a Assignment) bool { return !a.File && !strings.Contains(a.Text, "=") })
+	}
+}
+
+// InputFlag registers -input. The environment may set its default.
+func (o *Options) InputFlag(c *base.Call) {
+	c.Flags.BoolVar(&o.Input, "input", asking(c), "Ask for missing values.")
+}
+
+// asking reports whether the environment permits questions.
+func asking(c *base.Call) bool {
+	asks, err := strconv.ParseBool(c.Getenv("TF_INPUT"))
+	return asks || err != nil
+}
+
+// TestsFlag registers the flag for the directory of test files.
+func (o *Options) TestsFlag(c *base.Call) {
+	c.Flags.StringVar(&o.Tests, "test-directory", "tests", "The `directory` of test files.")
+}
+
+// LockFlags registers the flags for locking the state.
+func (o *Options) LockFlags(c *base.Call) {
+	c.Flags.BoolVar(&o.Lock, "lock", true, "Hold a lock on the state.")
+	c.Flags.DurationVar(&o.LockTimeout, "lock-timeout", 0, "How `long` to wait for a lock that another process holds.")
+}
+
+// StateFlag registers the flag for the file of the state.
+func (o *Options) StateFlag(c *base.Call) {
+	c.Flags.StringVar(&o.State, "state", "", "Read the state from this `file`.")
+}
+
+// StateFlags registers the flags for the files of the state and its backup.
+func (o *Options) StateFlags(c *base.Call) {
+	c.Flags.StringVar(&o.State, "state", "", "Read the state from this `file` instead of the state of the workspace.")
+	c.Flags.StringVar(&o.StateOut, "state-out", "", "Write the state to this `file`.")
+	c.Flags.StringVar(&o.Backup, "backup", "", "Keep the previous state in this `file`; \"-\" keeps none.")
+}
+
+// Deprecations are the values of -deprecation: warn of deprecated outputs and variables of all modules, only of modules
+// whose source is a path, or of none.
+var Deprecations = []string{"module:all", "module:local", "module:none"}
+
+// WarningFlags registers the flags that select the diagnostics to show.
+func (o *Options) WarningFlags(c *base.Call) {
+	o.Deprecation = Deprecations[0]
+	c.Flags.Func("deprecation", "Warn of deprecated outputs and variables of modules: `module:all`, module:local (only modules whose source is a path), or module:none.", func(s string) error {
+		if !slices.Contains(Deprecations, s) {
+			return fmt.Errorf("must be %s, %s or %s", Deprecations[0], Deprecations[1], Deprecations[2])
+		}
+		o.Deprecation = s
+		return nil
+	})
+	c.GatherFlags()
+}
+
+// defaultParallelism is the default number of provider calls at the same time.
+const defaultParallelism = 10
+
+// OperationFlags registers the flags of commands that call providers.
+func (o *Options) OperationFlags(c *base.Call) {
+	f, v := c.Flags, &c.View
+	f.IntVar(&o.Parallelism, "parallelism", defaultParallelism, "How `many` provider calls may run at once.")
+	f.DurationVar(&o.CloseTimeout, "close-timeout", 0, "How `long` closing one lease may take: 1m, unless the CLI configuration changes it.")
+	f.BoolVar(&v.Compact, "compact-warnings", false, "Show warnings without their details unless there are errors.")
+	o.WarningFlags(c)
+	f.BoolVar(&v.Concise, "concise", false, "Omit progress lines.")
+	c.SensitiveFlag()
+	c.StreamFlags()
+	o.VarFlags(c)
+	o.LockFlags(c)
+	o.StateFlags(c)
+}
+
+// Addresses parses the addresses in the values of an option, and in files with one address per line.
+func Addresses(c *base.Call, option string, given, files []string) ([]addr.Target, bool) {
+	ok := true
+	for _, f := range files {
+		text, err := os.ReadFile(c.Path(f))
+		if err != nil {
+			c.Bag.Add(diag.Errorf("Failed to read address file", "The file %s given with -%s-file cannot be read: %s.", f, option, disk.Reason(err)))
+			ok = false
+		}
+		for _, line := range strings.Split(string(text), "\n") {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				given = append(given, line)
+			}
+		}
+	}
+	var out []addr.Target
+	for _, s := range given {
+		t, err := addr.ParseTarget(s)
+		if err != nil {
+			c.Bag.Add(diag.Errorf(fmt.Sprintf("Invalid "+option+" %q", s), "%s.", err))
+			ok = false
+		}
+		out = append(out, t)
+	}
+	return out, ok
+}
+
+// NoAssignment returns the error for a -var without a name or a value. The error quotes name, unless it is "".
+func NoAssignment(name string) diag.Diagnostic {
+	given := "A given -var option"
+	if name != "" {
+		given = fmt.Sprintf("The given -var option %q", name)
+	}
+	return diag.Errorf("Invalid -var option", "%s is not correctly specified. Must be a variable name and value separated by an equals sign, like -var=\"key=value\".", given)
+}

@@ -1,0 +1,181 @@
+// Package workdir defines a working directory for all commands: its paths and the user's settings.
+//
+//	workdir.go  Directory: paths, settings, the lock file; no configuration
+//	options.go  Options: the flags for a working directory
+//
+// A Directory reads no configuration and opens nothing that must be closed.
+package workdir
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/logging"
+	"github.com/lethe-iac/lethe/internal/cli/plankey"
+	"github.com/lethe-iac/lethe/internal/cli/settings"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/fetch"
+	"github.com/lethe-iac/lethe/internal/paths"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+// Directory is a working directory during one command. After Open, only the lock file changes: init and the commands
+// for packages edit it.
+type Directory struct {
+	Call       *base.Call
+	Options    *Options
+	Path       string // the working directory
+	Root       string // the directory of the root module
+	Data       string // .terraform
+	Settings   *settings.Settings
+	Network    *settings.Network
+	Lock       *fetch.Lockfile
+	Log        *logging.Log // nil without a log
+	PlanKey    *plankey.Key
+	Reattached map[addr.Provider]launch.Reattach // providers that another program has started
+}
+
+// Open reads the settings and the lock file, and finds the paths. It stops at the first invalid setting and reports an
+// error.
+func Open(c *base.Call, o *Options) (*Directory, bool) {
+	if !o.inRange(c) {
+		return nil, false
+	}
+	if o.Parallelism == 0 { // 0 means the default
+		o.Parallelism = defaultParallelism
+	}
+	settings.WarnUnhonoured(c)
+	if w := c.Getenv(workspace.Variable); w != "" && !Workspaces(c).CheckName(w) { // before other workspaces are used
+		return nil, false
+	}
+	d := &Directory{Call: c, Options: o, Path: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
+	if _, err := os.Lstat(d.Data); err != nil {
+		c.AtEnd(d.tidy)
+	}
+	if info, err := os.Stat(d.Data); err == nil && !info.IsDir() {
+		c.Bag.Add(diag.Errorf("Invalid data directory", "Lethe keeps data of this directory in %s, but that is a file. Remove it, or set TF_DATA_DIR to another directory.", d.Data))
+		return nil, false
+	}
+	d.Log = logging.New(c)
+	d.Log.Begin(c)
+	if c.Flags.Lookup("input") == nil {
+		o.Input = base.IsTerminal(c.Stdin) && base.IsTerminal(c.Stdout) && asking(c) // if a program reads the output, nobody answers questions
+	}
+	if d.PlanKey = plankey.New(c); d.PlanKey == nil {
+		return nil, false
+	}
+	return d, d.read()
+}
+
+// read reads the settings and the lock file.
+func (d *Directory) read() (ok bool) {
+	c := d.Call
+	if d.Settings, ok = settings.Read(c); !ok {
+		return false
+	}
+	config.ShowEncryption(c.Getenv(config.EncryptionVariable), c.Sources)
+	if d.Lock, ok = fetch.ReadLockfile(d.Path, d.Settings.Limits, c.Sources, &c.Bag); !ok {
+		return false
+	}
+	if d.Network, ok = d.Settings.ReadNetwork(c); !ok {
+		return false
+	}
+	if d.Vendored() != "" {
+		d.Network.Registry.Client.Offline = true
+	}
+	d.Reattached, ok = settings.ReadReattached(c)
+	return ok
+}
+
+// inRange reports an error for numbers out of range.
+func (o *Options) inRange(c *base.Call) bool {
+	switch {
+	case o.CloseTimeout < 0:
+		c.Bag.Add(diag.Errorf("Invalid close timeout", "The option -close-timeout takes a time above zero, such as 30s or 5m, not %s.", o.CloseTimeout))
+	case o.Parallelism < 0 && c.Flags.Lookup("parallelism") != nil:
+		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The option -parallelism takes a positive number, not %d.", o.Parallelism))
+	default:
+		return true
+	}
+	return false
+}
+
+// Workspaces returns the environment for opening the workspaces of the working directory.
+func Workspaces(c *base.Call) *workspace.Env {
+	return &workspace.Env{FS: c.FS(), Now: c.Now, Getenv: c.Getenv, Dir: c.Dir, Data: dataDir(c.Env), Version: base.Version, Bag: &c.Bag, Log: c.Log}
+}
+
+// dataDir returns the directory for the program's files about a working directory.
+func dataDir(e *base.Env) string {
+	return paths.Text(e.Dir, cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))
+}
+
+// tidy removes empty directories, because a failed command may have created them.
+func (d *Directory) tidy() {
+	for _, name := range []string{"modules", "providers", ""} {
+		_ = os.Remove(filepath.Join(d.Data, name)) // fails if the directory has files
+	}
+}
+
+// MayAsk reports whether the user may be asked questions.
+func (d *Directory) MayAsk() bool { return d.Options.Input && d.Call.UI.MayAsk() }
+
+// Cache returns the directory of a cache that all working directories of the user share, or "" if the user has no
+// directory for caches.
+func (d *Directory) Cache(name string) string {
+	if dir := d.Call.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "lethe", name)
+	}
+	if home := d.Call.Getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".cache", "lethe", name)
+	}
+	return ""
+}
+
+// PluginCache returns the directory of the plugin cache, or "" without one.
+func (d *Directory) PluginCache() string {
+	return d.setting("TF_PLUGIN_CACHE_DIR", d.Settings.CLI.PluginCacheDir)
+}
+
+// Vendored returns the directory from which everything is installed, or "" if servers may be used.
+func (d *Directory) Vendored() string {
+	return d.setting("LETHE_VENDOR_DIR", d.Settings.CLI.VendorDir)
+}
+
+// setting returns a path from an environment variable, or else from the CLI configuration.
+func (d *Directory) setting(variable, configured string) string {
+	if dir := d.Call.Getenv(variable); dir != "" {
+		return d.Call.Path(dir)
+	}
+	return d.Call.Path(os.Expand(configured, d.Call.Getenv))
+}
+
+// LoadOptions returns the options for reading configuration.
+func (d *Directory) LoadOptions() config.Options {
+	return config.Options{
+		Display: d.Display, Follow: d.follow, Version: base.Version, Claimed: d.Settings.Language, Limits: d.Settings.Limits,
+		NoDeprecations: d.Options.Deprecation == Deprecations[2], NoFarDeprecations: d.Options.Deprecation == Deprecations[1],
+	}
+}
+
+// follow returns the real directory of a local module if its path contains symbolic links, and "" otherwise.
+func (d *Directory) follow(n *config.Node) string {
+	trail := n.SourceDir(d.Display)
+	if to := paths.Follow(d.Path, trail); to != trail {
+		return to
+	}
+	return ""
+}
+
+// Display returns a path for messages, relative to the working directory.
+func (d *Directory) Display(path string) string {
+	if rel, err := filepath.Rel(d.Path, path); err == nil {
+		return rel
+	}
+	return path
+}

@@ -1,0 +1,31 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"syscall"
+)
+
+// File systems differ in the operations that they support. Some have no hard links, some cannot make a directory durable, and
+// a mount point can be written but not replaced. The functions in this file distinguish these cases from errors of the disk.
+
+// unsyncable are the errors of file systems that cannot synchronise a file or a directory at all, or that forbid it.
+var unsyncable = []error{errors.ErrUnsupported, fs.ErrPermission, syscall.EINVAL, syscall.EBADF, syscall.EISDIR, syscall.ENOTTY}
+
+// Synced returns the error of a synchronisation. It returns nil if the file system cannot synchronise such a file, because the
+// content is then as durable as possible.
+func Synced(err error) error {
+	if slices.ContainsFunc(unsyncable, func(no error) bool { return errors.Is(err, no) }) {
+		return nil
+	}
+	return err
+}
+
+// SyncDir makes the names in a directory durable, if the file system can do that.
+func SyncDir(fsys FS, dir string) error { return Synced(fsys.SyncDir(dir)) }
+
+// fixed reports whether a rename failed because the target is a mount point, which can be written but not replaced.
+func fixed(err error) bool {
+	return errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EXDEV)
+}

@@ -1,0 +1,184 @@
+// Package disk writes files atomically: a file has its old content or its new content, and never a part of it.
+//
+// A process can be killed, a disk can become full, and a machine can lose its power at any moment. So Replace does not touch
+// the existing file. It writes a new file beside it, makes the new file durable, renames it to the old name in one step, and
+// makes the rename durable. A process that opens the name finds the old content or the new content.
+//
+// Every call that touches a file uses an FS, so that tests can make the n-th call fail, or all calls after it. The files
+// contain secrets: files are 0600 and directories 0700 under any umask, and no error contains content.
+package disk
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Reason returns the cause of a file error without the file name, for messages that name the file themselves.
+func Reason(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// UserDir returns the user's directory for data that are kept between runs and belong to no working directory. It returns ""
+// if the environment names no such directory. It ignores relative paths, because they would depend on the working directory.
+func UserDir(getenv func(string) string) string {
+	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "lethe")
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "lethe")
+	}
+	return ""
+}
+
+// Modes of files and directories.
+const (
+	FileMode fs.FileMode = 0o600
+	DirMode  fs.FileMode = 0o700
+)
+
+// File is an open file, with the methods of os.File.
+type File interface {
+	io.Reader
+	io.Writer
+	io.Closer
+	Name() string
+	Stat() (fs.FileInfo, error)
+	Chmod(fs.FileMode) error
+	Truncate(size int64) error
+	Seek(offset int64, whence int) (int64, error)
+	Sync() error     // makes content and attributes durable
+	DataSync() error // makes the content durable, and only the attributes that are needed to read it
+	Fd() uintptr
+}
+
+// FS is the necessary part of a file system: functions of package os by the same names, and SyncDir, which makes the names in
+// a directory durable.
+type FS interface {
+	OpenFile(name string, flag int, mode fs.FileMode) (File, error)
+	ReadFile(name string) ([]byte, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+	Lstat(name string) (fs.FileInfo, error)
+	Stat(name string) (fs.FileInfo, error)
+	Readlink(name string) (string, error)
+	Rename(from, to string) error
+	Link(from, to string) error
+	Remove(name string) error
+	RemoveAll(name string) error
+	MkdirAll(name string, mode fs.FileMode) error
+	SyncDir(name string) error
+}
+
+// OS is the real file system.
+var OS FS = osFS{}
+
+type osFS struct{}
+
+type osFile struct{ *os.File }
+
+func (f osFile) DataSync() error { return dataSync(f.File) }
+
+func (osFS) OpenFile(name string, flag int, mode fs.FileMode) (File, error) {
+	f, err := openFile(name, flag, mode)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) ReadFile(name string) ([]byte, error)         { return os.ReadFile(name) }
+func (osFS) ReadDir(name string) ([]fs.DirEntry, error)   { return os.ReadDir(name) }
+func (osFS) Lstat(name string) (fs.FileInfo, error)       { return os.Lstat(name) }
+func (osFS) Stat(name string) (fs.FileInfo, error)        { return os.Stat(name) }
+func (osFS) Readlink(name string) (string, error)         { return os.Readlink(name) }
+func (osFS) Rename(from, to string) error                 { return rename(from, to) }
+func (osFS) Link(from, to string) error                   { return os.Link(from, to) }
+func (osFS) Remove(name string) error                     { return remove(name) }
+func (osFS) RemoveAll(name string) error                  { return os.RemoveAll(name) }
+func (osFS) MkdirAll(name string, mode fs.FileMode) error { return os.MkdirAll(name, mode) }
+
+func (osFS) SyncDir(name string) error { return syncDir(name) }
+
+// randomLen is the number of random bytes in the name of a temporary file.
+const randomLen = 8
+
+// Resolve follows symbolic links at path and returns the path of the file, which need not exist. It fails for a directory.
+func Resolve(fsys FS, path string) (string, error) {
+	for range 40 {
+		info, err := fsys.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return path, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			if info.IsDir() {
+				return "", &fs.PathError{Op: "write", Path: path, Err: errors.New("it is a directory")}
+			}
+			return path, nil
+		}
+		to, err := fsys.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(realDir(fsys, filepath.Dir(path), 40), to)
+		}
+		path = to
+	}
+	return "", &fs.PathError{Op: "write", Path: path, Err: errors.New("too many symbolic links")}
+}
+
+// realDir returns the real path of a directory: it follows the symbolic links on the way to it, at most the given number
+// of them. ".." in a link means the parent of the real directory that contains the link.
+func realDir(fsys FS, dir string, links int) string {
+	parent, name := filepath.Dir(dir), filepath.Base(dir)
+	if parent == dir || dir == "." || name == ".." || links == 0 {
+		return dir
+	}
+	parent = realDir(fsys, parent, links)
+	dir = filepath.Join(parent, name)
+	to, err := fsys.Readlink(dir)
+	switch {
+	case err != nil: // no link
+		return dir
+	case filepath.IsAbs(to):
+		return realDir(fsys, to, links-1)
+	}
+	return realDir(fsys, filepath.Join(parent, to), links-1)
+}
+
+// Read reads a file. It returns nil without an error if the file does not exist, and a slice that is not nil if it is empty.
+func Read(fsys FS, path string) ([]byte, error) {
+	data, err := fsys.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && data == nil {
+		data = []byte{}
+	}
+	return data, err
+}
+
+// Append creates a file for appending. It fails if the file exists.
+func Append(fsys FS, path string) (File, error) {
+	if err := fsys.MkdirAll(filepath.Dir(path), DirMode); err != nil {
+		return nil, err
+	}
+	f, err := fsys.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, FileMode)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Chmod(FileMode); err != nil {
+		f.Close()
+		fsys.Remove(path)
+		return nil, err
+	}
+	return f, nil
+}

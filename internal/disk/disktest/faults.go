@@ -1,0 +1,163 @@
+// Package disktest implements file systems that fail: at the n-th call only, or at that call and all later calls.
+package disktest
+
+import (
+	"io/fs"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/disk"
+)
+
+// Faults forwards calls to a file system and makes one of them fail.
+type Faults struct {
+	disk.FS
+	At   int   // the number of the call that fails, from 1; 0: no call fails
+	Err  error // the error of the call
+	Dead bool  // all later calls fail too, as if the process had been killed
+	Half bool  // a write that fails writes half of the data
+
+	mu    sync.Mutex
+	calls int
+	log   []string
+}
+
+// Calls returns the number of calls.
+func (f *Faults) Calls() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls
+}
+
+// Last returns the name of the call that failed, or "none".
+func (f *Faults) Last() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.At == 0 || f.At > len(f.log) {
+		return "none"
+	}
+	return f.log[f.At-1]
+}
+
+// call counts one call and returns its error.
+func (f *Faults) call(what string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls++
+	f.log = append(f.log, what)
+	if f.At > 0 && (f.calls == f.At || f.calls > f.At && f.Dead) {
+		return f.Err
+	}
+	return nil
+}
+
+// OpenFile implements disk.FS.
+func (f *Faults) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, error) {
+	if err := f.call("open " + name); err != nil {
+		return nil, err
+	}
+	file, err := f.FS.OpenFile(name, flag, mode)
+	if err != nil {
+		return nil, err
+	}
+	return &faultFile{file, f}, nil
+}
+
+// ReadFile implements disk.FS.
+func (f *Faults) ReadFile(name string) ([]byte, error) {
+	if err := f.call("read " + name); err != nil {
+		return nil, err
+	}
+	return f.FS.ReadFile(name)
+}
+
+// Rename implements disk.FS.
+func (f *Faults) Rename(from, to string) error {
+	if err := f.call("rename " + from); err != nil {
+		return err
+	}
+	return f.FS.Rename(from, to)
+}
+
+// Link implements disk.FS.
+func (f *Faults) Link(from, to string) error {
+	if err := f.call("link " + from); err != nil {
+		return err
+	}
+	return f.FS.Link(from, to)
+}
+
+// Remove implements disk.FS.
+func (f *Faults) Remove(name string) error {
+	if err := f.call("remove " + name); err != nil {
+		return err
+	}
+	return f.FS.Remove(name)
+}
+
+// MkdirAll implements disk.FS.
+func (f *Faults) MkdirAll(name string, mode fs.FileMode) error {
+	if err := f.call("mkdir " + name); err != nil {
+		return err
+	}
+	return f.FS.MkdirAll(name, mode)
+}
+
+// SyncDir implements disk.FS.
+func (f *Faults) SyncDir(name string) error {
+	if err := f.call("sync directory " + name); err != nil {
+		return err
+	}
+	return f.FS.SyncDir(name)
+}
+
+type faultFile struct {
+	disk.File
+	fs *Faults
+}
+
+func (f *faultFile) Write(p []byte) (int, error) {
+	if err := f.fs.call("write " + f.Name()); err != nil {
+		n := 0
+		if f.fs.Half {
+			n, _ = f.File.Write(p[:len(p)/2])
+		}
+		return n, err
+	}
+	return f.File.Write(p)
+}
+
+func (f *faultFile) Sync() error {
+	if err := f.fs.call("sync " + f.Name()); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+func (f *faultFile) DataSync() error {
+	if err := f.fs.call("data sync " + f.Name()); err != nil {
+		return err
+	}
+	return f.File.DataSync()
+}
+
+func (f *faultFile) Truncate(n int64) error {
+	if err := f.fs.call("truncate " + f.Name()); err != nil {
+		return err
+	}
+	return f.File.Truncate(n)
+}
+
+func (f *faultFile) Chmod(m fs.FileMode) error {
+	if err := f.fs.call("chmod " + f.Name()); err != nil {
+		return err
+	}
+	return f.File.Chmod(m)
+}
+
+func (f *faultFile) Close() error {
+	err := f.fs.call("close " + f.Name())
+	if closed := f.File.Close(); err == nil {
+		err = closed
+	}
+	return err
+}

@@ -1,0 +1,258 @@
+package disktest
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/disk"
+)
+
+// Volatile is a file system in memory that can lose its power. After a power failure, changes that were not durable may
+// exist in part: of a file, the first bytes written since its last sync; of a directory, the first changes since it was
+// synced, in order. Paths are absolute. The file system has no links and no permissions.
+type Volatile struct {
+	mu    sync.Mutex
+	names map[string]*inode // the files that a process sees
+	dirs  map[string]*directory
+}
+
+type inode struct {
+	now    []byte
+	synced []byte
+}
+
+// directory holds the durable names of a directory, and the changes since.
+type directory struct {
+	durable map[string]*inode
+	changes []func(map[string]*inode)
+}
+
+// NewVolatile returns an empty file system.
+func NewVolatile() *Volatile {
+	return &Volatile{names: map[string]*inode{}, dirs: map[string]*directory{}}
+}
+
+// Crash returns the file system after a power failure. choose selects one of n possible results of a part.
+func (v *Volatile) Crash(choose func(what string, n int) int) *Volatile {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	after := NewVolatile()
+	left := map[*inode]*inode{}
+	for _, name := range slices.Sorted(maps.Keys(v.dirs)) {
+		d := v.dirs[name]
+		existing := maps.Clone(d.durable)
+		for _, change := range d.changes[:choose("changes in "+name, len(d.changes)+1)] {
+			change(existing)
+		}
+		for _, file := range slices.Sorted(maps.Keys(existing)) {
+			old := existing[file]
+			if left[old] == nil {
+				left[old] = old.crash(file, choose)
+			}
+			after.names[file] = left[old]
+		}
+		for file, i := range after.names {
+			if path.Dir(file) == name {
+				after.dir(name).durable[file] = i
+			}
+		}
+	}
+	return after
+}
+
+// crash returns the content of a file after a power failure.
+func (i *inode) crash(name string, choose func(string, int) int) *inode {
+	data := i.synced
+	if len(i.now) >= len(i.synced) && string(i.now[:len(i.synced)]) == string(i.synced) {
+		data = i.now[:len(i.synced)+choose("bytes of "+name, len(i.now)-len(i.synced)+1)]
+	} else if choose("content of "+name, 2) == 1 { // the file was truncated and rewritten
+		data = i.now[:choose("bytes of "+name, len(i.now)+1)]
+	}
+	return &inode{now: slices.Clone(data), synced: slices.Clone(data)}
+}
+
+func (v *Volatile) dir(name string) *directory {
+	d := v.dirs[name]
+	if d == nil {
+		d = &directory{durable: map[string]*inode{}}
+		v.dirs[name] = d
+	}
+	return d
+}
+
+// change changes a directory. The change is not durable yet.
+func (v *Volatile) change(dir string, f func(map[string]*inode)) {
+	f(v.names)
+	d := v.dir(dir)
+	d.changes = append(d.changes, f)
+}
+
+// OpenFile implements disk.FS.
+func (v *Volatile) OpenFile(name string, flag int, _ fs.FileMode) (disk.File, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i := v.names[name]
+	switch {
+	case i == nil && flag&os.O_CREATE == 0:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOENT}
+	case i != nil && flag&os.O_EXCL != 0:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EEXIST}
+	case i == nil:
+		i = &inode{}
+		v.change(path.Dir(name), func(m map[string]*inode) { m[name] = i })
+	}
+	return &volatileFile{v, i, name}, nil
+}
+
+// ReadFile implements disk.FS.
+func (v *Volatile) ReadFile(name string) ([]byte, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if i := v.names[name]; i != nil {
+		return slices.Clone(i.now), nil
+	}
+	return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOENT}
+}
+
+// ReadDir implements disk.FS. It always fails, because no test needs it.
+func (v *Volatile) ReadDir(name string) ([]fs.DirEntry, error) {
+	return nil, &fs.PathError{Op: "readdir", Path: name, Err: syscall.ENOENT}
+}
+
+// Lstat implements disk.FS.
+func (v *Volatile) Lstat(name string) (fs.FileInfo, error) { return v.Stat(name) }
+
+// Stat implements disk.FS.
+func (v *Volatile) Stat(name string) (fs.FileInfo, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if i := v.names[name]; i != nil {
+		return info{name, int64(len(i.now))}, nil
+	}
+	return nil, &fs.PathError{Op: "stat", Path: name, Err: syscall.ENOENT}
+}
+
+// Readlink implements disk.FS. It always fails, because the file system has no links.
+func (v *Volatile) Readlink(name string) (string, error) {
+	return "", &fs.PathError{Op: "readlink", Path: name, Err: syscall.EINVAL}
+}
+
+// Rename implements disk.FS, for names in one directory.
+func (v *Volatile) Rename(from, to string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i := v.names[from]
+	if i == nil || path.Dir(from) != path.Dir(to) {
+		return &fs.PathError{Op: "rename", Path: from, Err: syscall.ENOENT}
+	}
+	v.change(path.Dir(to), func(m map[string]*inode) {
+		delete(m, from)
+		m[to] = i
+	})
+	return nil
+}
+
+// Link implements disk.FS, for names in one directory.
+func (v *Volatile) Link(from, to string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i := v.names[from]
+	if i == nil || v.names[to] != nil {
+		return &fs.PathError{Op: "link", Path: to, Err: syscall.EEXIST}
+	}
+	v.change(path.Dir(to), func(m map[string]*inode) { m[to] = i })
+	return nil
+}
+
+// Remove implements disk.FS.
+func (v *Volatile) Remove(name string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.names[name] == nil {
+		return &fs.PathError{Op: "remove", Path: name, Err: syscall.ENOENT}
+	}
+	v.change(path.Dir(name), func(m map[string]*inode) { delete(m, name) })
+	return nil
+}
+
+// RemoveAll implements disk.FS for one file.
+func (v *Volatile) RemoveAll(name string) error { return v.Remove(name) }
+
+// MkdirAll implements disk.FS. It does nothing, because all directories exist.
+func (v *Volatile) MkdirAll(string, fs.FileMode) error { return nil }
+
+// SyncDir implements disk.FS.
+func (v *Volatile) SyncDir(name string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	d := v.dir(name)
+	for _, change := range d.changes {
+		change(d.durable)
+	}
+	d.changes = nil
+	return nil
+}
+
+type volatileFile struct {
+	fs   *Volatile
+	i    *inode
+	name string
+}
+
+func (f *volatileFile) Name() string                   { return f.name }
+func (f *volatileFile) Close() error                   { return nil }
+func (f *volatileFile) Chmod(fs.FileMode) error        { return nil }
+func (f *volatileFile) Fd() uintptr                    { return ^uintptr(0) }
+func (f *volatileFile) DataSync() error                { return f.Sync() }
+func (f *volatileFile) Seek(int64, int) (int64, error) { return 0, nil }
+
+func (f *volatileFile) Read([]byte) (int, error) {
+	return 0, fmt.Errorf("%s: reading is not part of this", f.name)
+}
+
+func (f *volatileFile) Stat() (fs.FileInfo, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	return info{f.name, int64(len(f.i.now))}, nil
+}
+
+// Write appends p to the file.
+func (f *volatileFile) Write(p []byte) (int, error) {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	f.i.now = append(f.i.now, p...)
+	return len(p), nil
+}
+
+func (f *volatileFile) Truncate(n int64) error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	f.i.now = slices.Clone(f.i.now[:n])
+	return nil
+}
+
+func (f *volatileFile) Sync() error {
+	f.fs.mu.Lock()
+	defer f.fs.mu.Unlock()
+	f.i.synced = slices.Clone(f.i.now)
+	return nil
+}
+
+type info struct {
+	name string
+	size int64
+}
+
+func (i info) Name() string       { return path.Base(i.name) }
+func (i info) Size() int64        { return i.size }
+func (i info) Mode() fs.FileMode  { return disk.FileMode }
+func (i info) ModTime() time.Time { return time.Time{} }
+func (i info) IsDir() bool        { return false }
+func (i info) Sys() any           { return nil }

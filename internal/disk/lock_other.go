@@ -1,0 +1,14 @@
+//go:build !unix && !windows
+
+package disk
+
+import "os"
+
+// Lock does nothing, because this system has no locks.
+func Lock(*os.File) error { return nil }
+
+// Share does nothing.
+func Share(File) error { return nil }
+
+// Held reports false.
+func Held(File) bool { return false }

@@ -1,0 +1,37 @@
+//go:build unix
+
+package disk
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lock waits for an exclusive lock on an open file or directory. Closing f ends the lock. The lock only excludes processes
+// that ask for it.
+func Lock(f *os.File) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// TryLock takes the lock of Lock if no other process has it. It returns an error if the file system has no such locks.
+func TryLock(f *os.File) (held bool, err error) {
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Share takes a shared lock on an open file. The lock ends when all processes that share it have closed the file.
+func Share(f File) error { return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) }
+
+// Held reports whether another process has a lock on an open file.
+func Held(f File) bool {
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
+}

@@ -1,0 +1,17 @@
+package disk
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// dataSync calls fdatasync, which does not make time stamps durable.
+func dataSync(f *os.File) error {
+	for {
+		err := unix.Fdatasync(int(f.Fd()))
+		if err != unix.EINTR {
+			return err
+		}
+	}
+}

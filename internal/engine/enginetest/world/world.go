@@ -1,0 +1,273 @@
+// Package world plans and applies configurations against a fake provider, for tests of packages planning and applying.
+package world
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/applying"
+	"github.com/lethe-iac/lethe/internal/engine/enginetest"
+	"github.com/lethe-iac/lethe/internal/engine/planning"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/providertest"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// World is a state, and the provider of its objects. The type fake_thing has the attributes name, whose change needs a
+// replacement, note, and id, which is made from the name. The data source fake_data has the same.
+type World struct {
+	*testing.T
+	*providertest.Fake
+	Settings run.Settings
+	State    *state.Snapshot
+	Bag      *diag.Bag // of the last run
+
+	log providertest.Log
+}
+
+var testObject = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
+	{Name: "id", Type: cty.String, Computed: true},
+	{Name: "name", Type: cty.String, Optional: true},
+	{Name: "note", Type: cty.String, Optional: true},
+}}}
+
+// New makes a world without objects.
+func New(t *testing.T) *World {
+	w := &World{T: t, State: &state.Snapshot{}}
+	w.Fake = &providertest.Fake{Address: addr.Provider{Host: addr.DefaultHost, Namespace: "hashicorp", Type: "fake"}}
+	w.Describe = func() (*provider.Schemas, provider.Diags) {
+		s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
+		s.Add(addr.Managed, "fake_thing", func() (*schema.Schema, error) { return testObject, nil })
+		s.Add(addr.Data, "fake_data", func() (*schema.Schema, error) { return testObject, nil })
+		return s, nil
+	}
+	w.OnPlan = func(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+		prior, next := w.Value(r.Prior), w.Value(r.Proposed)
+		resp := provider.PlanResponse{}
+		if prior.IsNull() {
+			next = With(next, "id", cty.UnknownVal(cty.String))
+		} else if !next.GetAttr("name").RawEquals(prior.GetAttr("name")) {
+			resp.Replace = []cty.Path{cty.GetAttrPath("name")}
+		}
+		resp.Planned = w.Wire(next)
+		return resp, nil
+	}
+	w.OnApply = func(_ context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+		return w.Made(r), nil
+	}
+	w.OnReadData = func(_ context.Context, r provider.DataRequest) (provider.DataResponse, provider.Diags) {
+		v := w.Value(r.Config)
+		w.log.Note("read " + Text(v, "name"))
+		return provider.DataResponse{State: w.Wire(With(v, "id", cty.StringVal("data")))}, nil
+	}
+	w.Settings = run.Settings{Pool: provider.NewPool(nil), Now: time.Now, Secrets: &secret.Set{}, Parallelism: 1}
+	w.Settings.Pool.Builtin(w.Address, w.Fake)
+	return w
+}
+
+// Made is the answer to an apply request that succeeds.
+func (w *World) Made(r provider.ApplyRequest) provider.ApplyResponse {
+	prior, next := w.Value(r.Prior), w.Value(r.Planned)
+	switch {
+	case next.IsNull():
+		w.log.Note("delete " + Text(prior, "name"))
+		return provider.ApplyResponse{State: r.Planned}
+	case prior.IsNull():
+		w.log.Note("create " + Text(next, "name"))
+		next = With(next, "id", cty.StringVal("id-"+Text(next, "name")))
+	default:
+		w.log.Note("update " + Text(next, "name"))
+	}
+	return provider.ApplyResponse{State: w.Wire(next)}
+}
+
+// Done returns the changes since the last time, and the data that were read.
+func (w *World) Done() string { return w.log.Drain() }
+
+// Value decodes an object.
+func (w *World) Value(d provider.Dynamic) cty.Value {
+	v, err := testObject.Decode(d.Msgpack)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Wire encodes an object.
+func (w *World) Wire(v cty.Value) provider.Dynamic {
+	b, err := testObject.Encode(v)
+	if err != nil {
+		panic(err)
+	}
+	return provider.Dynamic{Msgpack: b}
+}
+
+// With is an object with another attribute.
+func With(v cty.Value, name string, to cty.Value) cty.Value {
+	attrs := v.AsValueMap()
+	attrs[name] = to
+	return cty.ObjectVal(attrs)
+}
+
+// Text is an attribute that is a string, "?" if it is not known, "" if it is null.
+func Text(v cty.Value, name string) string {
+	switch s := v.GetAttr(name); {
+	case !s.IsKnown():
+		return "?"
+	case s.IsNull():
+		return ""
+	default:
+		return s.AsString()
+	}
+}
+
+// TestObject is the text of a resource of the type fake_thing.
+func TestObject(name string, more ...string) string {
+	return "resource \"fake_thing\" \"" + name + "\" {\n name = \"" + name + "\"\n " + strings.Join(more, "\n ") + "\n}\n"
+}
+
+// Has puts objects of the type fake_thing into the state, by address; the name is that of the resource.
+func (w *World) Has(objects ...string) {
+	w.Helper()
+	edit := w.State.Edit()
+	for _, o := range objects {
+		i := enginetest.Instance(w, o)
+		edit.Put(i.Current(), &state.Entry{
+			Attrs:    fmt.Appendf(nil, `{"id":"id-%s","name":%q,"note":null}`, i.Name, i.Name),
+			Provider: addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: w.Address}},
+		})
+	}
+	w.State = edit.Done()
+}
+
+// Change changes the entry of an object.
+func (w *World) Change(object string, change func(*state.Entry)) {
+	w.Helper()
+	o := enginetest.Instance(w, object).Current()
+	e := *w.State.Get(o)
+	change(&e)
+	edit := w.State.Edit()
+	edit.Put(o, &e)
+	w.State = edit.Done()
+}
+
+// Compile compiles a configuration of one file.
+func (w *World) Compile(text string) *program.Program {
+	w.Helper()
+	p := enginetest.Program(w, map[string]string{"main.tf": text})
+	var bag diag.Bag
+	if !vet.Check(p, w.Settings.Pool.Lookup(context.Background(), &bag), vet.CheckOptions{}, &bag) {
+		w.Fatal(bag.List())
+	}
+	return p
+}
+
+func (w *World) env() run.Env { return run.Env{Settings: &w.Settings, Handover: &run.Handover{}} }
+
+// Plan plans a configuration. change may be nil.
+func (w *World) Plan(text string, change func(*planning.Request)) (*plan.Plan, bool) {
+	w.Helper()
+	req := planning.Request{Program: w.Compile(text), State: w.State, Refresh: true}
+	if change != nil {
+		change(&req)
+	}
+	w.Bag = &diag.Bag{}
+	r, ok := planning.Plan(context.Background(), w.env(), req, w.Bag)
+	if r == nil {
+		return nil, false
+	}
+	return r.Plan, ok
+}
+
+// Generate plans a configuration and writes blocks for its import targets.
+func (w *World) Generate(text string) (*planning.Generated, bool) {
+	w.Helper()
+	w.Bag = &diag.Bag{}
+	return planning.Generate(context.Background(), w.env(), planning.Request{Program: w.Compile(text), State: w.State, Refresh: true}, w.Bag)
+}
+
+// Plans fails the test unless a configuration has these changes: "create fake_thing.a", one each. Unchanged objects are
+// left out.
+func (w *World) Plans(text string, change func(*planning.Request), want ...string) *plan.Plan {
+	w.Helper()
+	p, ok := w.Plan(text, change)
+	if !ok {
+		w.Fatal(w.Bag.List())
+	}
+	if got := Actions(p); !slices.Equal(got, want) {
+		w.Errorf("%q, not %q", got, want)
+	}
+	return p
+}
+
+// Actions lists what a plan changes.
+func Actions(p *plan.Plan) []string {
+	var out []string
+	for _, c := range p.Changes {
+		if c.Action != plan.NoOp {
+			out = append(out, fmt.Sprintf("%s %s", c.Action, c.Object))
+		}
+	}
+	return out
+}
+
+// Refuses fails the test unless a configuration cannot be planned, for the reason with this title.
+func (w *World) Refuses(text string, change func(*planning.Request), title string) {
+	w.Helper()
+	if _, ok := w.Plan(text, change); ok || !w.Reports(title) {
+		w.Errorf("%v: %v", ok, w.Bag.List())
+	}
+}
+
+// Reports tells whether the last run had a diagnostic with this title.
+func (w *World) Reports(title string) bool {
+	return slices.ContainsFunc(w.Bag.List(), func(d diag.Diagnostic) bool { return d.Summary == title })
+}
+
+// Apply plans and applies, and keeps the state. Both changes may be nil.
+func (w *World) Apply(text string, change func(*planning.Request), also func(*applying.Request)) (*applying.Result, bool) {
+	w.Helper()
+	p, ok := w.Plan(text, change)
+	if !ok {
+		w.Fatal(w.Bag.List())
+	}
+	w.Done()
+	req := applying.Request{Program: w.Compile(text), Plan: p}
+	if also != nil {
+		also(&req)
+	}
+	w.Bag = &diag.Bag{}
+	r, ok := applying.Apply(context.Background(), w.env(), req, w.Bag)
+	w.State = r.Snapshot
+	return r, ok
+}
+
+// Objects lists the objects of the state: the address, with "!" behind it if the object is tainted.
+func (w *World) Objects() string {
+	var out []string
+	for o, e := range w.State.Objects() {
+		name := o.Instance.String()
+		if o.IsDeposed() {
+			name += " (deposed)"
+		}
+		if e.Tainted {
+			name += "!"
+		}
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}

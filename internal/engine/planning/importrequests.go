@@ -1,0 +1,83 @@
+package planning
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Import asks for the import of an existing object.
+type Import struct {
+	To addr.Instance
+	ID string
+}
+
+// importRequests are the imports of a plan, from the command line and from the configuration.
+type importRequests struct {
+	commanded []Import
+	run       *run.Run
+}
+
+// find returns the import of an instance. found is false if it has none; ok is false if the import blocks cannot be
+// evaluated.
+func (r importRequests) find(d *program.Declaration, inst addr.Instance) (im frame.Import, found, ok bool) {
+	for _, im := range r.commanded {
+		if im.To == inst {
+			return frame.Import{To: inst, ID: im.ID, Identity: cty.NilVal}, true, true
+		}
+	}
+	imports, out := r.run.Frame.Imports(d.ID, r.run.Bag)
+	if out != frame.OK {
+		return frame.Import{}, false, false
+	}
+	for _, im := range imports {
+		if im.To == inst {
+			return im, true, true
+		}
+	}
+	return frame.Import{}, false, true
+}
+
+// byCommand reports whether the import command imports an instance.
+func (r importRequests) byCommand(inst addr.Instance) bool {
+	return slices.ContainsFunc(r.commanded, func(im Import) bool { return im.To == inst })
+}
+
+// keep reports an error for an import of an object that the plan destroys at its former address, because the object
+// would be lost. Two entries are the same object if both have the ID of the import, the same type and the same
+// provider. Other IDs may be shared by all objects of a type.
+func (r importRequests) keep(s *refreshedState, changes []*plan.Change) {
+	type known struct {
+		provider addr.Provider
+		kind, id string
+	}
+	of := func(o addr.Object, e *state.Entry) known { return known{e.Provider.Provider.Canon(), o.Type, e.ID()} }
+	imported := map[known]addr.Object{}
+	for _, c := range changes {
+		if e := s.found[c.Object].Entry; c.Importing != nil && e != nil && e.ID() == c.Importing.ID && e.ID() != "" {
+			imported[of(c.Object, e)] = c.Object
+		}
+	}
+	for _, c := range changes {
+		e := s.prior.Get(c.Object)
+		if len(imported) == 0 || e == nil || !c.Action.Downs() || c.Action == plan.Forget || c.Action == plan.ForgetCreate {
+			continue
+		}
+		if to, is := imported[of(c.Object, e)]; is && to != c.Object {
+			was, now, other := e.Provider, s.found[to].Entry.Provider, ""
+			was.Provider, now.Provider = was.Provider.Canon(), now.Provider.Canon()
+			if was != now {
+				other = " If it is a different object, for example in another account, import it first with -target."
+			}
+			d, _ := r.run.Program.Resource(to.Resource())
+			r.run.Bag.Add(diag.Errorf("Imported object would be destroyed", "%s imports the object %q, which is %s in the state, and this plan destroys it there. Replace the import by a moved block from %[3]s to %[1]s, or add a removed block for %[3]s with destroy = false.%s", to, e.ID(), c.Object, other).At(d.Range).About(to.Instance))
+		}
+	}
+}

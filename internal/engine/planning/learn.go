@@ -1,0 +1,36 @@
+package planning
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// learn registers the write-only arguments of objects that were read but not validated, because nothing is decided
+// about them or because reading them failed. The guard must know the arguments before it checks the answers again, and
+// before messages are printed. learn reports no mistakes in the arguments, since nothing uses them.
+func (p *planner) learn() {
+	face, all := frame.After, p.req.Mode != plan.Normal || p.req.Operation.Policy().ImportsOnly
+	if p.req.Mode == plan.Destroy {
+		face = frame.Before
+	}
+	for _, d := range p.run.Program.Decls() {
+		if d.Kind != program.Resource || d.Resource.Mode != addr.Managed || p.sel.Skips(d.ID) || !all && !p.outcomes.failed[d.ID].Load() {
+			continue
+		}
+		s := p.run.Program.Schema(d.ID)
+		if s == nil || !s.HasWriteOnly() {
+			continue
+		}
+		frames, _ := p.run.Frame.Instances(d.Module, face)
+		for _, f := range frames {
+			for _, k := range f.Keys(d.ID, face, &diag.Bag{}).List {
+				if config, ok := f.WriteOnly(d.ID, k, face); ok {
+					p.run.Objects.Guard.WriteOnly(s, d.Resource.In(f.Addr()).Instance(k), config)
+				}
+			}
+		}
+	}
+}

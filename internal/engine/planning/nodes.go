@@ -1,0 +1,63 @@
+package planning
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// nodeWork is the work of a node.
+type nodeWork func(ctx context.Context, f *walk.Fan) bool
+
+// nodes is the graph of a plan walk, with the work of each node. It is built by one goroutine, and read during the
+// walk.
+type nodes struct {
+	graph  walk.Graph
+	visits []nodeWork
+	names  []string                     // addresses, for messages; empty for gates and closers
+	decide []walk.Node                  // by declaration: its deciding node
+	users  map[program.Decl][]walk.Node // by provider configuration: the nodes that use it, without the deciding nodes of its resources
+}
+
+func newNodes(decls int) *nodes {
+	return &nodes{decide: make([]walk.Node, decls), users: map[program.Decl][]walk.Node{}}
+}
+
+// add adds a node with work, or a gate if v is nil. name is the address that the node works on.
+func (n *nodes) add(name string, v nodeWork) walk.Node {
+	n.visits, n.names = append(n.visits, v), append(n.names, name)
+	if v == nil {
+		return n.graph.Gate(walk.Options{})
+	}
+	return n.graph.Add(walk.Options{})
+}
+
+// closer adds a node that ends something. It runs even if the nodes that it waits for failed.
+func (n *nodes) closer(end func()) walk.Node {
+	n.visits, n.names = append(n.visits, func(context.Context, *walk.Fan) bool {
+		end()
+		return true
+	}), append(n.names, "")
+	return n.graph.Add(walk.Options{Closer: true})
+}
+
+// use records that a node uses a provider configuration.
+func (n *nodes) use(provider program.Decl, user walk.Node) {
+	n.users[provider] = append(n.users[provider], user)
+}
+
+// work runs the work of a node.
+func (n *nodes) work(ctx context.Context, of walk.Node, f *walk.Fan) bool {
+	return n.visits[of](ctx, f)
+}
+
+// failed returns the addresses of the nodes that failed.
+func (n *nodes) failed(result walk.Result) (names []string) {
+	for i, name := range n.names {
+		if result.Of(walk.Node(i)) == walk.Failed {
+			names = append(names, name)
+		}
+	}
+	return names
+}

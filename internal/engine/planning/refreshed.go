@@ -1,0 +1,74 @@
+package planning
+
+import (
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// refreshedState is the prior state with the results of refreshing, importing and reading in a plan walk. Its methods
+// may be called concurrently.
+type refreshedState struct {
+	prior *state.Snapshot
+	hosts run.Hosts
+
+	mu    sync.Mutex
+	found map[addr.Object]object.Current
+	edit  *state.Edit
+	drift []*plan.Change
+}
+
+func newRefreshedState(prior *state.Snapshot, hosts run.Hosts) *refreshedState {
+	return &refreshedState{prior: prior, hosts: hosts, found: map[addr.Object]object.Current{}, edit: prior.Edit()}
+}
+
+// get returns the current object. seen is false if the walk did not refresh or import the object, or failed to. An
+// object that no longer exists was seen, and has no entry.
+func (s *refreshedState) get(o addr.Object) (cur object.Current, seen bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cur, seen = s.found[o]
+	return cur, seen
+}
+
+// unseen reports whether an object of the prior state was not refreshed.
+func (s *refreshedState) unseen(o addr.Object) bool {
+	_, seen := s.get(o)
+	return !seen && s.prior.Get(o) != nil
+}
+
+// refresh records the current value of a stored object. stored is its entry in the prior state.
+func (s *refreshedState) refresh(o addr.Object, cur object.Current, stored *state.Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found[o] = cur
+	if cur.Entry != stored {
+		s.edit.Put(o, cur.Entry)
+	}
+}
+
+// adopt records an object that the plan imports. The refreshed state does not have it.
+func (s *refreshedState) adopt(o addr.Object, cur object.Current) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.found[o] = cur
+}
+
+// put records the result of a data source. A nil entry removes it.
+func (s *refreshedState) put(o addr.Object, e *state.Entry) {
+	e = s.hosts.Hosted(o, e)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.edit.Put(o, e)
+}
+
+// drifted records a change outside of Lethe.
+func (s *refreshedState) drifted(c *plan.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drift = append(s.drift, c)
+}

@@ -1,0 +1,60 @@
+package run
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// Budget limits the calls of a walk: to a number of concurrent calls, and to none after the interrupt. Its methods may
+// be called concurrently.
+//
+// A Budget keeps the context that the interrupt ends. Jobs and calls run in another context, which the interrupt does
+// not end: the walk waits for a call that has started.
+// end: a call that has started is waited for.
+type Budget struct {
+	tokens      *walk.Tokens
+	stop        context.Context
+	interrupted atomic.Bool
+}
+
+// newBudget returns a budget for a number of concurrent calls. No call starts after the end of stop.
+func newBudget(tokens int, stop context.Context) *Budget {
+	return &Budget{tokens: walk.NewTokens(tokens), stop: stop}
+}
+
+// Stop returns the context that the interrupt ends. Calls that can be asked to stop, such as provisioners, run in it.
+func (b *Budget) Stop() context.Context { return b.stop }
+
+// Interrupted reports whether an interrupt prevented a call or a job from starting, or may be the reason why a job
+// failed.
+func (b *Budget) Interrupted() bool { return b.interrupted.Load() }
+
+// Call makes a call when one of the tokens is free. If the interrupt comes first, it returns false without making the
+// call. It ignores the context of the caller, which the interrupt does not end.
+func (b *Budget) Call(_ context.Context, call func()) bool {
+	if b.tokens.Do(b.stop, call) == nil {
+		return true
+	}
+	b.interrupted.Store(true)
+	return false
+}
+
+// Walk runs a graph until ctx ends. A job that fails after the interrupt counts as interrupted, because it was asked to
+// stop.
+func (b *Budget) Walk(ctx context.Context, g *walk.Graph, o walk.RunOptions) walk.Result {
+	visit := o.Run
+	o.Run = func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
+		ok := visit(ctx, n, f)
+		if !ok && b.stop.Err() != nil {
+			b.interrupted.Store(true)
+		}
+		return ok
+	}
+	result := g.Run(ctx, o)
+	if result.Interrupted {
+		b.interrupted.Store(true)
+	}
+	return result
+}

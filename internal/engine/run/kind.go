@@ -1,0 +1,21 @@
+package run
+
+import (
+	"github.com/lethe-iac/lethe/internal/operation"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// Kind is the kind of a walk: the operation of the command, and the mode of the plan that the walk makes or applies.
+type Kind struct {
+	Operation operation.Operation
+	Mode      plan.Mode
+}
+
+// DecidesNothing reports whether the walk decides nothing about objects. Then failed conditions are warnings and stop
+// nothing.
+func (k Kind) DecidesNothing() bool {
+	return k.Mode == plan.RefreshOnly || k.Operation.Policy().ImportsOnly
+}
+
+// Destroys reports whether the plan destroys everything. Then values are evaluated on the before face.
+func (k Kind) Destroys() bool { return k.Mode == plan.Destroy }

@@ -1,0 +1,110 @@
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/download"
+)
+
+// downloader downloads packages of providers and reports the progress. Several goroutines may use it.
+type downloader struct {
+	sources  *Sources // for the client and the number of retries
+	progress *Progress
+}
+
+// temporary downloads a package into a temporary file in dir, passes it to use, and removes it.
+func (l *downloader) temporary(ctx context.Context, pkg parcel, dir string, use func(zip string) error) error {
+	return temporary(dir, pkg.remote.Sum, func(f *os.File) (string, error) { return l.save(ctx, pkg, download.ToFile(f)) }, func(zip string) error {
+		if pkg.remote.Sum == "" && len(pkg.remote.Contents) > 0 {
+			if h1, err := hashArchive(zip); err != nil || !slices.Contains(pkg.remote.Contents, h1) {
+				return cmp.Or(err, fmt.Errorf("the package has the checksum %s, but the server announced %s", h1, strings.Join(pkg.remote.Contents, " or ")))
+			}
+		}
+		return use(zip)
+	})
+}
+
+// save downloads a package and returns its SHA-256.
+func (l *downloader) save(ctx context.Context, pkg parcel, to download.Target) (string, error) {
+	moved, ended := l.progress.download(pkg.name)
+	defer ended()
+	if pkg.remote.Save != nil {
+		return hashed(ctx, pkg.remote.Save, counted{to, pkg.remote.Size, moved, new(int64)}, maxPackage)
+	}
+	client := *l.sources.Registry.Client
+	client.Retries = l.sources.Retries
+	if pkg.retries != nil {
+		client.Retries = *pkg.retries
+	}
+	got, err := client.Save(ctx, pkg.remote.URL, to, maxPackage, moved)
+	return hex.EncodeToString(got.Sum[:]), err
+}
+
+// counted reports the number of bytes written.
+type counted struct {
+	io.Writer
+	all   int64
+	moved func(done, all int64)
+	done  *int64
+}
+
+func (c counted) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	*c.done += int64(n)
+	c.moved(*c.done, c.all)
+	return n, err
+}
+
+// temporary calls save to write a temporary file in dir. save returns the SHA-256 of the file in hexadecimal. temporary
+// compares it with promised, if that is not "", passes the file to use, and removes it.
+func temporary(dir, promised string, save func(*os.File) (string, error), use func(path string) error) error {
+	f, err := os.CreateTemp(dir, ".download-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	sum, err := save(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := checkSum(promised, sum); err != nil {
+		return err
+	}
+	return use(f.Name())
+}
+
+// byURL downloads the content of an address and returns its SHA-256.
+func byURL(ctx context.Context, c *download.Client, u *url.URL, f *os.File, limit int64) (string, error) {
+	got, err := c.Save(ctx, u, download.ToFile(f), limit, nil)
+	return hex.EncodeToString(got.Sum[:]), err
+}
+
+// hashed saves the output of another function and returns its SHA-256.
+func hashed(ctx context.Context, save func(context.Context, io.Writer, int64) error, to io.Writer, limit int64) (string, error) {
+	h := sha256.New()
+	err := save(ctx, io.MultiWriter(to, h), limit)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// checkSum compares the SHA-256 of an archive with the expected checksum: "", "HEX" or "sha256:HEX". "" accepts any
+// archive.
+func checkSum(want, got string) error {
+	want = strings.TrimPrefix(strings.ToLower(want), "sha256:")
+	switch {
+	case want == "" || want == got:
+		return nil
+	case len(want) != len(got) || strings.Contains(want, ":"):
+		return fmt.Errorf("its checksum is not a SHA-256, the only supported kind")
+	}
+	return fmt.Errorf("the archive has the SHA-256 checksum %s, but should have %s", got, want)
+}

@@ -1,0 +1,133 @@
+package fetch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cliconfig"
+	"github.com/lethe-iac/lethe/internal/download"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/registry"
+)
+
+// kinds returns the types of the sources that a search uses.
+func kinds(t *testing.T, s *Sources) (out []string) {
+	t.Helper()
+	all, err := s.methods()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		out = append(out, fmt.Sprintf("%T", m.source))
+	}
+	return out
+}
+
+// testSources returns sources without settings, in an empty working directory.
+func testSources(t *testing.T) *Sources {
+	env := map[string]string{"HOME": t.TempDir(), "XDG_DATA_DIRS": t.TempDir()}
+	return &Sources{Settings: &cliconfig.Settings{}, WorkDir: t.TempDir(), Getenv: func(name string) string { return env[name] }}
+}
+
+func TestSourcesWithoutSettingsAreImpliedMirrorsAndTheRegistry(t *testing.T) {
+	s := testSources(t)
+	if got := fmt.Sprint(kinds(t, s)); got != "[fetch.direct]" {
+		t.Error(got)
+	}
+	mirror := filepath.Join(s.WorkDir, "terraform.d", "plugins")
+	if err := os.MkdirAll(filepath.Join(mirror, addr.DefaultHost, "acme", "toy"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(kinds(t, s)); got != "[fetch.mirror fetch.direct]" {
+		t.Error(got)
+	}
+	all, _ := s.methods()
+	if all[1].takes(acme) {
+		t.Error("the registry is asked for a provider that an implied mirror contains")
+	}
+}
+
+func TestOnlyReplacesTheConfiguredSources(t *testing.T) {
+	s := testSources(t)
+	s.Settings.Installs = true
+	s.Settings.Sources = []cliconfig.Installation{{Method: "filesystem_mirror", Path: "x"}}
+	s.OnlyRegistries()
+	if got := fmt.Sprint(kinds(t, s)); got != "[fetch.direct]" {
+		t.Error(got)
+	}
+	if err := s.OnlyMirror("https://mirror.example.test/"); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(kinds(t, s)); got != "[fetch.network]" {
+		t.Error(got)
+	}
+}
+
+func TestOfflineSourcesAreMirrorDirectories(t *testing.T) {
+	s := testSources(t)
+	s.Registry = &registry.Registry{Client: &download.Client{Offline: true}}
+	if got := kinds(t, s); len(got) != 0 {
+		t.Error(got)
+	}
+	s.OnlyDir(t.TempDir())
+	if got := fmt.Sprint(kinds(t, s)); got != "[fetch.mirror]" {
+		t.Error(got)
+	}
+}
+
+func TestOverridesApplyToBothPublicRegistries(t *testing.T) {
+	s := testSources(t)
+	theirs, _ := acme.Counterpart()
+	if _, ok := s.Override(acme); ok {
+		t.Error("an override exists without settings")
+	}
+	s.Settings.Overrides = map[addr.Provider]string{theirs: "dev"}
+	if dir, ok := s.Override(acme); !ok || dir != filepath.Join(s.WorkDir, "dev") {
+		t.Errorf("of the other registry: %q %v", dir, ok)
+	}
+	s.Settings.Overrides[acme] = "own"
+	if dir, _ := s.Override(acme); dir != filepath.Join(s.WorkDir, "own") {
+		t.Errorf("of the exact address: %q", dir)
+	}
+	if all := s.Overridden(); len(all) != 2 || all[0].Compare(all[1]) > 0 {
+		t.Error(all)
+	}
+}
+
+func TestProgressSendsOneNoteAtATime(t *testing.T) {
+	var notes []event.Note
+	g := &Progress{Note: func(n event.Note) { notes = append(notes, n) }} // the race detector reports calls at the same time
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() { g.notef("%d", i) })
+	}
+	all.Wait()
+	if len(notes) != 50 {
+		t.Error(len(notes))
+	}
+	g.note("text", "record")
+	if n := notes[50]; n.Text != "text" || n.Record != "record" {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestProgressReportsBeginAndEndOfNamedDownloads(t *testing.T) {
+	var all []event.Transfer
+	g := &Progress{Transfer: func(t event.Transfer) { all = append(all, t) }}
+	moved, ended := g.download("x")
+	moved(1, 2)
+	moved(2, 2) // within a tenth of a second
+	ended()
+	if n := len(all); n < 3 || all[0] != (event.Transfer{Name: "x"}) || all[n-1] != (event.Transfer{Name: "x", Ended: true}) {
+		t.Errorf("%+v", all)
+	}
+	all = nil
+	_, ended = g.download("")
+	if ended(); len(all) != 0 {
+		t.Errorf("without a name: %+v", all)
+	}
+}

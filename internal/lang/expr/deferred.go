@@ -1,0 +1,21 @@
+package expr
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Deferred replaces an expression whose mistakes matter only if it is evaluated. Evaluation reports the mistakes.
+type Deferred struct {
+	hclsyntax.Expression // the source expression
+	Mistakes             []diag.Diagnostic
+}
+
+func (e *Deferred) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if s := envOf(ctx); s != nil {
+		s.errors(e.Mistakes)
+	}
+	return cty.DynamicVal, nil
+}

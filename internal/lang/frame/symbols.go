@@ -1,0 +1,108 @@
+package frame
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// symbols evaluates count, each and self, whose values belong to the instance of the scope.
+type symbols struct{ s *scope }
+
+// value returns the value of count.index, each.key, each.value or self.
+func (y symbols) value(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
+	if e.Root == expr.RootSelf {
+		if y.s.self == nil {
+			return cty.DynamicVal, nil
+		}
+		return *y.s.self, nil
+	}
+	if y.s.pair != nil && e.Root == expr.RootEach {
+		return y.s.pair.of(e.Field), nil
+	}
+	if y.s.key.IsNone() {
+		return y.unknownSymbol(e), nil
+	}
+	if e.Root == expr.RootEach && e.Field == "value" {
+		if v, ok := y.eachValue(); ok {
+			return v, nil
+		}
+		return cty.DynamicVal, expr.ErrorAt("each.value cannot be used in this context", `There is no "each.value" here, for example because "for_each" no longer contains this key. Remove this reference to each.value.`, e.SrcRange)
+	}
+	return y.hidden(y.s.key.Value()), nil
+}
+
+// hidden marks a key as ephemeral if it comes from ephemeral values.
+func (y symbols) hidden(v cty.Value) cty.Value {
+	if y.s.d == nil || y.s.d.Kind != program.Resource || y.s.d.Src.Res.Mode != addr.Ephemeral || y.s.d.Repetition == nil {
+		return v
+	}
+	if r := y.own(); r.Hidden {
+		y.s.Marked = true
+		return mark.With(v, mark.Ephemeral, originOf(y.s.f, y.s.d))
+	}
+	return v
+}
+
+// unknownSymbol returns the unknown value of count or each in a scope without an instance.
+func (y symbols) unknownSymbol(e *expr.Ref) cty.Value {
+	switch {
+	case e.Root == expr.RootCount:
+		return cty.UnknownVal(cty.Number).RefineNotNull()
+	case e.Field == "key":
+		return cty.UnknownVal(cty.String).RefineNotNull()
+	}
+	return y.unknownEach()
+}
+
+// unknownEach returns the unknown each.value of a scope without an instance.
+func (y symbols) unknownEach() cty.Value {
+	if y.s.d == nil || y.s.d.Repetition == nil {
+		return cty.DynamicVal
+	}
+	r := y.own()
+	y.s.Marked = y.s.Marked || r.marked
+	for _, v := range r.each { // a single element determines the type and the marks
+		if len(r.each) == 1 {
+			unmarked, remark := mark.UnmarkDeep(v)
+			return remark(cty.UnknownVal(unmarked.Type()))
+		}
+	}
+	return anyOf(r.each)
+}
+
+// anyOf returns an unknown value with the marks of all values.
+func anyOf(vs map[string]cty.Value) cty.Value {
+	out := cty.DynamicVal
+	for _, v := range vs {
+		_, remark := mark.UnmarkDeep(v)
+		out = remark(out)
+	}
+	return out
+}
+
+// eachValue returns each.value of an instance, or false if the repetition has no such key. If the keys were set, this
+// evaluates the repetition for the first time.
+func (y symbols) eachValue() (cty.Value, bool) {
+	r := y.own()
+	y.s.Marked, y.s.early = y.s.Marked || r.marked, y.s.early || r.early != 0
+	name, _ := y.s.key.Str()
+	if v, ok := r.each[name]; ok {
+		return v, true
+	}
+	if r.Status == Failed {
+		for _, d := range r.diags {
+			y.s.Error(d)
+		}
+		y.s.Failed = y.s.Failed || !y.s.Broken
+	}
+	return cty.DynamicVal, r.Status != Known || y.s.face == Before // an instance of the Before face may not exist yet
+}
+
+// own returns the repetition of the declaration that the scope belongs to.
+func (y symbols) own() *repeated {
+	return y.s.f.repeat(y.s.d, y.s.face, y.s)
+}

@@ -1,0 +1,64 @@
+package layers
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestDecisionsAreListed checks that docs/adr/README.md lists each decision with its number and title.
+func TestDecisionsAreListed(t *testing.T) {
+	index, err := os.ReadFile("../../docs/adr/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("../../docs/adr/0*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no decisions: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heading, _, _ := strings.Cut(string(text), "\n")
+		number, title, _ := strings.Cut(strings.TrimPrefix(heading, "# "), ". ")
+		if line := fmt.Sprintf("| %s | [%s](%s) |\n", number, title, filepath.Base(file)); !strings.Contains(string(index), line) {
+			t.Errorf("docs/adr/README.md lacks %q", line)
+		}
+		if !strings.HasPrefix(filepath.Base(file), fmt.Sprintf("%04s-", number)) {
+			t.Errorf("%s has the heading %q", file, heading)
+		}
+	}
+}
+
+var (
+	codeBlock = regexp.MustCompile("(?s)```.*?```")
+	localLink = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+)
+
+// TestLinks checks that the targets of links between documents exist.
+func TestLinks(t *testing.T) {
+	err := filepath.WalkDir("../..", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && strings.HasPrefix(e.Name(), ".") && e.Name() != ".." {
+			return filepath.SkipDir
+		}
+		if err != nil || filepath.Ext(name) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, m := range localLink.FindAllStringSubmatch(codeBlock.ReplaceAllString(string(text), ""), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s links to %s, which does not exist", name, m[1])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

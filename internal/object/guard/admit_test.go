@@ -1,0 +1,309 @@
+package guard
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/providertest"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+const canary = "canary-5b1d-in-an-answer"
+
+// gate is a guard that has one secret, and an object.
+type gate struct {
+	*testing.T
+	*Guard
+	of  Subject
+	bag diag.Bag
+}
+
+// Add receives a diagnostic.
+func (g *gate) Add(d diag.Diagnostic) { g.bag.Add(d) }
+
+func newGate(t *testing.T) *gate {
+	typ := &Type{
+		Name: "t_thing", Mode: addr.Managed,
+		Schema: &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
+			{Name: "calc", Type: cty.String, Computed: true},
+			{Name: "id", Type: cty.String, Computed: true},
+			{Name: "note", Type: cty.String, Optional: true},
+			{Name: "secret", Type: cty.String, Optional: true, WriteOnly: true},
+		}}},
+		Identity: &provider.Identity{Version: 2, Attrs: []provider.IdentityAttr{{Name: "key", Type: cty.String}}},
+	}
+	g := &gate{T: t, Guard: &Guard{Secrets: &secret.Set{}}}
+	g.of = Subject{
+		Object:   addr.Resource{Type: "t_thing", Name: "a"}.In(addr.ModuleInstance{}).Instance(addr.NoKey).Current(),
+		Provider: Of(&providertest.Fake{Address: addr.Builtin("t")}), Type: typ, To: g,
+	}
+	g.Secrets.AddValue(cty.StringVal(canary), secret.Origin{Kind: secret.WriteOnly, Addr: "t_thing.a"})
+	return g
+}
+
+// object returns an object with these attributes. The id is set, and all other attributes are null.
+func (g *gate) object(attrs map[string]string) cty.Value {
+	all := g.of.Type.Empty().AsValueMap()
+	all["id"] = cty.StringVal("1")
+	for name, text := range attrs {
+		all[name] = cty.StringVal(text)
+	}
+	return cty.ObjectVal(all)
+}
+
+func (g *gate) wire(v cty.Value) provider.Dynamic {
+	b, err := g.of.Type.Encode(v)
+	if err != nil {
+		g.Fatal(err)
+	}
+	return Send(b)
+}
+
+// terms returns the terms for an object that was stored without a secret.
+func (g *gate) terms() Terms {
+	was := &state.Entry{IdentitySchema: 1, Schema: g.of.Type.Version}
+	if !g.of.Fill(was, g.object(nil), cty.NilVal) {
+		g.Fatal(g.bag.List())
+	}
+	return Terms{Config: mark.Plain(g.of.Type.Empty()), Was: was, Prior: g.object(nil), Want: g.object(nil)}
+}
+
+// text returns the contents of an admitted answer, and all messages.
+func (g *gate) text(a *Admitted) string {
+	var out strings.Builder
+	out.Write(a.Wire)
+	out.Write(a.Private)
+	for _, v := range []cty.Value{a.Value, a.Identity} {
+		if v != cty.NilVal {
+			Texts(v, func(_ cty.Path, text string) { out.WriteString(text) })
+		}
+	}
+	for _, d := range g.bag.List() {
+		out.WriteString(d.Summary + d.Detail)
+	}
+	return out.String()
+}
+
+// stored has the calls whose answers are stored, and the parts of these answers.
+var stored = map[string]struct {
+	of    *call
+	parts string
+}{
+	"plan":             {planned, "object id private identity"},
+	"plan a destroy":   {plannedDestroy, "private"},
+	"apply":            {applied, "object id private identity"},
+	"destroy":          {destroyed, "object id private"},
+	"read":             {read, "object id private identity"},
+	"data":             {readData, "object id"},
+	"import":           {imported, "object id private identity"},
+	"upgrade":          {upgraded, "object id"},
+	"upgrade identity": {upgradedIdentity, "identity"},
+	"move":             {moved, "object id private identity"},
+}
+
+// answer returns an answer with a text in one of its parts.
+func (g *gate) answer(of *call, part, text string) *Answer {
+	a := &Answer{of: of, private: []byte("private"), state: g.wire(g.object(nil))}
+	switch part {
+	case "object":
+		a.state = g.wire(g.object(map[string]string{"calc": text}))
+	case "id":
+		a.state = g.wire(g.object(map[string]string{"id": text}))
+	case "private":
+		a.private = []byte(text)
+	}
+	if of == upgradedIdentity || part == "identity" {
+		a.identity = g.of.Type.IdentityWire(cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal("key")}))
+	}
+	if part == "identity" {
+		a.identity = g.of.Type.IdentityWire(cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(text)}))
+	}
+	if of == plannedDestroy {
+		a.state = Send(NullWire)
+	}
+	if of == imported {
+		a.found = []provider.Imported{{Type: "t_thing", State: a.state, Private: a.private, Identity: a.identity}}
+	}
+	return a
+}
+
+// A secret in any part of any answer that is stored is reported and removed; without it, the answer is admitted.
+func TestSecretsAreRemovedFromAnswers(t *testing.T) {
+	for name, c := range stored {
+		for part := range strings.FieldsSeq(c.parts) {
+			t.Run(name+"/"+part, func(t *testing.T) {
+				g := newGate(t)
+				a, ok := g.Admit(g.of, g.answer(c.of, part, "x-"+canary), g.terms())
+				if ok || !g.Secrets.Found() || len(g.bag.List()) == 0 || len(a.Removed) != 1 {
+					t.Errorf("admitted: %v, found: %v, removed: %v: %v", ok, g.Secrets.Found(), a.Removed, g.bag.List())
+				}
+				if a.Object == Present && strings.Contains(g.text(a), canary) {
+					t.Errorf("the secret is in the admitted answer, or in %v", g.bag.List())
+				}
+				g = newGate(t)
+				if a, _ := g.Admit(g.of, g.answer(c.of, part, "plain"), g.terms()); len(a.Removed) > 0 {
+					t.Errorf("removed without a secret: %v", a.Removed)
+				}
+			})
+		}
+	}
+}
+
+// An object may contain another object's secret if its own configuration has the text outside of write-only arguments,
+// or if it had the text at the same path before.
+func TestOwnTextsAreAdmitted(t *testing.T) {
+	for name, c := range map[string]struct {
+		config, was, calc, note string
+		ok                      bool
+	}{
+		"configured":                     {config: "note", note: canary, ok: true},
+		"configured, and elsewhere too":  {config: "note", note: canary, calc: canary, ok: true},
+		"a write-only argument":          {config: "secret", calc: canary, ok: false},
+		"at the same place before":       {was: "calc", calc: canary, ok: true},
+		"before, but at another place":   {was: "note", calc: canary, ok: false},
+		"neither configured, nor before": {calc: canary, ok: false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGate(t)
+			terms := g.terms()
+			if c.config != "" {
+				config := g.of.Type.Empty().AsValueMap()
+				config[c.config] = cty.StringVal(canary)
+				terms.Config = mark.Plain(cty.ObjectVal(config))
+			}
+			if c.was != "" {
+				g.of.Fill(terms.Was, g.object(map[string]string{c.was: canary}), cty.NilVal)
+			}
+			got := map[string]string{}
+			for name, text := range map[string]string{"calc": c.calc, "note": c.note} {
+				if text != "" {
+					got[name] = text
+				}
+			}
+			a, ok := g.Admit(g.of, &Answer{of: readData, state: g.wire(g.object(got))}, terms)
+			if ok != c.ok || (len(a.Removed) == 0) != c.ok {
+				t.Errorf("admitted: %v, removed: %v: %v", ok, a.Removed, g.bag.List())
+			}
+		})
+	}
+}
+
+// A value of a write-only attribute is reported in every answer that has an object, and removed.
+func TestWriteOnlyValuesAreRemovedFromAnswers(t *testing.T) {
+	for name, c := range stored {
+		if !strings.Contains(c.parts, "object") || c.of == readData { // data sources have no write-only attributes
+			continue
+		}
+		g := newGate(t)
+		a := g.answer(c.of, "", "")
+		a.state = g.wire(g.object(map[string]string{"secret": "written"}))
+		if c.of == imported {
+			a.found[0].State = a.state
+		}
+		got, ok := g.Admit(g.of, a, g.terms())
+		if ok || !strings.Contains(g.text(&Admitted{}), "write-only") {
+			t.Errorf("%s: %v, %v", name, ok, g.bag.List())
+		}
+		if got.Object == Present && strings.Contains(g.text(got), "written") {
+			t.Errorf("%s: the value is there", name)
+		}
+	}
+}
+
+// An answer that is deferred without permission is refused, and none of its parts can be used.
+func TestDeferralsAreRefused(t *testing.T) {
+	for name, of := range map[string]*call{"plan": planned, "read": read, "data": readData, "import": imported, "open": opened} {
+		g := newGate(t)
+		a := g.answer(of, "", "")
+		a.deferred = "absent_prereq"
+		got, ok := g.Admit(g.of, a, g.terms())
+		if ok || got.Object != Missing || got.Value != cty.NilVal || len(g.bag.List()) != 1 || g.bag.List()[0].Summary != "Invalid Deferred Response" {
+			t.Errorf("%s: %v, %+v, %v", name, ok, got, g.bag.List())
+		}
+	}
+}
+
+// An answer that is deferred with permission is not an error. Its outcome has the provider's reason, and none of its
+// parts can be used.
+func TestAllowedDeferralsAreOutcomes(t *testing.T) {
+	for name, of := range map[string]*call{"plan": planned, "data": readData, "open": opened} {
+		g := newGate(t)
+		a := g.answer(of, "object", canary)
+		a.deferred, a.mayDefer = "absent_prereq", true
+		got, ok := g.Admit(g.of, a, g.terms())
+		if ok || got.Outcome != plan.Defer("absent_prereq") || got.Object != Missing || got.Value != cty.NilVal || len(g.bag.List()) > 0 {
+			t.Errorf("%s: %v, %v, %+v, %v", name, ok, got.Outcome, got, g.bag.List())
+		}
+	}
+}
+
+// The result of an ephemeral resource is a secret, even if the provider reports an error with it.
+func TestResultsOfOpeningsAreSecrets(t *testing.T) {
+	for _, ds := range []provider.Diags{nil, {diag.Errorf("failed", "")}} {
+		g := newGate(t)
+		held := false
+		a := &Answer{of: opened, diags: ds, private: []byte("lease"), state: g.wire(g.object(map[string]string{"calc": "computed-by-the-lease"}))}
+		_, ok := g.Admit(g.of, a, Terms{Config: mark.Plain(g.of.Type.Empty()), Held: func(l Lease) { held = string(l.Private) == "lease" }})
+		if ok != (ds == nil) || !held {
+			t.Errorf("%v: admitted: %v, held: %v, %v", ds, ok, held, g.bag.List())
+		}
+		if _, hit := g.Secrets.Check("computed-by-the-lease", "t_thing.b", nil); !hit {
+			t.Errorf("%v: the result is not known as a secret", ds)
+		}
+	}
+}
+
+// Review finds secrets that the walk registered after an answer was admitted.
+func TestReviewFindsLaterSecrets(t *testing.T) {
+	for name, of := range map[string]*call{"read": read, "data": readData, "import": imported, "move": moved} {
+		g := newGate(t)
+		a, ok := g.Admit(g.of, g.answer(of, "object", "secret-of-a-later-lease"), g.terms())
+		e := &state.Entry{}
+		if !ok || !a.Record(e) {
+			t.Fatalf("%s: %v", name, g.bag.List())
+		}
+		g.Review()
+		if len(g.bag.List()) > 0 {
+			t.Errorf("%s: %v", name, g.bag.List())
+		}
+		a, _ = g.Admit(g.of, g.answer(of, "object", "secret-of-a-later-lease"), g.terms())
+		a.Record(e)
+		g.Secrets.AddValue(cty.StringVal("secret-of-a-later-lease"), secret.Origin{Kind: secret.EphemeralResult})
+		g.Review()
+		if len(g.bag.List()) != 1 {
+			t.Errorf("%s: %v", name, g.bag.List())
+		}
+	}
+}
+
+// Undo sends the object of the answer back, including secrets, and succeeds only if no object remains.
+func TestUndoSendsTheAnswerBack(t *testing.T) {
+	g := newGate(t)
+	far := &providertest.Fake{Address: addr.Builtin("t")}
+	var sent provider.ApplyRequest
+	left := provider.ApplyResponse{State: Send(NullWire)}
+	far.OnApply = func(_ context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+		sent = r
+		return left, nil
+	}
+	made := &Answer{wire: []byte("object"), private: []byte("p"), identity: Send([]byte("i"))}
+	for _, want := range []bool{true, false} {
+		answer := Of(far).Undo(context.Background(), g.of.Type, made)
+		if _, ok := g.Admit(g.of, &answer, Terms{}); ok != want {
+			t.Errorf("got %v, want %v", ok, want)
+		}
+		left.State = g.wire(g.object(nil))
+	}
+	if string(sent.Prior.Msgpack)+string(sent.Private)+string(sent.Identity.Msgpack) != "objectpi" || !isNull(sent.Planned.Msgpack) {
+		t.Errorf("%+v", sent)
+	}
+}

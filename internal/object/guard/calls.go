@@ -1,0 +1,353 @@
+package guard
+
+import (
+	"bytes"
+
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/zclconf/go-cty/cty"
+)
+
+var (
+	planned          = &call{"Provider produced invalid plan", "during planning", (*admission).planned}
+	plannedDestroy   = &call{"Provider produced invalid plan", "", (*admission).plannedDestroy}
+	applied          = &call{"Provider produced invalid object", "after apply", (*admission).applied}
+	destroyed        = &call{"Provider produced invalid object", "after apply", (*admission).destroyed}
+	undone           = &call{"Provider produced invalid object", "", (*admission).undone}
+	read             = &call{"Provider produced invalid object", "while refreshing", (*admission).read}
+	readData         = &call{"Provider produced invalid object", "in a data source", (*admission).readData}
+	imported         = &call{"Provider returned invalid value", "while importing", (*admission).imported}
+	upgraded         = &call{"Invalid resource state upgrade", "while upgrading the stored object", (*admission).upgraded}
+	upgradedIdentity = &call{"Invalid resource identity upgrade", "", (*admission).upgradedIdentity}
+	moved            = &call{"Provider returned invalid value", "while moving", (*admission).moved}
+	opened           = &call{"Provider produced invalid ephemeral resource instance", "after opening", (*admission).opened}
+)
+
+// planned checks the answer to PlanResourceChange for an object that the configuration wants.
+func (a *admission) planned() bool {
+	if !a.succeeded() {
+		return false
+	}
+	if !a.planPrivate() || !a.encoded() || !a.plannedObject() || !a.identityDecoded() || !a.identityGuarded() || !a.replacePaths() {
+		return a.refuse()
+	}
+	return a.present(true)
+}
+
+// plannedDestroy checks the answer to PlanResourceChange for an object that will be destroyed.
+func (a *admission) plannedDestroy() bool {
+	if !a.succeeded() {
+		return false
+	}
+	if !a.planPrivate() {
+		return a.refuse()
+	}
+	if s := a.answer.state; !isNull(s.Msgpack) || s.JSON != nil && string(s.JSON) != "null" {
+		a.of.breach(a.title, "%s planned an object for the destruction of %s. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object)
+		return a.refuse()
+	}
+	a.out.Object = Null
+	return true
+}
+
+// planPrivate checks the planned private data, unless it is the private data of the request.
+func (a *admission) planPrivate() (ok bool) {
+	if a.out.Private = a.answer.private; bytes.Equal(a.answer.private, a.answer.sent) {
+		return true
+	}
+	a.out.Private, ok = a.private(a.answer.private)
+	return ok
+}
+
+// plannedObject checks the planned object. If it equals the proposed object, it follows from the rules of this program,
+// and needs no checks.
+func (a *admission) plannedObject() bool {
+	t := a.of.Type
+	if a.guard.SameWire(a.out.Wire, a.terms.Sent) && (!t.HasWriteOnly() || a.guard.noWriteOnlyIn(t, a.out.Wire)) {
+		a.out.Value = a.terms.Want
+		return true
+	}
+	if !a.decoded() {
+		return false
+	}
+	if a.out.Value.IsNull() {
+		a.of.breach(a.title, "%s planned to destroy %s, which is in the configuration. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object)
+		return false
+	}
+	if !a.writeOnlyNulled() {
+		return false
+	}
+	if _, kept := a.object(a.out.Value); !kept {
+		return false
+	}
+	return a.answer.legacy || a.asAsked()
+}
+
+// applied checks the answer to ApplyResourceChange for an object that was created or updated.
+func (a *admission) applied() bool {
+	a.outcome()
+	if a.answer.state.Msgpack == nil && a.answer.state.JSON == nil {
+		if a.out.Succeeded {
+			a.of.breach("Provider produced inconsistent result after apply", "%s did not report the result for %s. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object)
+		}
+		return false
+	}
+	if !a.encoded() || !a.decoded() {
+		if a.terms.Was == nil { // the object was created: only its private data can be recorded
+			a.rights = rights{}
+			a.out.Private, _ = a.private(a.answer.private)
+		}
+		return a.refuse()
+	}
+	if a.out.Value.IsNull() {
+		if a.out.Succeeded {
+			a.of.breach("Provider produced inconsistent result after apply", "When applying changes to %s, %s returned no object: \"Root object was present, but now absent\". This is a bug in the provider. Report it to its developers.", a.of.Object, a.of.Who())
+		}
+		a.out.Object = Null
+		return false
+	}
+	good := a.settled(a.out.Succeeded)
+	readable := a.identityDecoded()
+	answered, identity := a.out.Value, a.out.Identity
+	kept := a.guarded()
+	if !kept && a.terms.Was == nil && a.missing(answered, identity) && a.terms.Missing != nil && a.terms.Missing(a.answer) {
+		a.out.Missing = true
+		return a.refuse()
+	}
+	if good = good && kept; good && a.out.Succeeded && !a.answer.legacy {
+		good = a.asPlanned()
+	}
+	if a.out.Identity != cty.NilVal && !a.answer.legacy { // the old SDK checks this itself
+		good = a.identitySteady() && good
+	}
+	return a.present(good && readable && a.out.Succeeded)
+}
+
+// destroyed checks the answer to ApplyResourceChange for an object that was destroyed.
+func (a *admission) destroyed() bool {
+	a.outcome()
+	if a.answer.state.Msgpack == nil && a.answer.state.JSON == nil {
+		return a.out.Succeeded
+	}
+	if !a.encoded() {
+		return a.refuse()
+	}
+	if isNull(a.out.Wire) { // after an error, the next refresh shows whether all of it was destroyed
+		a.out.Object = Null
+		return a.out.Succeeded
+	}
+	if !a.decoded() {
+		return a.refuse()
+	}
+	if a.out.Succeeded {
+		a.of.breach("Provider returned invalid result object after apply", "%s reported that %s is destroyed, but returned an object. The object stays in the state. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object)
+	}
+	a.settled(false)
+	if !a.guarded() {
+		return a.refuse()
+	}
+	return a.present(false)
+}
+
+// undone checks the answer to Undo: no object may remain.
+func (a *admission) undone() bool {
+	return a.of.reportAll(a.answer.diags) && a.answer.state.JSON == nil && isNull(a.answer.state.Msgpack)
+}
+
+// read checks the answer to ReadResource.
+func (a *admission) read() bool {
+	if !a.succeeded() {
+		return false
+	}
+	if !a.encoded() {
+		return a.refuse()
+	}
+	if isNull(a.out.Wire) {
+		a.out.Object = Null
+		return true
+	}
+	if !a.guard.SameWire(a.out.Wire, a.terms.Sent) && !a.blocksFilled() || !a.identityDecoded() {
+		return a.refuse()
+	}
+	same := a.of.Type.sameIdentity(a.terms.Was, a.out.Identity)
+	if a.guard.SameWire(a.out.Wire, a.terms.Sent) && bytes.Equal(a.answer.private, a.terms.Was.Private) && same && a.terms.Current {
+		a.out.Same = true
+		return a.present(true)
+	}
+	if !a.decoded() {
+		return a.refuse()
+	}
+	facts := a.known()
+	clean := a.writeOnlyNulled()
+	if !facts || !a.guarded() || !a.encodedAgain() { // sets in their stored order, without write-only values
+		return a.refuse()
+	}
+	return a.present(clean)
+}
+
+// readData checks the answer to ReadDataSource.
+func (a *admission) readData() bool {
+	if !a.succeeded() {
+		return false
+	}
+	if !a.encoded() || !a.decoded() {
+		return a.refuse()
+	}
+	if a.out.Value.IsNull() {
+		a.of.breach("Provider produced null object", "%s returned no object for %s. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object)
+		return a.refuse()
+	}
+	if !a.known() {
+		return a.refuse()
+	}
+	return a.present(a.guarded())
+}
+
+// imported checks the answer to ImportResourceState. The first object of the type is used.
+func (a *admission) imported() bool {
+	if !a.succeeded() || !a.oneObject() {
+		return false
+	}
+	found := a.answer.found
+	if len(found) == 0 {
+		a.out.Object = Null
+		return false
+	}
+	for len(found) > 0 && found[0].Type != a.of.Type.Name {
+		found = found[1:]
+	}
+	if len(found) == 0 {
+		a.of.breach(a.title, "%s imported no object of type %s for %s. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Type.Name, a.of.Object)
+		return a.refuse()
+	}
+	a.answer.state, a.answer.private, a.answer.identity = found[0].State, found[0].Private, found[0].Identity
+	if !a.encoded() {
+		return a.refuse()
+	}
+	clean := a.withoutWriteOnly("Import returned a non-null value for a write-only attribute")
+	if !clean && a.out.Wire == nil {
+		return a.refuse()
+	}
+	if isNull(a.out.Wire) {
+		a.out.Object = Null
+		return false
+	}
+	if !a.decoded() || !a.identityDecoded() || !a.guarded() {
+		return a.refuse()
+	}
+	if !ctyvalue.WhollyKnown(a.out.Value) {
+		if a.settled(false); !a.encodedAgain() {
+			return a.refuse()
+		}
+	}
+	if clean && !a.blocksFilled() {
+		return a.refuse()
+	}
+	return a.present(clean)
+}
+
+// oneObject reports whether an import found no more objects than it may.
+func (a *admission) oneObject() bool {
+	n := len(a.answer.found)
+	switch {
+	case n < 2:
+	case a.terms.Several:
+		a.of.To.Add(diag.Warningf("Only one object was imported", "%s found %d objects for the import id %q. Only the first of type %s was imported, as %s. Declare and import the others one by one.",
+			a.of.Who(), n, a.terms.ID, a.of.Type.Name, a.of.Object))
+	default:
+		a.of.breach("Multiple import states not supported", "%s found %d objects for the import id %q of %s. An import block imports one object: use an id of one object.",
+			a.of.Who(), n, a.terms.ID, a.of.Object)
+		return false
+	}
+	return true
+}
+
+// upgraded checks the answer to UpgradeResourceState. The object is not decoded unless a rule needs its value.
+func (a *admission) upgraded() bool {
+	if !a.succeeded() {
+		return false
+	}
+	if !a.encoded() {
+		return a.refuse()
+	}
+	if isNull(a.out.Wire) {
+		a.of.breach(a.title, "%s upgraded the stored object of %s to null. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object)
+		return a.refuse()
+	}
+	clean := a.withoutWriteOnly(a.title)
+	wire := a.out.Wire
+	harmless := a.harmless(wire)
+	a.lookAgain(func(l *look) { l.harmless(wire) })
+	if !clean || !harmless || !a.blocksFilled() {
+		return a.refuse()
+	}
+	return a.present(true)
+}
+
+// upgradedIdentity checks the answer to UpgradeResourceIdentity.
+func (a *admission) upgradedIdentity() bool {
+	if !a.succeeded() {
+		return false
+	}
+	if !a.identityDecoded() {
+		return a.refuse()
+	}
+	identity := a.out.Identity
+	if identity == cty.NilVal || identity.IsNull() || !identity.IsWhollyKnown() {
+		a.of.breach(a.title, "%s upgraded the stored identity of %s from schema version %d to version %d, and the result is null or unknown. This is a bug in the provider. Report it to its developers.",
+			a.of.Who(), a.of.Object, a.terms.Was.IdentitySchema, a.of.Type.Identity.Version)
+		return a.refuse()
+	}
+	if !a.identityGuarded() {
+		return a.refuse()
+	}
+	a.lookAgain(func(l *look) { l.identity(identity) })
+	return a.present(true)
+}
+
+// moved checks the answer to MoveResourceState.
+func (a *admission) moved() bool {
+	if !a.succeeded() {
+		return false
+	}
+	if !a.encoded() || !a.blocksFilled() {
+		return a.refuse()
+	}
+	if isNull(a.out.Wire) {
+		a.of.breach("Unable to Move Resource State", "%s returned no object when it moved %s to %s. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.terms.From, a.of.Object)
+		return a.refuse()
+	}
+	if !a.decoded() || !a.known() {
+		return a.refuse()
+	}
+	clean := a.nullWriteOnly(a.title, "while moving the object from another type")
+	if !clean && !a.encodedAgain() || !a.identityDecoded() || !a.guarded() {
+		return a.refuse()
+	}
+	return a.present(clean)
+}
+
+// opened checks the answer to OpenEphemeralResource. It passes the lease on first, because the lease must be closed
+// even if the answer is wrong. It registers the computed values as secrets.
+func (a *admission) opened() bool {
+	a.out.Unanswered = a.answer.unanswered
+	if a.terms.Held != nil && (!a.answer.diags.HasErrors() || a.answer.private != nil) {
+		a.terms.Held(Lease{a.answer.private, a.answer.renewAt})
+	}
+	if !a.succeeded() {
+		a.guard.learn(a.of, a.answer.state, a.terms.Config.Raw) // the provider's errors may contain its values
+		return false
+	}
+	if !a.encoded() || !a.decoded() {
+		return a.refuse()
+	}
+	a.guard.addResult(a.of, a.out.Value, a.terms.Config.Raw)
+	if a.out.Value.IsNull() {
+		a.of.breach(a.title, "%s opened %s and returned no object. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object)
+		return a.refuse()
+	}
+	if !a.known() || !a.argumentsKept() {
+		return a.refuse()
+	}
+	return a.present(true)
+}

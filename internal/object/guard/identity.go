@@ -1,0 +1,92 @@
+package guard
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// agrees reports whether two identities are of the same object. Null attributes of the first match anything, because
+// old SDKs do not know them before an object is created.
+func agrees(was, is cty.Value) bool {
+	if was.IsNull() || is.IsNull() || !was.Type().IsObjectType() || !is.Type().IsObjectType() {
+		return was.RawEquals(is)
+	}
+	for name, v := range was.AsValueMap() {
+		if !v.IsNull() && !(is.Type().HasAttribute(name) && is.GetAttr(name).RawEquals(v)) {
+			return false
+		}
+	}
+	return true
+}
+
+// identitySteady reports an identity that differs from the planned identity.
+func (a *admission) identitySteady() bool {
+	was, is := a.terms.Identity, a.out.Identity
+	if was == cty.NilVal || is == cty.NilVal || !was.IsWhollyKnown() || !is.IsWhollyKnown() || agrees(was, is) {
+		return true
+	}
+	hidden := SensitiveTexts(a.of.Type.Marked(a.out.Value, a.terms.Config))
+	a.of.breach("Unexpected Identity Change", "%s changed the identity of %s while it was applied: %s. This is a bug in the provider. Report it to its developers.",
+		a.of.Who(), a.of.Object, strings.Join(identityChanges(was, is, hidden), "; "))
+	return false
+}
+
+// identityChanges describes the attributes of an identity that differ from the planned ones.
+func identityChanges(was, is cty.Value, hidden map[string]bool) []string {
+	describe := func(what string, was, is cty.Value) string {
+		return what + " was planned to be " + IdentityText(was, hidden) + ", and is now " + IdentityText(is, hidden)
+	}
+	if was.IsNull() || is.IsNull() || !was.Type().IsObjectType() || !is.Type().IsObjectType() {
+		return []string{describe("it", was, is)}
+	}
+	var out []string
+	before, after := was.AsValueMap(), is.AsValueMap()
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		now, ok := after[name]
+		if !ok {
+			now = cty.NullVal(before[name].Type())
+		}
+		if !before[name].IsNull() && !now.RawEquals(before[name]) {
+			out = append(out, describe(name, before[name], now))
+		}
+	}
+	return out
+}
+
+// IdentityText formats a part of an identity for messages. It returns a mask if the part contains a hidden text.
+func IdentityText(v cty.Value, hidden map[string]bool) string {
+	hide := false
+	secret.Leaves(v, func(_ cty.Path, _ cty.Value, text string) { hide = hide || hidden[text] })
+	switch {
+	case hide:
+		return mark.Sensitive.Mask()
+	case v.IsNull():
+		return "null"
+	case v.Type() == cty.String:
+		return strconv.Quote(v.AsString())
+	}
+	text, err := ctyjson.Marshal(v, v.Type())
+	if err != nil {
+		return "something else"
+	}
+	return string(text)
+}
+
+// SensitiveTexts returns the texts in the sensitive parts of a value.
+func SensitiveTexts(v mark.Value) map[string]bool {
+	out := map[string]bool{}
+	for _, p := range v.PathsOf(mark.Sensitive) {
+		if part, err := p.Apply(v.Raw); err == nil {
+			secret.Leaves(part, func(_ cty.Path, _ cty.Value, text string) { out[text] = true })
+		}
+	}
+	delete(out, "")
+	return out
+}

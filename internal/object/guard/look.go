@@ -1,0 +1,317 @@
+package guard
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A look searches the parts of an answer for secrets that the object may not contain. It reports and removes each of
+// them.
+type look struct {
+	guard   *Guard
+	of      Subject
+	rights  rights
+	title   string // title of the errors
+	removed []Removal
+}
+
+// A Removal is a part of an answer that was removed because it contained a secret.
+type Removal struct {
+	Part Part
+	Path cty.Path // in the object or identity; nil for private data
+	From secret.Origin
+}
+
+// Part is a part of an answer.
+type Part int
+
+// The parts of an answer that are stored.
+const (
+	OfObject Part = iota
+	OfPrivate
+	OfIdentity
+)
+
+// rights are the texts that an object may contain although they are secret elsewhere: the texts in the object's
+// configuration outside of write-only arguments, and the texts that it had at the same path before. Other texts of the
+// state do not count: otherwise a provider that put a secret into one object could then put it anywhere.
+type rights struct {
+	config cty.Value    // NilVal if it is unknown or missing
+	was    *state.Entry // nil if no object existed
+
+	texts []string            // texts of the configuration
+	had   map[string][]string // texts of the prior object by place; nil if it is not decoded or cannot be
+	asked bool
+}
+
+// allows reports whether text, which contains the secret hidden, may be at a path.
+func (r *rights) allows(t *Type, at cty.Path, text, hidden string) bool {
+	if !r.asked {
+		r.ask(t)
+	}
+	in := func(all []string) bool {
+		return slices.Contains(all, text) || hidden != "" && slices.ContainsFunc(all, func(s string) bool { return secret.Holds(s, hidden) })
+	}
+	if r.was != nil && r.had == nil { // the prior object has another schema
+		return in([]string{string(r.was.Attrs)})
+	}
+	return in(r.texts) || in(r.had[place(at)])
+}
+
+func (r *rights) ask(t *Type) {
+	r.asked = true
+	if r.config != cty.NilVal {
+		Texts(t.NullWriteOnly(r.config), func(_ cty.Path, text string) { r.texts = append(r.texts, text) })
+	}
+	if r.was == nil || r.was.Schema != t.Version {
+		return
+	}
+	if v, err := t.DecodeJSON(r.was.Attrs); err == nil {
+		r.had = map[string][]string{}
+		Texts(v, func(p cty.Path, text string) { r.had[place(p)] = append(r.had[place(p)], text) })
+	}
+}
+
+// before returns the value of the prior object at a path, if it is known.
+func (r *rights) before(t *Type, p cty.Path) (cty.Value, bool) {
+	if r.was == nil || r.was.Schema != t.Version {
+		return cty.NilVal, false
+	}
+	v, err := t.DecodeJSON(r.was.Attrs)
+	if err == nil {
+		v, err = p.Apply(v)
+	}
+	return v, err == nil && !v.IsNull()
+}
+
+// Texts visits all text in a value: strings, names of attributes and keys of maps. The path of a name or key includes
+// its own step.
+func Texts(v cty.Value, visit func(p cty.Path, text string)) {
+	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) {
+		visit(p, text)
+		for i, step := range p {
+			switch step := step.(type) {
+			case cty.GetAttrStep:
+				visit(p[:i+1], step.Name)
+			case cty.IndexStep:
+				if step.Key.Type() == cty.String {
+					visit(p[:i+1], step.Key.AsString())
+				}
+			}
+		}
+	})
+}
+
+// place returns a path without its indices, because elements move.
+func place(p cty.Path) string {
+	var b strings.Builder
+	for _, step := range p {
+		if step, ok := step.(cty.GetAttrStep); ok {
+			b.WriteString("." + step.Name)
+		} else {
+			b.WriteString("[]")
+		}
+	}
+	return b.String()
+}
+
+// object returns an object without the secrets that the provider, and not the configuration, put there. A removed value
+// is replaced by the configured value, or else by the prior id, or else by null.
+func (l *look) object(v cty.Value) (cty.Value, bool) {
+	if l.guard.Secrets.Empty() || v.IsNull() {
+		return v, true
+	}
+	clean := true
+	var swaps []swap
+	search := func(at, p cty.Path, text string) { // text is at path at, in the value at p
+		origin, hit := l.secretIn(text, func(hidden string) bool { return l.rights.allows(l.of.Type, at, text, hidden) })
+		if !hit {
+			return
+		}
+		clean = false
+		s := swap{path: p.Copy()}
+		kept := "The value was dropped."
+		if configured(l.rights.config, p) {
+			s.with, _ = p.Apply(l.rights.config)
+			kept = "Lethe kept the configured value instead."
+		} else if before, ok := l.rights.before(l.of.Type, p); ok && vital(p) {
+			s.with, kept = before, "Lethe kept the prior value instead."
+		}
+		swaps = append(swaps, s)
+		l.remove(OfObject, s.path, origin, "%s returned %s in \"%s.%s\", where it would be stored. %s This is a bug in the provider. Report it to its developers.",
+			l.of.Who(), origin, l.of.Object, mark.PathString(p), kept)
+	}
+	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) { search(p, p, text) })
+	chosenNames(nil, l.of.Type.Type(), v, search)
+	for _, s := range swaps {
+		v = s.in(v)
+	}
+	return v, clean
+}
+
+// harmless reports whether an encoded object contains no secret, and reports each secret in it. Few objects must be
+// decoded for that: the encoding contains texts unchanged, but not numbers.
+func (l *look) harmless(wire []byte) bool {
+	if secrets := l.guard.Secrets; !secrets.Number() {
+		if !secrets.MayRefuse(wire) {
+			return true
+		}
+	}
+	v, ok := l.of.Decode(wire, l.title)
+	if ok {
+		_, ok = l.object(v)
+	}
+	return ok
+}
+
+// private returns private data, or nil if it contains a secret.
+func (l *look) private(private []byte) ([]byte, bool) {
+	r := &l.rights
+	if l.guard.Secrets.Empty() || len(private) == 0 || r.was != nil && bytes.Equal(private, r.was.Private) {
+		return private, true
+	}
+	origin, hit := l.secretIn(string(private), func(hidden string) bool {
+		return r.was != nil && secret.Holds(string(r.was.Private), hidden) || r.allows(l.of.Type, nil, string(private), hidden)
+	})
+	if !hit {
+		return private, true
+	}
+	l.remove(OfPrivate, nil, origin, "%s put %s into the private data of %s, which is stored. Lethe dropped the private data. This is a bug in the provider. Report it to its developers.",
+		l.of.Who(), origin, l.of.Object)
+	return nil, false
+}
+
+// identity returns an identity, or NilVal if it contains a secret.
+func (l *look) identity(identity cty.Value) (cty.Value, bool) {
+	if identity == cty.NilVal || l.guard.Secrets.Empty() {
+		return identity, true
+	}
+	r, good := &l.rights, true
+	secret.Leaves(identity, func(p cty.Path, _ cty.Value, text string) {
+		origin, hit := l.secretIn(text, func(hidden string) bool {
+			return r.was != nil && secret.Holds(string(r.was.Identity), hidden) || r.allows(l.of.Type, cty.GetAttrPath("id"), text, hidden)
+		})
+		if hit {
+			good = false
+			l.remove(OfIdentity, p.Copy(), origin, "%s returned %s in the identity of %s (%s), which is stored. Lethe dropped the identity. This is a bug in the provider. Report it to its developers.",
+				l.of.Who(), origin, l.of.Object, mark.PathString(p))
+		}
+	})
+	if !good {
+		return cty.NilVal, false
+	}
+	return identity, true
+}
+
+// lookAgain makes Review call search with a copy of the look.
+func (l *look) lookAgain(search func(*look)) {
+	if l.guard.Secrets == nil {
+		return
+	}
+	again := *l
+	l.guard.lookAgain(func() { search(&again) })
+}
+
+// lookAgainAt makes Review check an entry: a refresh may return a value that becomes a secret of a lease later.
+func (l *look) lookAgainAt(e *state.Entry) {
+	l.lookAgain(func(l *look) {
+		if !l.guard.Secrets.MayRefuse(slices.Concat(e.Attrs, e.Private, e.Identity)) {
+			return
+		}
+		if v, err := l.of.Type.DecodeJSON(e.Attrs); err == nil {
+			l.object(v)
+		}
+		l.private(e.Private)
+		l.identity(l.of.Type.StoredIdentity(e))
+	})
+}
+
+// remove records and reports the removal of a part.
+func (l *look) remove(part Part, p cty.Path, from secret.Origin, format string, a ...any) {
+	l.removed = append(l.removed, Removal{part, p, from})
+	l.of.breach(l.title, format, a...)
+}
+
+// secretIn finds a secret in a text that would be stored, unless it is allowed there or a provider echoes its
+// configuration.
+func (l *look) secretIn(text string, allowed func(hidden string) bool) (secret.Origin, bool) {
+	if l.guard.Echoes != nil && l.guard.Echoes(l.of.Provider.Addr(), text) {
+		return secret.Origin{}, false
+	}
+	return l.guard.Secrets.Check(text, l.of.Object.Instance.String(), allowed)
+}
+
+// vital reports whether an object cannot be found without the attribute at a path.
+func vital(p cty.Path) bool {
+	step, ok := p[0].(cty.GetAttrStep)
+	return ok && step.Name == "id"
+}
+
+// chosenNames visits the keys that the provider chose: keys of maps, and of objects if the schema leaves the type open.
+// A key cannot be dropped alone, so the map or object at p is removed with it.
+func chosenNames(p cty.Path, declared cty.Type, v cty.Value, visit func(at, p cty.Path, name string)) {
+	if v.IsNull() || !v.IsKnown() || v.Type().IsPrimitiveType() || v.Type().IsCapsuleType() {
+		return
+	}
+	element := cty.DynamicPseudoType
+	if declared.IsCollectionType() {
+		element = declared.ElementType()
+	}
+	switch ty := v.Type(); {
+	case ty.IsMapType():
+		for name, e := range ctyvalue.Members(v) {
+			at := append(p, cty.IndexStep{Key: cty.StringVal(name)})
+			visit(at, p, name)
+			chosenNames(at, element, e, visit)
+		}
+	case ty.IsObjectType():
+		for name, e := range ctyvalue.Members(v) {
+			at, of := append(p, cty.GetAttrStep{Name: name}), cty.DynamicPseudoType
+			if declared.IsObjectType() && declared.HasAttribute(name) {
+				of = declared.AttributeType(name)
+			}
+			if declared == cty.DynamicPseudoType {
+				visit(at, p, name)
+			}
+			chosenNames(at, of, e, visit)
+		}
+	case ty.IsSetType():
+		for _, e := range ctyvalue.Items(v) {
+			chosenNames(append(p, cty.IndexStep{Key: e}), element, e, visit)
+		}
+	default:
+		for i, e := range ctyvalue.Items(v) {
+			chosenNames(append(p, cty.IndexStep{Key: cty.NumberIntVal(int64(i))}), element, e, visit)
+		}
+	}
+}
+
+// A swap replaces the value at a path.
+type swap struct {
+	path cty.Path
+	with cty.Value // NilVal: null
+}
+
+// in returns v with the replaced value. A null member of a set makes the whole set null.
+func (s swap) in(v cty.Value) cty.Value {
+	out, err := cty.Transform(v, func(p cty.Path, v cty.Value) (cty.Value, error) {
+		switch {
+		case p.Equals(s.path) && s.with != cty.NilVal && s.with.Type().Equals(v.Type()):
+			return s.with, nil
+		case p.Equals(s.path) || v.Type().IsSetType() && len(s.path) > len(p) && s.path.HasPrefix(p):
+			return cty.NullVal(v.Type()), nil
+		}
+		return v, nil
+	})
+	if err != nil {
+		return v
+	}
+	return out
+}

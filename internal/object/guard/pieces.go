@@ -1,0 +1,110 @@
+package guard
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// addPieces registers the pieces of the texts at the path of a mark. full is true if the schema calls the texts secret:
+// they are write-only or sensitive. Other texts may be endpoints and ARNs, so their pieces are only masked. A password
+// in a URL is always refused. The host, user or database of a connection string is never refused, because objects show
+// them.
+func (g *Guard) addPieces(v cty.Value, m mark.At, full bool, origin secret.Origin) {
+	if m.Pieces == nil {
+		return
+	}
+	var pieces, texts []string
+	m.Pieces.Each(func(piece string) { pieces = append(pieces, piece) })
+	if at, err := m.Path.Apply(v); err == nil {
+		secret.Leaves(at, func(_ cty.Path, _ cty.Value, text string) { texts = append(texts, text) })
+	}
+	for _, piece := range pieces {
+		names, password := roles(texts, piece, pieces)
+		if password || full && !names {
+			g.Secrets.Add(piece, origin)
+		} else {
+			g.Secrets.MaskUnlessPlain(cty.StringVal(piece), origin)
+		}
+	}
+}
+
+// roles reports whether a piece occurs in connection strings only as a name, and whether it is a password in one of
+// them.
+func roles(texts []string, piece string, pieces []string) (names, password bool) {
+	others := false
+	for _, text := range texts {
+		for at := 0; ; at += len(piece) {
+			next := strings.Index(text[at:], piece)
+			if next < 0 {
+				break
+			}
+			at += next
+			before, after := text[:at], text[at+len(piece):]
+			switch {
+			case passwordBetween(before, after):
+				password = true
+			case nameBetween(before, after, pieces):
+				names = true
+			default:
+				others = true
+			}
+		}
+	}
+	return names && !others && !password, password
+}
+
+// passwordBetween reports whether the text between two parts of a URL is a password.
+func passwordBetween(before, after string) bool {
+	_, authority, ok := cutLast(before, "://")
+	return ok && !strings.ContainsAny(authority, "/?#@") && strings.Contains(authority, ":") && strings.Contains(after, "@")
+}
+
+// nameBetween reports whether the text between two parts of a connection string is a host, user or database. A user is
+// not a name if its password is not a piece, because it may be a token.
+func nameBetween(before, after string, pieces []string) bool {
+	scheme, authority, ok := cutLast(before, "://")
+	if !ok {
+		return keyBefore.MatchString(before)
+	}
+	if path := strings.IndexAny(authority, "/?#"); path >= 0 {
+		return databases.MatchString(scheme) && authority[path:] == "/" && (after == "" || after[0] == '?' || after[0] == '#')
+	}
+	if user, _, ok := strings.Cut(after, "@"); ok && authority == "" && strings.HasPrefix(user, ":") && !strings.ContainsAny(user, "/?#") {
+		return slices.ContainsFunc(pieces, func(p string) bool { return strings.Contains(user, p) })
+	}
+	if _, host, ok := cutLast(authority, "@"); ok {
+		authority = host
+	}
+	host := after
+	if end := strings.IndexAny(after, ":/?#"); end >= 0 {
+		host = after[:end]
+	}
+	return onlyHost(authority) && onlyHost(host) && !strings.Contains(after, "@")
+}
+
+var (
+	// databases matches the schemes of URLs whose path is the name of a database.
+	databases = regexp.MustCompile(`(?i)(sql|postgres|pg|mongodb(\+srv)?|mariadb|redis|oracle|amqps?)$`)
+	// keyBefore matches the text before a name in a connection string of keys and values.
+	keyBefore = regexp.MustCompile(`(?i)(^|[;\s])(host|server|data source|user|username|user id|uid|port|database|dbname|initial catalog)\s*=\s*['"]?$`)
+)
+
+// onlyHost reports whether a text may be part of a host name.
+func onlyHost(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool {
+		return c != '-' && c != '.' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+	})
+}
+
+// cutLast cuts a text at the last separator.
+func cutLast(s, sep string) (before, after string, ok bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}

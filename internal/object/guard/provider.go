@@ -1,0 +1,123 @@
+package guard
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/provider"
+)
+
+// Plan makes the call PlanResourceChange. A request without a proposed object plans a destruction.
+func (p Provider) Plan(ctx context.Context, r provider.PlanRequest) Answer {
+	resp, ds := p.to.Plan(ctx, r)
+	a := Answer{
+		of: planned, mayDefer: r.Allow.Deferral, sent: r.Private,
+		state: resp.Planned, private: resp.Private, identity: resp.Identity, replace: resp.Replace,
+		legacy: resp.LegacyTypes, deferred: resp.Deferred, diags: ds,
+	}
+	if isNull(r.Proposed.Msgpack) {
+		a.of = plannedDestroy
+	}
+	return a
+}
+
+// Apply makes the call ApplyResourceChange. A request without a planned object destroys.
+func (p Provider) Apply(ctx context.Context, r provider.ApplyRequest) Answer {
+	resp, ds := p.to.Apply(ctx, r)
+	a := Answer{
+		of: applied, state: resp.State, private: resp.Private, identity: resp.Identity,
+		legacy: resp.LegacyTypes, unanswered: resp.Unanswered, diags: ds,
+	}
+	if isNull(r.Planned.Msgpack) {
+		a.of = destroyed
+	}
+	return a
+}
+
+// Undo destroys the object that the answer to a create reported.
+func (p Provider) Undo(ctx context.Context, t *Type, made *Answer) Answer {
+	resp, ds := p.to.Apply(ctx, provider.ApplyRequest{
+		Type: t.Name, Prior: Send(made.wire), Planned: Send(NullWire), Config: Send(NullWire),
+		Private: made.private, Identity: made.identity, Meta: t.Meta,
+	})
+	return Answer{of: undone, state: resp.State, diags: ds}
+}
+
+// Read makes the call ReadResource.
+func (p Provider) Read(ctx context.Context, r provider.ReadRequest) Answer {
+	resp, ds := p.to.Read(ctx, r)
+	return Answer{
+		of: read, mayDefer: r.Allow.Deferral, state: resp.State, private: resp.Private, identity: resp.Identity,
+		deferred: resp.Deferred, diags: ds,
+	}
+}
+
+// Unchecked returns the answer that Read would return for an unchanged object, without making the call.
+func Unchecked(wire, private []byte) Answer {
+	return Answer{of: read, state: Send(wire), private: private}
+}
+
+// ReadData makes the call ReadDataSource.
+func (p Provider) ReadData(ctx context.Context, r provider.DataRequest) Answer {
+	resp, ds := p.to.ReadData(ctx, r)
+	return Answer{of: readData, mayDefer: r.Allow.Deferral, state: resp.State, deferred: resp.Deferred, diags: ds}
+}
+
+// Import makes the call ImportResourceState.
+func (p Provider) Import(ctx context.Context, r provider.ImportRequest) Answer {
+	resp, ds := p.to.Import(ctx, r)
+	return Answer{of: imported, mayDefer: r.Allow.Deferral, found: resp.Objects, deferred: resp.Deferred, diags: ds}
+}
+
+// Upgrade makes the call UpgradeResourceState.
+func (p Provider) Upgrade(ctx context.Context, r provider.UpgradeRequest) Answer {
+	resp, ds := p.to.Upgrade(ctx, r)
+	return Answer{of: upgraded, state: resp.State, diags: ds}
+}
+
+// UpgradeIdentity makes the call UpgradeResourceIdentity.
+func (p Provider) UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) Answer {
+	identity, ds := p.to.UpgradeIdentity(ctx, typ, version, json)
+	return Answer{of: upgradedIdentity, identity: identity, diags: ds}
+}
+
+// Move makes the call MoveResourceState. Many providers compare the source with a single known address. So if the
+// provider refuses the source, Move repeats the call with the address of the source provider in the other registry.
+func (p Provider) Move(ctx context.Context, r provider.MoveRequest) Answer {
+	resp, ds := p.to.Move(ctx, r)
+	if other, ok := r.SourceProvider.Counterpart(); ok && ds.HasErrors() {
+		r.SourceProvider = other
+		if again, more := p.to.Move(ctx, r); !more.HasErrors() {
+			resp, ds = again, more
+		}
+	}
+	return Answer{of: moved, state: resp.State, private: resp.Private, identity: resp.Identity, diags: ds}
+}
+
+// Open makes the call OpenEphemeralResource.
+func (p Provider) Open(ctx context.Context, r provider.OpenRequest) Answer {
+	resp, ds := p.to.Open(ctx, r)
+	return Answer{
+		of: opened, mayDefer: r.Allow.Deferral, state: resp.Result, private: resp.Private, renewAt: resp.RenewAt,
+		unanswered: resp.Unanswered, deferred: resp.Deferred, diags: ds,
+	}
+}
+
+// Replay returns a Provider that answers the next call of Apply with an answer that another process received. It
+// answers further calls of Apply, such as Undo, with an error.
+func (p Provider) Replay(answer provider.ApplyResponse, ds provider.Diags) Provider {
+	return Provider{&replayed{p.to, answer, ds}}
+}
+
+type replayed struct {
+	provider.Provider
+	answer provider.ApplyResponse
+	ds     provider.Diags
+}
+
+// Apply returns the answer, once.
+func (r *replayed) Apply(context.Context, provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+	answer, ds := r.answer, r.ds
+	r.answer, r.ds = provider.ApplyResponse{}, provider.Diags{{Severity: diag.Error}}
+	return answer, ds
+}

@@ -1,0 +1,109 @@
+package guard
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// WriteOnly registers the secret values of write-only arguments in an object's configuration.
+func (g *Guard) WriteOnly(s *schema.Schema, of addr.Instance, config mark.Value) {
+	if g.Secrets == nil || len(config.Marks) == 0 || !s.HasWriteOnly() {
+		return
+	}
+	marked := mark.NewPlaces(config.Marks)
+	for _, p := range s.WriteOnly(config.Raw) {
+		ephemeral := marked.Touch(p, mark.Ephemeral)
+		if !ephemeral && !marked.Touch(p, mark.Sensitive) {
+			continue
+		}
+		v, err := p.Apply(config.Raw)
+		if err != nil {
+			continue // inside a set, where write-only attributes cannot be
+		}
+		origin := secret.Origin{Addr: of.String(), Path: mark.PathBelow(p), Kind: secret.WriteOnly, Sensitive: !ephemeral}
+		g.Secrets.AddValue(v, origin)
+		for _, m := range config.Marks {
+			if m.Path.HasPrefix(p) || p.HasPrefix(m.Path) {
+				origin.Sensitive = m.Tag == mark.Sensitive
+				g.addPieces(config.Raw, m, true, origin)
+			}
+		}
+	}
+}
+
+// Given registers the ephemeral and sensitive values in the arguments of a provider, a provider function, an ephemeral
+// resource or a provisioner. They may be new to the guard, such as the parts of a document of secrets.
+//
+//   - An ephemeral value is refused in answers if the schema calls the argument sensitive.
+//   - Other ephemeral values may be a region or a port, which objects store: they are only masked.
+//   - A sensitive value may be stored and shown by objects: it is masked in messages and logs.
+//
+// A nil schema calls no argument sensitive.
+func (g *Guard) Given(args mark.Value, s *schema.Schema, to string) {
+	if g.Secrets == nil || len(args.Marks) == 0 {
+		return
+	}
+	var sensitive []mark.At
+	if s != nil {
+		sensitive = mark.SensitiveAt(s.SensitivePaths(args.Raw))
+	}
+	marked, hidden := mark.NewPlaces(args.Marks), mark.NewPlaces(sensitive)
+	for _, m := range args.Marks {
+		origin := secret.Origin{Addr: to, Path: mark.PathBelow(m.Path), Kind: secret.Setting, Sensitive: m.Tag == mark.Sensitive}
+		if m.Tag == mark.Ephemeral {
+			g.addPieces(args.Raw, m, hidden.Touch(m.Path, mark.Sensitive), origin)
+		} else {
+			m.Pieces.Each(func(piece string) { g.Secrets.MaskInMessages(cty.StringVal(piece), origin) })
+		}
+	}
+	secret.Leaves(args.Raw, func(p cty.Path, leaf cty.Value, _ string) {
+		origin := secret.Origin{Addr: to, Path: mark.PathBelow(p), Kind: secret.Setting}
+		switch {
+		case marked.Touch(p, mark.Ephemeral) && hidden.Touch(p, mark.Sensitive):
+			g.Secrets.AddValue(leaf, origin)
+		case marked.Touch(p, mark.Ephemeral):
+			g.Secrets.MaskUnlessPlain(leaf, origin)
+		case marked.Touch(p, mark.Sensitive):
+			origin.Sensitive = true
+			g.Secrets.MaskInMessages(leaf, origin)
+		}
+	})
+}
+
+// addResult registers the values that the provider computed for an ephemeral resource. Configured values are registered
+// elsewhere if they are secret.
+func (g *Guard) addResult(of Subject, v, config cty.Value) {
+	if g.Secrets == nil {
+		return
+	}
+	origin := secret.Origin{Addr: of.Object.Instance.String(), Kind: secret.EphemeralResult}
+	given := map[string]bool{}
+	secret.Leaves(config, func(_ cty.Path, _ cty.Value, text string) { given[text] = true })
+	secret.Leaves(v, func(p cty.Path, leaf cty.Value, text string) {
+		if given[text] || configured(config, p) {
+			return // an argument, or a result with the same text
+		}
+		at := origin
+		at.Path = mark.PathBelow(p)
+		g.Secrets.AddValue(leaf, at)
+	})
+}
+
+// Learn registers the secrets in the answer to a call of Open that another process made.
+func (g *Guard) Learn(of Subject, config, result provider.Dynamic) bool {
+	asked, err := decodeAny(config, of.Type.Schema.Type())
+	return err == nil && g.learn(of, result, asked)
+}
+
+// learn registers the secrets in the result of a call of Open. It reports whether the result can be read.
+func (g *Guard) learn(of Subject, result provider.Dynamic, config cty.Value) bool {
+	v, err := decodeAny(result, of.Type.Schema.Type())
+	if err == nil {
+		g.addResult(of, v, config)
+	}
+	return err == nil
+}

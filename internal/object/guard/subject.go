@@ -1,0 +1,176 @@
+package guard
+
+import (
+	"errors"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// Subject is the object that an answer is about.
+type Subject struct {
+	Object   addr.Object
+	Provider Provider
+	Type     *Type
+	To       Reporter
+}
+
+// Reporter receives the errors about an answer, and the provider's own diagnostics.
+type Reporter interface {
+	Add(diag.Diagnostic)
+}
+
+// breach reports that the provider broke the protocol.
+func (s Subject) breach(summary, format string, a ...any) {
+	s.To.Add(diag.Errorf(summary, format, a...))
+}
+
+// reportAll passes the provider's diagnostics on, and reports whether there is no error among them.
+func (s Subject) reportAll(ds provider.Diags) bool {
+	for _, d := range ds {
+		s.To.Add(d)
+	}
+	return !ds.HasErrors()
+}
+
+// Who returns the name of the provider in messages.
+func (s Subject) Who() string { return `provider["` + s.Provider.Addr().String() + `"]` }
+
+// AttributeText formats an attribute path for messages, such as aws_instance.web.tags["a"].
+func (s Subject) AttributeText(p cty.Path) string { return s.Object.String() + mark.PathBelow(p) }
+
+// BreachText describes a breach. It omits values if the attribute, or a value above or below it, is marked.
+func BreachText(b schema.Breach, marks []mark.At) string {
+	for _, m := range marks {
+		if b.Path.HasPrefix(m.Path) || m.Path.HasPrefix(b.Path) {
+			return b.Safe
+		}
+	}
+	return b.Text
+}
+
+// Encode returns a value of the type as MessagePack.
+func (s Subject) Encode(v cty.Value) ([]byte, bool) {
+	b, err := s.Type.Encode(v)
+	if err != nil {
+		s.breach("Invalid value", "A value of %s cannot be sent to %s: %s.", s.Object, s.Who(), err)
+		return nil, false
+	}
+	return b, true
+}
+
+// Decode returns the value of an encoded object, which must be of the type. A nil object is null. An error has the title.
+func (s Subject) Decode(wire []byte, title string) (cty.Value, bool) {
+	if wire == nil {
+		return s.Type.Null(), true
+	}
+	v, err := s.Type.Decode(wire)
+	if err != nil {
+		s.Malformed(title, err)
+		return cty.NilVal, false
+	}
+	return v, true
+}
+
+// Malformed reports an object that the schema does not describe.
+func (s Subject) Malformed(title string, err error) {
+	if at := (cty.PathError{}); errors.As(err, &at) && len(at.Path) > 0 {
+		s.breach(title, "%s returned an object for %s that does not match its schema, in \"%s.%s\": %s.\n\nThis is a bug in the provider. Report it to its developers.",
+			s.Who(), s.Object, s.Object, mark.PathString(at.Path), err)
+		return
+	}
+	s.breach(title, "%s returned an object for %s that does not match its schema: %s.\n\nThis is a bug in the provider. Report it to its developers.",
+		s.Who(), s.Object, err)
+}
+
+// msgpackOf returns an answer as MessagePack. The answer may be JSON.
+func (s Subject) msgpackOf(d provider.Dynamic, title string) ([]byte, bool) {
+	if d.JSON == nil {
+		return d.Msgpack, true
+	}
+	v, err := s.Type.DecodeJSON(d.JSON)
+	if err != nil {
+		s.Malformed(title, err)
+		return nil, false
+	}
+	return s.Encode(v)
+}
+
+// withBlocks returns an answer with empty blocks in the place of null blocks.
+func (s Subject) withBlocks(wire []byte, title string) ([]byte, bool) {
+	if isNull(wire) || !s.Type.HasNullBlocks(wire) {
+		return wire, true
+	}
+	v, ok := s.Decode(wire, title)
+	if !ok {
+		return nil, false
+	}
+	return s.Encode(s.Type.FillBlocks(v))
+}
+
+// DecodeIdentity returns the value of an identity, or NilVal if the message has none.
+func (s Subject) DecodeIdentity(d provider.Dynamic) (cty.Value, bool) {
+	if s.Type.Identity == nil || d.Msgpack == nil && d.JSON == nil || isNull(d.Msgpack) && d.JSON == nil {
+		return cty.NilVal, true
+	}
+	v, err := decodeAny(d, s.Type.identityType())
+	if err != nil {
+		s.Malformed("Provider produced invalid identity", err)
+		return cty.NilVal, false
+	}
+	return v, true
+}
+
+// StoredIdentity returns the identity of an entry, or NilVal if it has none that fits the type.
+func (t *Type) StoredIdentity(e *state.Entry) cty.Value {
+	if e == nil || e.Identity == nil || t.Identity == nil {
+		return cty.NilVal
+	}
+	v, err := ctyjson.Unmarshal(e.Identity, t.identityType())
+	if err != nil {
+		return cty.NilVal
+	}
+	return v
+}
+
+// sameIdentity reports whether the answer has the stored identity, or no identity.
+func (t *Type) sameIdentity(e *state.Entry, answered cty.Value) bool {
+	if answered == cty.NilVal {
+		return true
+	}
+	stored := t.StoredIdentity(e)
+	return stored != cty.NilVal && stored.RawEquals(answered)
+}
+
+// Fill sets the value and the identity of an entry, and adds the sensitive paths of the schema to the sensitive paths
+// of the entry.
+func (s Subject) Fill(e *state.Entry, v, identity cty.Value) bool {
+	attrs, err := s.Type.EncodeJSON(v)
+	if err != nil {
+		s.Malformed("Provider produced invalid object", err)
+		return false
+	}
+	e.Attrs, e.Flatmap, e.Schema = attrs, nil, s.Type.Version
+	e.Sensitive = s.Type.Sensitive(v, e.Sensitive)
+	return s.FillIdentity(e, identity)
+}
+
+// FillIdentity sets the identity of an entry, unless it is NilVal or null.
+func (s Subject) FillIdentity(e *state.Entry, identity cty.Value) bool {
+	if identity == cty.NilVal || identity.IsNull() {
+		return true
+	}
+	b, err := ctyjson.Marshal(identity, identity.Type())
+	if err != nil {
+		s.Malformed("Provider produced invalid identity", err)
+		return false
+	}
+	e.Identity, e.IdentitySchema = b, s.Type.Identity.Version
+	return true
+}

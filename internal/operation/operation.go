@@ -1,0 +1,86 @@
+// Package operation names the operations of commands. One table has the policy of each: how it uses a state, and how
+// the plans that it makes differ from the plan of `lethe plan`.
+package operation
+
+// Operation is the use that a command makes of a state and of the engine.
+type Operation uint8
+
+// The operations. The zero value is for commands that lock a state without having one of the others. Its plans are
+// ordinary ones.
+const (
+	None Operation = iota
+	Plan
+	Apply // also destroy
+	Refresh
+	Import
+	Move        // state mv
+	MoveTo      // the other state of state mv -state-out
+	Remove      // state rm
+	Reprovide   // state replace-provider
+	Taint       // taint and untaint
+	Push        // state push
+	ForcePush   // state push -force
+	Restore     // state restore
+	Repair      // state repair
+	Resolve     // state resolve
+	CloseLeases // leases close
+	Delete      // workspace delete
+	MigrateFrom // init, the former backend
+	MigrateTo   // init, the new backend
+	Test
+	TearDown // the destruction at the end of a test
+)
+
+// Policy describes the effect of an operation on the state, and on the plans that it makes.
+type Policy struct {
+	// Lock is the name of the operation in locks and in the history of states. Terraform has the same names.
+	Lock string
+	// Runs is true if the operation plans or applies. Services may permit the others only.
+	Runs bool
+	// ReadOnly is true if the operation changes nothing: journals of interrupted runs are replayed, but not written.
+	ReadOnly bool
+	// Concurrent is true if other runs may work on other parts of the state at the same time.
+	Concurrent bool
+	// Refresh is true if the operation refreshes the objects in the state and stores the result. It then knows the
+	// outcome of updates and destructions that no provider answered.
+	Refresh bool
+	// Overwrites is true if the operation writes a whole state: an empty file is no error, and means no state.
+	Overwrites bool
+	// Forces is true if a state that cannot be read is overwritten, too. It is put aside.
+	Forces bool
+	// Applying is the value of terraform.applying.
+	Applying bool
+
+	// ImportsOnly is true if plans of the operation read the objects that the command imports, and decide nothing about
+	// others. The arguments of resources are not evaluated, failed conditions are warnings, and import blocks have no
+	// effect.
+	ImportsOnly bool
+	// DestroysProtected is true if plans of the operation destroy objects whose configuration has prevent_destroy.
+	DestroysProtected bool
+}
+
+var policies = [...]Policy{
+	Plan:        {Lock: "OperationTypePlan", Runs: true, ReadOnly: true, Concurrent: true},
+	Apply:       {Lock: "OperationTypeApply", Runs: true, Concurrent: true, Refresh: true, Applying: true},
+	Refresh:     {Lock: "OperationTypeRefresh", Runs: true, Refresh: true},
+	Import:      {Lock: "import", Runs: true, ImportsOnly: true},
+	Move:        {Lock: "state-mv"},
+	MoveTo:      {Lock: "state-mv", Overwrites: true},
+	Remove:      {Lock: "state-rm"},
+	Reprovide:   {Lock: "state-replace-provider"},
+	Taint:       {Lock: "taint"},
+	Push:        {Lock: "state-push", Overwrites: true},
+	ForcePush:   {Lock: "state-push", Overwrites: true, Forces: true},
+	Restore:     {Lock: "state-restore"},
+	Repair:      {Lock: "state-repair"},
+	Resolve:     {Lock: "state-resolve"},
+	CloseLeases: {Lock: "leases-close"},
+	Delete:      {Lock: "workspace-delete"},
+	MigrateFrom: {Lock: "migration source state"},
+	MigrateTo:   {Lock: "migration destination state", Overwrites: true},
+	Test:        {Lock: "test", Applying: true},
+	TearDown:    {Lock: "test", DestroysProtected: true, Applying: true},
+}
+
+// Policy returns the policy of the operation.
+func (o Operation) Policy() Policy { return policies[o] }

@@ -1,0 +1,53 @@
+package plan
+
+// Outcome is how far a walk has come with one instance of a managed resource, a data source or an ephemeral resource.
+// It is the only representation of "not yet". The zero value is Failed.
+type Outcome struct {
+	Kind OutcomeKind
+	Why  Reason // of Pending and Deferred
+}
+
+// OutcomeKind is a kind of Outcome.
+type OutcomeKind uint8
+
+const (
+	// Failed means that the instance has no value. The error was reported. Whatever uses the value fails, too, without a
+	// message.
+	Failed OutcomeKind = iota
+	// Known means that the walk has done its work: the object is planned or applied, the data source was read, the
+	// lease is open. A planned value may have unknown parts.
+	Known
+	// Pending means that the apply of this plan does the work: it reads the data source, or opens the lease. In this
+	// walk the instance has a placeholder with unknown parts. The plan has a change for a pending data source.
+	Pending
+	// Deferred means that a later plan decides about the instance: the provider deferred its answer, and the request
+	// allowed that (provider.Allow). This plan changes nothing about it. No request of a walk allows it yet, and a
+	// deferral that was not allowed is a breach of the protocol and ends in Failed.
+	Deferred
+)
+
+// Done returns Known if the work is done, and Failed otherwise.
+func Done(ok bool) Outcome {
+	if ok {
+		return Outcome{Kind: Known}
+	}
+	return Outcome{}
+}
+
+// Await returns Pending with the reason.
+func Await(why Reason) Outcome { return Outcome{Kind: Pending, Why: why} }
+
+// Defer returns Deferred with the reason, which is a reason of the protocol.
+func Defer(why string) Outcome { return Outcome{Kind: Deferred, Why: Reason(why)} }
+
+// HasValue reports whether the instance has a value in this walk, or a placeholder.
+func (o Outcome) HasValue() bool { return o.Kind == Known || o.Kind == Pending }
+
+// String returns the kind, and the reason if there is one.
+func (o Outcome) String() string {
+	name := [...]string{"failed", "known", "pending", "deferred"}[o.Kind]
+	if o.Why != NoReason {
+		name += " (" + string(o.Why) + ")"
+	}
+	return name
+}

@@ -1,0 +1,111 @@
+package keeper
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/lethe-iac/lethe/internal/provider/rpc"
+)
+
+// NewStream begins a call with one request and any number of answers, as rpc.Conn.NewStream does.
+func (c *conn) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	if c.own != nil && effectOf(method) == none {
+		return c.own.NewStream(ctx, d, method)
+	}
+	if d.ClientStreams {
+		return nil, status.Error(codes.Unimplemented, "streams of requests are not supported")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	return &answers{OneRequest: rpc.OneRequest{Ctx: ctx}, conn: c, method: method}, nil
+}
+
+// answers is the engine's side of a stream.
+type answers struct {
+	rpc.OneRequest
+	conn         *conn
+	method       string
+	number       uint32      // of the call; 0 before the request is sent
+	w            *waiting    // its answers
+	acknowledged uint32      // bytes that the caller took and the keeper does not know of
+	stop         func() bool // ends the watch of the context
+}
+
+// SendMsg sends the request.
+func (a *answers) SendMsg(asked any) error {
+	if a.number != 0 {
+		return status.Error(codes.Internal, "the request of the stream was sent already")
+	}
+	body, err := encoded(asked)
+	if err != nil {
+		return err
+	}
+	if a.number, a.w, err = a.conn.keeper.expect(); err != nil {
+		return err
+	}
+	r := request{provider: a.conn.number, method: a.method}
+	k := a.conn.keeper
+	k.link.send(streamFrame, a.number, append([][]byte{r.head(0)}, body...)...)
+	a.stop = context.AfterFunc(a.Ctx, func() {
+		k.mu.Lock()
+		delete(k.waiting, a.number)
+		k.mu.Unlock()
+		k.link.send(cancelFrame, a.number)
+	})
+	return nil
+}
+
+// RecvMsg waits for the next answer. Answers that came before the end of the stream come first.
+func (a *answers) RecvMsg(answer any) error {
+	if a.number == 0 {
+		return status.Error(codes.Internal, "the request of the stream was not sent")
+	}
+	for done := false; ; {
+		if err := a.Ctx.Err(); err != nil {
+			return status.FromContextError(err).Err()
+		}
+		b, ok := a.conn.keeper.pop(a.w)
+		switch {
+		case ok:
+			a.took(len(b))
+			return rpc.Decode(b, answer)
+		case done:
+			if a.stop(); a.w.err != nil {
+				return a.w.err
+			}
+			return io.EOF
+		}
+		select {
+		case <-a.w.more:
+		case <-a.w.done:
+			done = true
+		case <-a.Ctx.Done():
+		}
+	}
+}
+
+// took tells the keeper from time to time how much the caller took.
+func (a *answers) took(n int) {
+	if a.acknowledged += uint32(n); a.acknowledged >= room/2 {
+		a.conn.keeper.link.send(tookFrame, a.number, binary.LittleEndian.AppendUint32(nil, a.acknowledged))
+		a.acknowledged = 0
+	}
+}
+
+// pop takes the next answer of a stream, if there is one.
+func (k *peer) pop(w *waiting) ([]byte, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(w.queue) == 0 {
+		return nil, false
+	}
+	b := w.queue[0]
+	w.queue = w.queue[1:]
+	return b, true
+}

@@ -1,0 +1,28 @@
+package providertest
+
+import (
+	"strings"
+	"sync"
+)
+
+// Log collects the calls that a test wants to see, in order. It may be used from many goroutines.
+type Log struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// Note adds a line.
+func (l *Log) Note(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, line)
+}
+
+// Drain returns the lines since the last call, separated by commas.
+func (l *Log) Drain() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := strings.Join(l.lines, ", ")
+	l.lines = nil
+	return out
+}

@@ -1,0 +1,121 @@
+package rpc
+
+import (
+	"context"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// NewStream begins a call with one request and any number of answers. SendMsg sends the request and ends it. RecvMsg
+// returns the next answer, and io.EOF after the last. The caller reads until RecvMsg fails, or cancels the context: a
+// stream that nobody reads makes the server wait. Calls with several requests are not supported, and Header and Trailer
+// return nothing.
+//
+// Requests and answers have the types that Invoke takes.
+func (c *Conn) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	if d.ClientStreams {
+		return nil, status.Error(codes.Unimplemented, "streams of requests are not supported")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	s := &stream{done: make(chan struct{}, 1), many: true}
+	return &serverStream{OneRequest: OneRequest{ctx}, conn: c, stream: s, method: method, stop: func() bool { return true }}, nil
+}
+
+// serverStream is a call with many answers. Its fields do not change once the request is sent.
+type serverStream struct {
+	OneRequest
+	conn   *Conn
+	stream *stream
+	method string
+	id     uint32
+	stop   func() bool // ends the watch of the context
+}
+
+// SendMsg sends the request.
+func (r *serverStream) SendMsg(request any) error {
+	if r.id != 0 {
+		return status.Error(codes.Internal, "the request of the stream was sent already")
+	}
+	err := r.stream.encode(request, r.conn.max)
+	if err == nil {
+		r.id, err = r.conn.send(r.Ctx, r.method, r.stream)
+	}
+	if err == nil {
+		r.stop = context.AfterFunc(r.Ctx, func() {
+			r.conn.mu.Lock()
+			defer r.conn.mu.Unlock()
+			r.conn.cancel(r.id, r.stream, status.FromContextError(r.Ctx.Err()).Err())
+		})
+	}
+	return err
+}
+
+// cancel ends a stream whose answers are not wanted any more. The caller holds the lock.
+func (c *Conn) cancel(id uint32, s *stream, why error) {
+	if s.ended && len(s.queue) == 0 {
+		return
+	}
+	if s.queue, s.queued = nil, 0; s.ended {
+		s.err = why // else the caller takes the answers it has for all
+		return
+	}
+	c.reset(id)
+	s.end(why)
+	c.flush()
+}
+
+// RecvMsg waits for the next answer.
+func (r *serverStream) RecvMsg(answer any) error {
+	if r.id == 0 {
+		return status.Error(codes.Internal, "the request of the stream was not sent")
+	}
+	b, err := r.conn.receive(r.id, r.stream)
+	if err != nil {
+		r.stop()
+		return err
+	}
+	return Decode(b, answer)
+}
+
+// receive waits for an answer and takes it. Answers that came before the end of the stream come first.
+func (c *Conn) receive(id uint32, s *stream) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(s.queue) == 0 && !s.ended {
+		c.changed.Wait()
+	}
+	switch {
+	case len(s.queue) > 0:
+		b := s.queue[0]
+		s.queue = s.queue[1:]
+		s.queued -= int64(len(b) + prefix)
+		if !s.ended && c.allow(id, s) {
+			c.flush()
+		}
+		return b, nil
+	case s.err != nil:
+		return nil, s.err
+	}
+	return nil, io.EOF
+}
+
+// OneRequest has the methods of a grpc.ClientStream that are the same for all calls with one request and many answers.
+type OneRequest struct{ Ctx context.Context }
+
+// CloseSend has nothing to do: SendMsg ends the request.
+func (OneRequest) CloseSend() error { return nil }
+
+// Context returns the context of the call.
+func (r OneRequest) Context() context.Context { return r.Ctx }
+
+// Header returns nothing: providers send none.
+func (OneRequest) Header() (metadata.MD, error) { return nil, nil }
+
+// Trailer returns nothing: providers send none.
+func (OneRequest) Trailer() metadata.MD { return nil }

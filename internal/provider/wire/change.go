@@ -1,0 +1,66 @@
+package wire
+
+import (
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
+	"google.golang.org/protobuf/proto"
+)
+
+// Change is a call that changes something, and its answer, in their encoded form. A process that takes the place of a
+// lost one makes a record of them.
+type Change struct {
+	Request  provider.ApplyRequest
+	Response provider.ApplyResponse
+	Diags    provider.Diags
+}
+
+// ReadChange reads a call of ApplyResourceChange, which is the same in both versions of the protocol.
+func ReadChange(request, answer []byte) (Change, error) {
+	var req wirepb.ApplyResourceChange_Request
+	if err := proto.Unmarshal(request, &req); err != nil {
+		return Change{}, err
+	}
+	var resp wirepb.ApplyResourceChange_Response
+	if err := proto.Unmarshal(answer, &resp); err != nil {
+		return Change{}, err
+	}
+	return Change{
+		provider.ApplyRequest{
+			Type: req.TypeName, Prior: fromDynamic(req.PriorState), Planned: fromDynamic(req.PlannedState), Config: fromDynamic(req.Config),
+			Private: req.PlannedPrivate, Identity: fromIdentity(req.PlannedIdentity), Meta: fromDynamic(req.ProviderMeta),
+		},
+		applied(&resp, false), (&client{}).diags(resp.Diagnostics),
+	}, nil
+}
+
+// Opening is a call that opened something and its answer.
+type Opening struct {
+	Type           string
+	Config, Result provider.Dynamic
+}
+
+// ReadOpening reads a call of OpenEphemeralResource.
+func ReadOpening(request, answer []byte) (Opening, error) {
+	var req wirepb.OpenEphemeralResource_Request
+	if err := proto.Unmarshal(request, &req); err != nil {
+		return Opening{}, err
+	}
+	var resp wirepb.OpenEphemeralResource_Response
+	err := proto.Unmarshal(answer, &resp)
+	return Opening{req.TypeName, fromDynamic(req.Config), fromDynamic(resp.Result)}, err
+}
+
+// Raw is the codec of messages that stay as they travel: *[]byte and []byte.
+type Raw struct{}
+
+// Marshal implements encoding.Codec.
+func (Raw) Marshal(v any) ([]byte, error) { return v.([]byte), nil }
+
+// Unmarshal implements encoding.Codec.
+func (Raw) Unmarshal(data []byte, v any) error {
+	*v.(*[]byte) = append([]byte{}, data...)
+	return nil
+}
+
+// Name implements encoding.Codec: the content type is the one for protobuf messages.
+func (Raw) Name() string { return "proto" }

@@ -1,0 +1,45 @@
+package secret
+
+import (
+	"hash/maphash"
+	"sync"
+)
+
+var seed = maphash.MakeSeed()
+
+// clean records long texts that contain no piece. The text of one object is searched several times: when it is stored, when
+// it is printed, and in each plan document.
+type clean struct {
+	mu     sync.Mutex
+	pieces map[uint64]int // number of pieces in the table at the time of the search, by hash of the text
+}
+
+const (
+	longText   = 16 << 10 // length in bytes of the shortest text that is recorded
+	cleanTexts = 1 << 12  // largest number of recorded texts
+)
+
+// of returns the hash of a long text, and whether a search for this number of pieces found none in it. The hash of a
+// shorter text is 0.
+func (c *clean) of(text string, pieces int) (key uint64, known bool) {
+	if len(text) < longText {
+		return 0, false
+	}
+	key = max(maphash.String(seed, text), 1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, ok := c.pieces[key]
+	return key, ok && n == pieces
+}
+
+func (c *clean) add(key uint64, pieces int) {
+	if key == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pieces == nil || len(c.pieces) >= cleanTexts {
+		c.pieces = map[uint64]int{}
+	}
+	c.pieces[key] = pieces
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// API is a service that is asked by HTTP, one request at a time.
+type API struct {
+	Client interface {
+		Do(*http.Request) (*http.Response, error)
+	}
+	Header http.Header // of each request
+	// Sign adds the caller's credentials to a request. It may be nil.
+	Sign func(req *http.Request, body []byte) error
+	// ErrorMessage extracts the service's message from the text of a refusal. It may be nil: then the whole text is the
+	// message.
+	ErrorMessage func(text []byte) string
+	// Signed are addresses that let in all who know them: errors name their hosts alone.
+	Signed bool
+}
+
+// name returns an address as errors show it.
+func (a *API) name(to *url.URL) string {
+	if a.Signed {
+		return to.Scheme + "://" + to.Host
+	}
+	return Shown(to)
+}
+
+// Shown returns an address for messages: without its password, and without the query, in which tokens are common.
+func Shown(to *url.URL) string {
+	u := *to
+	u.RawQuery, u.ForceQuery = "", false
+	return u.Redacted()
+}
+
+// Answer is a service's answer, read whole.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	// Transformed is true if the body came compressed, as Ask permits: the ETag is that for the compressed body.
+	Transformed bool
+
+	to string // method and address of the request
+}
+
+// RefusedError reports that a service answered with a status that is no success.
+type RefusedError struct {
+	Answer
+	text string
+}
+
+func (e *RefusedError) Error() string { return e.text }
+
+// Refused reports whether an error is a refusal with one of these statuses.
+func Refused(err error, statuses ...int) bool {
+	var r *RefusedError
+	return errors.As(err, &r) && slices.Contains(statuses, r.Status)
+}
+
+// Ask makes a request once. header and body may be nil. The error is an *UnansweredError if the connection breaks or
+// the status leaves open whether the request was carried out, and a *RefusedError for another status that is no
+// success.
+func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, from := range []http.Header{a.Header, header} {
+		for name, values := range from {
+			req.Header[name] = values
+		}
+	}
+	if a.Sign != nil {
+		if err := a.Sign(req, body); err != nil {
+			return nil, err
+		}
+	}
+	req.Header.Set("Accept-Encoding", "gzip") // and not by net/http, which hides how much came
+	resp, err := a.Client.Do(req)
+	if err != nil {
+		if u := (*url.Error)(nil); errors.As(err, &u) {
+			err = fmt.Errorf("%s %q: %w", method, a.name(to), u.Err)
+		}
+		return nil, &UnansweredError{Err: err}
+	}
+	defer resp.Body.Close()
+	text, err := contents(resp)
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return nil, fmt.Errorf("%s %q: %w", method, a.name(to), err)
+	case err != nil:
+		return nil, &UnansweredError{Err: fmt.Errorf("%s %q: %w", method, a.name(to), err)}
+	}
+	answer := Answer{resp.StatusCode, resp.Header, text, compressed(resp), method + " " + a.name(to)}
+	if answer.Status/100 == 2 && answer.Status != http.StatusPartialContent { // nobody asks for a part
+		return &answer, nil
+	}
+	message := string(bytes.TrimSpace(text))
+	if a.ErrorMessage != nil {
+		message = a.ErrorMessage(text)
+	}
+	err = &RefusedError{answer, strings.TrimSuffix(fmt.Sprintf("%s: %d %s: %s", answer.to, answer.Status, http.StatusText(answer.Status), message), ": ")}
+	if answer.open() {
+		err = &UnansweredError{Err: err, Unsent: answer.Status == http.StatusTooManyRequests, After: RetryAfter(answer.Header)}
+	}
+	return nil, err
+}
+
+// open reports whether a refusal leaves open whether the request was carried out, or asks for it to be made later. One
+// of a server that does not know the method does neither.
+func (a *Answer) open() bool {
+	return a.Status >= 500 && a.Status != http.StatusNotImplemented || a.Status == http.StatusTooManyRequests || a.Status == http.StatusRequestTimeout
+}
+
+// JSON is Ask with a body and an answer in JSON, nil for none.
+func (a *API) JSON(ctx context.Context, method string, to *url.URL, header http.Header, in, out any) error {
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return err
+		}
+	}
+	answer, err := a.Ask(ctx, method, to, header, body)
+	if err != nil {
+		return err
+	}
+	return answer.JSON(out)
+}
+
+// JSON reads the answer into out, nil for nothing.
+func (a *Answer) JSON(out any) error {
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(a.Body, out); err != nil {
+		return fmt.Errorf("the answer to %s is not valid: %w", a.to, err)
+	}
+	return nil
+}

@@ -1,0 +1,312 @@
+// Package azurestore keeps states as blobs of an Azure storage account. Its driver is the backend "azurerm" of
+// Terraform and OpenTofu, with the same names, so that each program respects the locks of the others.
+//
+// A lock is an infinite lease of the blob. The ID of the lease is the ID of the lock, and the blob's metadata describes
+// the holder. A lease needs a blob, so a lock of a missing state creates an empty blob, which counts as no state.
+//
+// The version of a state is the MD5 of its content, which the service stores. The ETag is not usable as version,
+// because it changes with the metadata. But each write names the ETag that was read together with the version, so that
+// the state cannot change in between.
+package azurestore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/md5"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/lease"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/cloudauth"
+)
+
+// Options configures the store.
+type Options struct {
+	Container *container.Client
+	Key       string // the blob of the default workspace
+	Snapshot  bool   // keep a snapshot of each replaced state
+}
+
+// New returns a store that sends each request once. See store.Retrying for retries.
+func New(o Options) store.Remote {
+	return &remote{o: o, leases: map[string]string{}, ended: map[string]bool{}}
+}
+
+type remote struct {
+	o Options
+
+	mu     sync.Mutex
+	leases map[string]string // IDs of this process's locks, by workspace
+	ended  map[string]bool   // IDs of locks that ended with the deletion of their workspace
+}
+
+// prefix returns the prefix of the blobs of all workspaces except the default one.
+func (r *remote) prefix() string { return r.o.Key + "env:" }
+
+func (r *remote) blob(workspace string) *blockblob.Client {
+	if workspace == store.Default {
+		return r.o.Container.NewBlockBlobClient(r.o.Key)
+	}
+	return r.o.Container.NewBlockBlobClient(r.prefix() + workspace)
+}
+
+// Capabilities implements store.Store.
+func (r *remote) Capabilities() store.Capabilities {
+	return store.Capabilities{Breaker: r, Place: r}
+}
+
+// Place implements store.Locator. It omits the query of the address, which is a signature.
+func (r *remote) Place(workspace string) string {
+	at, _, _ := strings.Cut(r.blob(workspace).URL(), "?")
+	return "azurerm:" + at
+}
+
+func versionOf(sum []byte) store.Version {
+	return store.Version(base64.StdEncoding.EncodeToString(sum))
+}
+
+// properties are the properties of a blob.
+type properties struct {
+	etag     azcore.ETag
+	version  store.Version // "" if the blob is empty
+	metadata map[string]*string
+	leased   bool
+}
+
+// look reads the properties of a blob. It returns nil if the blob does not exist.
+func (r *remote) look(ctx context.Context, workspace string) (*properties, error) {
+	p, err := r.blob(workspace).GetProperties(ctx, nil)
+	switch {
+	case isNone(err):
+		return nil, nil
+	case err != nil:
+		return nil, answered(err)
+	}
+	f := &properties{metadata: p.Metadata, leased: p.LeaseStatus != nil && *p.LeaseStatus == lease.StatusTypeLocked}
+	if p.ETag != nil {
+		f.etag = *p.ETag
+	}
+	if p.ContentLength == nil || *p.ContentLength == 0 {
+		return f, nil
+	}
+	if len(p.ContentMD5) > 0 {
+		f.version = versionOf(p.ContentMD5)
+		return f, nil
+	}
+	_, f.version, err = r.Get(ctx, workspace) // a blob written in blocks may have no MD5
+	return f, err
+}
+
+// Get implements store.Store.
+func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, "", err
+	}
+	resp, err := r.blob(workspace).DownloadStream(ctx, nil)
+	if isNone(err) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", answered(err)
+	}
+	defer resp.Body.Close()
+	data, err := store.ReadAll(resp.Body)
+	if err != nil {
+		return nil, "", &store.UnansweredError{Err: err}
+	}
+	if len(data) == 0 {
+		return nil, "", nil
+	}
+	sum := md5.Sum(data)
+	return data, versionOf(sum[:]), nil
+}
+
+// Put implements store.Store.
+func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return "", err
+	}
+	now, err := r.look(ctx, workspace)
+	if err != nil {
+		return "", err
+	}
+	if now == nil && prev != "" || now != nil && now.version != prev {
+		return "", &store.StaleError{Workspace: workspace, Missing: now == nil || now.version == ""}
+	}
+	if r.o.Snapshot && prev != "" {
+		if _, err := r.blob(workspace).CreateSnapshot(ctx, nil); err != nil {
+			return "", answered(err)
+		}
+	}
+	sum := md5.Sum(data)
+	o := &blockblob.UploadOptions{
+		HTTPHeaders:      &blob.HTTPHeaders{BlobContentType: to.Ptr("application/json"), BlobContentMD5: sum[:]},
+		AccessConditions: r.unchanged(workspace, now),
+	}
+	if now != nil {
+		o.Metadata = now.metadata
+	}
+	_, err = r.blob(workspace).Upload(ctx, streaming.NopCloser(bytes.NewReader(data)), o)
+	switch {
+	case bloberror.HasCode(err, bloberror.ConditionNotMet, bloberror.BlobAlreadyExists):
+		return "", &store.StaleError{Workspace: workspace}
+	case isLeased(err):
+		return "", r.locked(ctx, workspace, errors.New("someone else holds the lock of the state"))
+	}
+	return versionOf(sum[:]), answered(err)
+}
+
+// unchanged returns the conditions for a write: the blob is still the blob that was found, or still missing if now is
+// nil. The conditions include this process's lease.
+func (r *remote) unchanged(workspace string, now *properties) *blob.AccessConditions {
+	c := &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{}}
+	if now == nil {
+		c.ModifiedAccessConditions.IfNoneMatch = to.Ptr(azcore.ETagAny)
+	} else {
+		c.ModifiedAccessConditions.IfMatch = &now.etag
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id, ok := r.leases[workspace]; ok {
+		c.LeaseAccessConditions = &blob.LeaseAccessConditions{LeaseID: &id}
+	}
+	return c
+}
+
+// Delete implements store.Store.
+func (r *remote) Delete(ctx context.Context, workspace string) error {
+	if err := store.Deletable(workspace); err != nil {
+		return err
+	}
+	now, err := r.look(ctx, workspace)
+	if err == nil && now != nil {
+		_, err = r.blob(workspace).Delete(ctx, &blob.DeleteOptions{
+			AccessConditions: r.unchanged(workspace, now), DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude),
+		})
+		if isNone(err) {
+			err = nil
+		}
+		err = answered(err)
+	}
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.ended[r.leases[workspace]] = true
+		delete(r.leases, workspace)
+	}
+	return err
+}
+
+// List implements store.Store.
+func (r *remote) List(ctx context.Context) ([]string, error) {
+	var names []string
+	prefix := r.prefix()
+	for pages := r.o.Container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{Prefix: &prefix}); pages.More(); {
+		page, err := pages.NextPage(ctx)
+		if bloberror.HasCode(err, bloberror.ContainerNotFound) {
+			return nil, errors.New("the container does not exist")
+		}
+		if err != nil {
+			return nil, answered(err)
+		}
+		for _, b := range page.Segment.BlobItems {
+			name, ok := strings.CutPrefix(*b.Name, prefix)
+			empty := b.Properties != nil && b.Properties.ContentLength != nil && *b.Properties.ContentLength == 0
+			if ok && !empty && store.CheckName(name) == nil && name != store.Default {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Insert(names, 0, store.Default), nil
+}
+
+func isNone(err error) bool {
+	var refused *azcore.ResponseError
+	return bloberror.HasCode(err, bloberror.BlobNotFound) || errors.As(err, &refused) && refused.StatusCode == http.StatusNotFound && refused.ErrorCode == ""
+}
+
+func isLeased(err error) bool {
+	return bloberror.HasCode(err, bloberror.LeaseAlreadyPresent, bloberror.LeaseIDMissing, bloberror.LeaseIDMismatchWithBlobOperation, bloberror.LeaseIDMismatchWithLeaseOperation)
+}
+
+// answered returns a *store.UnansweredError if the connection or the service failed, so that the request is repeated.
+// Other errors are answers of the service. Messages omit the query of the address.
+func answered(err error) error {
+	var none *cloudauth.NoTokenError
+	var known *store.UnansweredError
+	if err == nil || errors.As(err, &none) || errors.As(err, &known) {
+		return err
+	}
+	noAnswer := &store.UnansweredError{Err: err}
+	var refused *azcore.ResponseError
+	var sending *url.Error
+	switch {
+	case errors.As(err, &refused):
+		noAnswer.Err = fmt.Errorf("the storage account answers %d %s", refused.StatusCode, cmp.Or(refused.ErrorCode, http.StatusText(refused.StatusCode)))
+		if refused.StatusCode < 500 && refused.StatusCode != http.StatusTooManyRequests && refused.StatusCode != http.StatusRequestTimeout {
+			return noAnswer.Err
+		}
+		noAnswer.Unsent = refused.StatusCode == http.StatusTooManyRequests
+		if refused.RawResponse != nil {
+			noAnswer.After = store.RetryAfter(refused.RawResponse.Header)
+		}
+	case errors.As(err, &sending): // the query of the address is a signature: omit it
+		at, _, _ := strings.Cut(sending.URL, "?")
+		noAnswer.Err = fmt.Errorf("%s %q: %w", sending.Op, at, sending.Err)
+	}
+	return noAnswer
+}
+
+// without returns metadata without the description of the lock's holder. Names in metadata are case-insensitive.
+func without(metadata map[string]*string) map[string]*string {
+	out := maps.Clone(metadata)
+	maps.DeleteFunc(out, func(name string, _ *string) bool { return strings.EqualFold(name, lockMetadata) })
+	return out
+}
+
+// lockMetadata is the name of the metadata with the holder of the lock, in base64.
+const lockMetadata = "terraformlockid"
+
+// holder returns the holder of a blob's lock, or nil if the metadata does not describe it. That is also the case
+// between the lease and the write of its metadata.
+func (f *properties) holder() *store.LockInfo {
+	for name, v := range f.metadata {
+		if v == nil || !strings.EqualFold(name, lockMetadata) {
+			continue
+		}
+		text, err := base64.StdEncoding.DecodeString(*v)
+		if err != nil {
+			return nil
+		}
+		if who, err := store.ParseLockInfo(text); err == nil && who.ID != "" {
+			return &who
+		}
+	}
+	return nil
+}
+
+// locked returns the error for a lock that another process holds.
+func (r *remote) locked(ctx context.Context, workspace string, why error) error {
+	refused := &store.LockError{Err: why}
+	if now, err := r.look(ctx, workspace); err == nil && now != nil {
+		refused.Held = now.holder()
+	}
+	return refused
+}

@@ -1,0 +1,175 @@
+package cloudauth
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/zclconf/go-cty/cty"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
+)
+
+// GoogleAttrs returns the settings of a client of Google Cloud services: its own settings, and the settings for
+// credentials.
+func GoogleAttrs(own ...*schema.Attr) []*schema.Attr {
+	return append(own,
+		store.SecretAttr("credentials", "The credentials as JSON, or the path of their file. GOOGLE_BACKEND_CREDENTIALS, GOOGLE_CREDENTIALS."),
+		store.SecretAttr("access_token", "A token instead of credentials. GOOGLE_OAUTH_ACCESS_TOKEN."),
+		store.Attr("impersonate_service_account", cty.String, "The service account to act as. GOOGLE_BACKEND_IMPERSONATE_SERVICE_ACCOUNT, GOOGLE_IMPERSONATE_SERVICE_ACCOUNT."),
+		store.Attr("impersonate_service_account_delegates", cty.List(cty.String), "The accounts between the credentials and that account."),
+		store.Attr("universe_domain", cty.String, "The domain of the cloud: googleapis.com if not set. GOOGLE_CLOUD_UNIVERSE_DOMAIN."),
+	)
+}
+
+// GoogleDomain returns the domain of the cloud.
+func GoogleDomain(s store.Settings) string {
+	domain, _ := s.Text("universe_domain", "GOOGLE_CLOUD_UNIVERSE_DOMAIN")
+	return cmp.Or(domain, "googleapis.com")
+}
+
+// Google returns a source of tokens with a scope, for the identity in the settings of GoogleAttrs. Settings that are
+// not set come from the sources of Google's tools.
+func Google(ctx context.Context, s store.Settings, scope string) oauth2.TokenSource {
+	text := func(name string, env ...string) string {
+		t, _ := s.Text(name, env...)
+		return t
+	}
+	return oauth2.ReuseTokenSource(nil, &tokens{
+		ctx: context.WithoutCancel(ctx), scope: scope, file: s.File, universe: GoogleDomain(s),
+		credentials: text("credentials", "GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_CREDENTIALS"),
+		access:      text("access_token", "GOOGLE_OAUTH_ACCESS_TOKEN"),
+		account:     text("impersonate_service_account", "GOOGLE_BACKEND_IMPERSONATE_SERVICE_ACCOUNT", "GOOGLE_IMPERSONATE_SERVICE_ACCOUNT"),
+		delegates:   s.List("impersonate_service_account_delegates"),
+	})
+}
+
+// ErrorMessage returns the message in a refusal of Google Cloud or Azure.
+func ErrorMessage(text []byte) string {
+	var refusal struct{ Error struct{ Message string } }
+	_ = json.Unmarshal(text, &refusal)
+	return refusal.Error.Message
+}
+
+// tokens is a token source that reads its credentials on first use.
+type tokens struct {
+	ctx                                           context.Context // not of one request: tokens are also needed after an interrupt
+	credentials, access, account, universe, scope string
+	delegates                                     []string
+	file                                          func(string) string // resolves a path in the settings
+}
+
+// Token implements oauth2.TokenSource. It returns a *store.UnansweredError if a later attempt may succeed.
+func (t *tokens) Token() (*oauth2.Token, error) {
+	source, err := t.source()
+	if err != nil {
+		return nil, err
+	}
+	var token *oauth2.Token
+	if t.account == "" {
+		token, err = source.Token()
+	} else {
+		token, err = t.impersonate(source)
+	}
+	var refused *oauth2.RetrieveError
+	switch {
+	case err == nil:
+		return token, nil
+	case errors.As(err, &refused) && !later(refused), store.Refused(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound):
+		return nil, err
+	}
+	noAnswer := &store.UnansweredError{Err: err, Unsent: true}
+	if refused != nil {
+		noAnswer.After = store.RetryAfter(refused.Response.Header)
+	}
+	return nil, noAnswer
+}
+
+// later reports whether a refusal asks to repeat the request later.
+func later(refused *oauth2.RetrieveError) bool {
+	status := refused.Response.StatusCode
+	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || refused.ErrorCode == "temporarily_unavailable"
+}
+
+// TokenWithin returns a token. If ctx ends first, it returns a *store.UnansweredError and leaves the request running.
+func TokenWithin(ctx context.Context, tokens oauth2.TokenSource) (*oauth2.Token, error) {
+	type answer struct {
+		token *oauth2.Token
+		err   error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		token, err := tokens.Token()
+		answered <- answer{token, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.token, a.err
+	case <-ctx.Done():
+		return nil, &store.UnansweredError{Err: ctx.Err(), Unsent: true}
+	}
+}
+
+// source returns the token source of the user's own credentials.
+func (t *tokens) source() (oauth2.TokenSource, error) {
+	scopes := []string{t.scope}
+	if t.account != "" {
+		scopes = []string{"https://www.googleapis.com/auth/cloud-platform"}
+	}
+	if t.access != "" {
+		return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: t.access}), nil
+	}
+	if t.credentials == "" {
+		found, err := google.FindDefaultCredentials(t.ctx, scopes...)
+		if err != nil {
+			return nil, err
+		}
+		return found.TokenSource, nil
+	}
+	text := []byte(t.credentials)
+	if !json.Valid(text) {
+		var err error
+		if text, err = os.ReadFile(t.file(t.credentials)); err != nil {
+			return nil, errors.New(`the string provided in "credentials" is neither valid JSON nor the path of a file that can be read`)
+		}
+	}
+	var kind struct{ Type google.CredentialsType }
+	if err := json.Unmarshal(text, &kind); err != nil {
+		return nil, errors.New(`the string provided in "credentials" must be a JSON object, or the path of a file that contains one`)
+	}
+	// The credentials are the user's own and may have any type.
+	found, err := google.CredentialsFromJSONWithType(t.ctx, text, kind.Type, scopes...)
+	if err != nil {
+		return nil, fmt.Errorf("the credentials cannot be used: %w", err)
+	}
+	return found.TokenSource, nil
+}
+
+// impersonate requests a token of another account.
+func (t *tokens) impersonate(source oauth2.TokenSource) (*oauth2.Token, error) {
+	delegates := []string{}
+	for _, d := range t.delegates {
+		delegates = append(delegates, "projects/-/serviceAccounts/"+d)
+	}
+	to, err := url.Parse("https://iamcredentials." + t.universe + "/v1/projects/-/serviceAccounts/" + url.PathEscape(t.account) + ":generateAccessToken")
+	if err != nil {
+		return nil, err
+	}
+	var out struct {
+		AccessToken string
+		ExpireTime  time.Time
+	}
+	api := store.API{Client: oauth2.NewClient(t.ctx, source), ErrorMessage: ErrorMessage}
+	if err := api.JSON(t.ctx, http.MethodPost, to, nil, map[string]any{"delegates": delegates, "scope": []string{t.scope}, "lifetime": "3600s"}, &out); err != nil {
+		return nil, fmt.Errorf("no token of %s: %w", t.account, err)
+	}
+	return &oauth2.Token{AccessToken: out.AccessToken, Expiry: out.ExpireTime}, nil
+}

@@ -1,0 +1,128 @@
+// Package crypt encrypts states and plans in the file format of OpenTofu.
+//
+// An encrypted file is one JSON object, an envelope:
+//
+//	serial, lineage     of the encrypted state, in plain text; plans have neither
+//	meta                what key providers need to recover the key: a name, and bytes
+//	encrypted_data      bytes of the method
+//	encryption_version  "v0"
+//
+// A Source makes keys, and a Cipher encrypts with them. A Target names the Cipher that writes a kind of file, and the
+// Ciphers that may have written a file to be read:
+//
+//	Target ── Write, Read ──> Cipher ── Keys ──> Source ── Chain ──> Source
+//
+// A Source uses a Provider to make keys, and a Cipher uses a Method to encrypt. ProviderKinds and MethodKinds list
+// their kinds with the schemas of their settings. Code outside this package needs no changes for a new kind.
+//
+// Store is a store.Store that encrypts the contents of another store.
+package crypt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// Provider makes keys. It may be used from many goroutines.
+type Provider interface {
+	// NewKey makes a key. It also returns the metadata that must be stored with the encrypted data to recover the key.
+	// chain is a key of another provider, or nil.
+	NewKey(ctx context.Context, chain []byte) (key, meta []byte, err error)
+	// RecoverKey recovers the key that was made with meta. current is false if NewKey would make keys differently now, so
+	// that the data should be encrypted again.
+	RecoverKey(ctx context.Context, meta, chain []byte) (key []byte, current bool, err error)
+}
+
+// Method encrypts and decrypts. It may be used from many goroutines.
+type Method interface {
+	// Seal encrypts plain with a key. The key is nil if the method needs none.
+	Seal(ctx context.Context, key, plain []byte) ([]byte, error)
+	// Open decrypts the result of Seal. It returns ErrKey if the key does not fit the data.
+	Open(ctx context.Context, key, data []byte) ([]byte, error)
+}
+
+// Schema is the schema of the settings of a kind.
+type Schema = schema.Block
+
+// Kind is a kind of key provider or of method: M is Provider or Method.
+type Kind[M any] struct {
+	Name   string
+	Schema *Schema // of the settings, without Argument
+	Argument
+	Make func(s store.Settings) (M, error)
+}
+
+// Argument tells whether a kind refers to a key provider. Key providers do so with "chain", methods with "keys".
+type Argument int
+
+// The values of Argument.
+const (
+	Never Argument = iota
+	Maybe
+	Always
+)
+
+// Kinds is a list of kinds of key providers or of methods.
+type Kinds[M any] []Kind[M]
+
+// Find returns the kind with that name.
+func (l Kinds[M]) Find(name string) (kind Kind[M], ok bool) {
+	i := slices.IndexFunc(l, func(k Kind[M]) bool { return k.Name == name })
+	if i >= 0 {
+		kind = l[i]
+	}
+	return kind, i >= 0
+}
+
+// Names returns the names of the kinds, sorted.
+func (l Kinds[M]) Names() []string {
+	var out []string
+	for _, k := range l {
+		out = append(out, k.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Error is the reason why data cannot be encrypted or decrypted. It is never a *store.LockError.
+type Error struct {
+	Title string     // of the diagnostic
+	Text  string     // whole sentences
+	At    diag.Range // the configuration to be corrected, if that helps
+
+	damaged bool // no key can decrypt the data
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// Titles of errors.
+const (
+	badOpen = "Decryption failed"
+	badSeal = "Encryption failed"
+)
+
+// Diagnostic returns the diagnostic for an error of this package. The second result is false if err contains no *Error.
+func Diagnostic(err error) (diag.Diagnostic, bool) {
+	var e *Error
+	if !errors.As(err, &e) {
+		return diag.Diagnostic{}, false
+	}
+	return diag.Errorf(e.Title, "%s", e.Text).At(e.At), true
+}
+
+// damage returns an error about data that no key can decrypt.
+func damage(format string, a ...any) *Error {
+	e := failed(badOpen, format, a...)
+	e.damaged = true
+	return e
+}
+
+func failed(title, format string, a ...any) *Error {
+	return &Error{Title: title, Text: fmt.Sprintf(format, a...)}
+}

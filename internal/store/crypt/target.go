@@ -1,0 +1,296 @@
+package crypt
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Source is a key provider of a configuration.
+type Source struct {
+	Name     string // in the configuration: "key_provider.pbkdf2.main"
+	Meta     string // in the metadata: Name, or the alias
+	Provider Provider
+	Chain    *Source // provides keys for this source; may be nil
+
+	mu        sync.Mutex
+	created   *derivedKey
+	recovered map[string]*derivedKey // by the metadata and the key of Chain
+}
+
+// CheckMeta returns an error if the metadata of the source would collide with other metadata in a file, so that the
+// file could not be decrypted.
+func (s *Source) CheckMeta() error {
+	if s.Meta == digestName {
+		return fmt.Errorf("the name %q is reserved in encrypted files. Set another %q", s.Meta, AliasArgument)
+	}
+	for c := s.Chain; c != nil; c = c.Chain {
+		if c.Meta == s.Meta {
+			return fmt.Errorf("it has the same name in encrypted files as %s, the provider of its keys: %q. Set another %q in one of them", c.Name, s.Meta, AliasArgument)
+		}
+	}
+	return nil
+}
+
+type derivedKey struct {
+	key, meta []byte
+	current   bool
+}
+
+// NewKey returns the key of this process, and adds to meta the metadata that recovers it. The source makes one key per
+// process, because deriving a key may deliberately take a second.
+func (s *Source) NewKey(ctx context.Context, meta map[string][]byte) ([]byte, error) {
+	if s == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	chain, err := s.Chain.NewKey(ctx, meta)
+	if err != nil {
+		return nil, err
+	}
+	if s.created == nil {
+		key, m, err := s.Provider.NewKey(ctx, chain)
+		if err != nil {
+			return nil, fmt.Errorf("%s returned no key: %w", s.Name, err)
+		}
+		s.created = &derivedKey{key: key, meta: m}
+	}
+	meta[s.Meta] = s.created.meta
+	return s.created.key, nil
+}
+
+// errMeta reports that a file has no metadata of a key provider, so it was not encrypted with its keys.
+var errMeta = errors.New("no metadata")
+
+// RecoverKey returns the key with which a file was encrypted. See Provider.RecoverKey for the second result.
+func (s *Source) RecoverKey(ctx context.Context, meta map[string][]byte) ([]byte, bool, error) {
+	if s == nil {
+		return nil, true, nil
+	}
+	m, ok := meta[s.Meta]
+	if !ok {
+		return nil, false, fmt.Errorf("%w of %s is in it, it has %s%s", errMeta, s.Meta, names(meta), renamed(meta))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	chain, now, err := s.Chain.RecoverKey(ctx, meta)
+	if err != nil {
+		return nil, false, err
+	}
+	id := string(m) + "\x00" + string(chain)
+	if _, two := s.Provider.(externalProvider); !two && s.created != nil && bytes.Equal(s.created.meta, m) && s.Chain == nil {
+		return s.created.key, true, nil // a program may use another key to decrypt than to encrypt
+	}
+	if s.recovered[id] == nil {
+		key, current, err := s.Provider.RecoverKey(ctx, m, chain)
+		if err != nil {
+			return nil, false, fmt.Errorf("%s returned no key: %w", s.Name, err)
+		}
+		if s.recovered == nil {
+			s.recovered = map[string]*derivedKey{}
+		}
+		s.recovered[id] = &derivedKey{key: key, current: current}
+	}
+	got := s.recovered[id]
+	return got.key, got.current && now, nil
+}
+
+// renamed returns a hint for a file that has metadata under another name, or "" if it has none.
+func renamed(meta map[string][]byte) string {
+	if _, other := strings.CutPrefix(names(meta), "that of "); !other {
+		return ""
+	}
+	return fmt.Sprintf(" (to read it with a key provider of another name, set the argument %s)", AliasArgument)
+}
+
+func names(meta map[string][]byte) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(meta)) {
+		if name != digestName {
+			out = append(out, name)
+		}
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return "that of " + strings.Join(out, ", ")
+}
+
+// Cipher is a method of a configuration, with its keys.
+type Cipher struct {
+	Name   string  // in the configuration: "method.aes_gcm.main"
+	Method Method  // nil: no encryption
+	Keys   *Source // nil if the method has no keys
+}
+
+// Target describes the encryption of one kind of files.
+type Target struct {
+	Block    string     // the name of the configuration block, for messages: "state"
+	At       diag.Range // the position of the block
+	Write    *Cipher    // never nil
+	Read     []*Cipher
+	Enforced bool
+}
+
+// failed returns an error located at the configuration of the target.
+func (t *Target) failed(title, format string, a ...any) *Error {
+	e := failed(title, format, a...)
+	e.At = t.At
+	return e
+}
+
+// digestName is the name under which the metadata contains a digest of the encrypted data. The digest distinguishes
+// damage from a wrong key. Other programs ignore the name.
+const digestName = "lethe.digest"
+
+// digest returns the digest of the metadata and the encrypted data.
+func (e *envelope) digest() []byte {
+	h := sha256.New()
+	part := func(b []byte) {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(b))))
+		h.Write(b)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Meta)) {
+		if name != digestName {
+			part([]byte(name))
+			part(e.Meta[name])
+		}
+	}
+	part(e.Data)
+	return h.Sum(nil)[:16]
+}
+
+// Encrypts reports whether files are written encrypted.
+func (t *Target) Encrypts() bool { return t != nil && t.Write.Method != nil }
+
+// sentence returns the text of an error with one period at its end. Errors of services and programs may already end
+// with a period.
+func sentence(err error) string { return strings.TrimRight(err.Error(), ".") + "." }
+
+// Seal encrypts a state, a plan or a journal. It returns the data unchanged if the target does not encrypt.
+func (t *Target) Seal(ctx context.Context, plain []byte) ([]byte, error) {
+	if !t.Encrypts() {
+		return plain, nil
+	}
+	e := envelope{Meta: map[string][]byte{}, Version: version}
+	e.Serial, e.Lineage = identity(plain)
+	key, err := t.Write.Keys.NewKey(ctx, e.Meta)
+	if err != nil {
+		return nil, t.failed(badSeal, "%s", sentence(err))
+	}
+	if e.Data, err = t.Write.Method.Seal(ctx, key, plain); err != nil {
+		return nil, t.failed(badSeal, "%s cannot encrypt: %s", t.Write.Name, sentence(err))
+	}
+	e.Meta[digestName] = e.digest()
+	return e.bytes()
+}
+
+// Open decrypts data that Seal or OpenTofu encrypted. outdated is true if Seal would encrypt the data differently now.
+func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated bool, err error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return data, false, nil
+	}
+	if !Sealed(data) {
+		return t.openPlain(data, t.subject())
+	}
+	if t == nil {
+		return nil, false, failed(badOpen, "The data is encrypted, but no encryption is configured for it. Configure the key provider and the method that encrypted it.")
+	}
+	e, err := parse(data)
+	if err != nil {
+		return nil, false, err
+	}
+	var why []string
+	denied, absent := 0, 0 // methods whose key could not be obtained, and methods whose metadata the file lacks
+	for _, c := range t.Read {
+		if c.Method == nil {
+			continue
+		}
+		key, current, err := c.Keys.RecoverKey(ctx, e.Meta)
+		if err == nil {
+			plain, err = c.Method.Open(ctx, key, e.Data)
+		}
+		if err == nil {
+			return plain, c != t.Write || !current, e.check(plain)
+		}
+		var service *serviceError
+		switch {
+		case errors.As(err, &service):
+			denied++
+		case errors.Is(err, errMeta):
+			absent++
+		}
+		why = append(why, c.Name+": "+sentence(err))
+	}
+	if d := e.Meta[digestName]; d != nil && !bytes.Equal(d, e.digest()) {
+		return nil, false, damage("The encrypted file is damaged: its content does not match its digest. Restore it from a backup.")
+	}
+	if len(why) == 0 {
+		return nil, false, t.failed(badOpen, "%s is encrypted, but the block %q of the encryption has no method to decrypt it. Configure the method that encrypted it, or name that method in a fallback.", t.subject(), t.Block)
+	}
+	if denied > 0 && denied+absent == len(why) {
+		return nil, false, t.failed(badOpen, "%s is encrypted, but its key could not be obtained:\n\n  %s", t.subject(), strings.Join(why, "\n  "))
+	}
+	hint := ""
+	if e.Meta[digestName] != nil {
+		hint = " The file is undamaged, so the key or the settings of the method are wrong."
+	}
+	return nil, false, t.failed(badOpen, "%s is encrypted, and no method in the block %q of the encryption can decrypt it:\n\n  %s\n\nConfigure the key and the method that encrypted it. If you have changed them, put the former method into a fallback.%s", t.subject(), t.Block, strings.Join(why, "\n  "), hint)
+}
+
+// openPlain returns data that is not encrypted, if the target accepts such data. subject names the data in messages.
+func (t *Target) openPlain(data []byte, subject string) ([]byte, bool, error) {
+	switch {
+	case t == nil || !t.Encrypts():
+		return data, false, nil
+	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && !json.Valid(data):
+		return nil, false, damage("%s is damaged: it is not valid JSON. Restore it from a backup.", subject)
+	case slices.ContainsFunc(t.Read, func(c *Cipher) bool { return c.Method == nil }):
+		return data, true, nil
+	case t.Enforced:
+		return nil, false, t.failed(badOpen, "%s is not encrypted, but the block %q of the encryption sets enforced = true. To use it once anyway, set enforced = false and add a fallback with the method \"unencrypted\". Undo both afterwards.", subject, t.Block)
+	}
+	why, then := "If it is older than the encryption block, add", "Apply once, to write it encrypted, and remove both."
+	switch t.Block {
+	case "state":
+	case "plan":
+		return nil, false, t.failed(badOpen, "%s is not encrypted, but the configuration requires encryption. Make a new plan.", subject)
+	default:
+		why, then = "Encrypt it in the configuration that writes it, or, to read it unencrypted, add", "When it is encrypted, remove both."
+	}
+	return nil, false, t.failed(badOpen, "%s is not encrypted, but the configuration requires encryption. %s to the encryption block:\n\n  method \"unencrypted\" \"migrate\" {}\n\nand to its block %q:\n\n  fallback {\n    method = method.unencrypted.migrate\n  }\n\n%s", subject, why, t.Block, then)
+}
+
+// subject names the data of a target at the beginning of a sentence. A nil target means a state.
+func (t *Target) subject() string {
+	switch {
+	case t == nil, t.Block == "state":
+		return "The state"
+	case t.Block == "plan":
+		return "The saved plan"
+	}
+	return "The state of the other configuration"
+}
+
+// check compares the plain serial and lineage of an envelope with the decrypted state.
+func (e *envelope) check(plain []byte) error {
+	if e.Serial == nil && e.Lineage == "" {
+		return nil
+	}
+	serial, lineage := identity(plain)
+	if lineage != e.Lineage || serial == nil != (e.Serial == nil) || serial != nil && *serial != *e.Serial {
+		return damage("The encrypted file is damaged: its serial or its lineage differs from the encrypted state. Restore it from a backup.")
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+// Driver is a kind of store.
+type Driver struct {
+	Name   string
+	Schema *schema.Block // of its settings
+	Open   func(ctx context.Context, s Settings) (Store, error)
+}
+
+// Drivers are the kinds of store a program knows.
+type Drivers []Driver
+
+// Find returns the driver with that name.
+func (d Drivers) Find(name string) (Driver, bool) {
+	i := slices.IndexFunc(d, func(d Driver) bool { return d.Name == name })
+	if i < 0 {
+		return Driver{}, false
+	}
+	return d[i], true
+}
+
+// Names lists the names of the drivers, sorted.
+func (d Drivers) Names() []string {
+	var out []string
+	for _, d := range d {
+		out = append(out, d.Name)
+	}
+	slices.Sort(out)
+	return out
+}

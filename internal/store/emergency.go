@@ -1,0 +1,57 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/lethe-iac/lethe/internal/disk"
+)
+
+// EmergencyName is the file for a state that could not be stored.
+const EmergencyName = "errored.tfstate"
+
+// EmergencyDump writes a state that could not be stored into the first directory that accepts it, whole and with mode
+// 0600, and returns its path. It does not overwrite the file of an earlier emergency: the new name has a number then.
+// If no directory accepts it, the error has the reason for each; it never contains a part of the state.
+func EmergencyDump(fsys disk.FS, data []byte, dirs ...string) (path string, err error) {
+	for _, dir := range dirs {
+		path, failed := dump(fsys, data, dir)
+		if failed == nil {
+			return path, nil
+		}
+		err = errors.Join(err, failed)
+	}
+	return "", err
+}
+
+func dump(fsys disk.FS, data []byte, dir string) (string, error) {
+	for n := range 1000 {
+		path := filepath.Join(dir, EmergencyName)
+		if n > 0 {
+			path = fmt.Sprintf("%s.%d", path, n)
+		}
+		_, err := fsys.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return path, disk.Replace(fsys, path, data)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("%s already has a thousand unstored states; remove some of them", dir)
+}
+
+// EmergencyDirs are the directories to try after dir: one of the user, then that for temporary
+// files, both on other file systems as a rule.
+func EmergencyDirs(dir string, getenv func(string) string) []string {
+	dirs := []string{dir}
+	if user := disk.UserDir(getenv); user != "" {
+		dirs = append(dirs, user)
+	}
+	if tmp := getenv("TMPDIR"); tmp != "" {
+		return append(dirs, tmp)
+	}
+	return append(dirs, "/tmp")
+}

@@ -1,0 +1,208 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/jsontext"
+)
+
+// The former states of a Local are copies, and not links to its backups: Terraform and editors write those in place. Each
+// writing keeps the state that it replaces. A command that makes no backup keeps nothing.
+const keptStates = 20 // how many former states there are at most
+
+// keptBytes is how many bytes they have together. Tests make it small.
+var keptBytes int64 = 256 << 20
+
+// historyDir returns the directory of former states. It is beside the state, and hidden like the lock info. A name
+// pattern that keeps states and backups out of version control (*.tfstate.*) matches it, and a pattern that removes
+// files (terraform.tfstate*) does not.
+func (l *Local) historyDir(workspace string) string {
+	dir, base := filepath.Split(l.File(workspace))
+	return filepath.Join(dir, "."+base+".history")
+}
+
+// kept is the file of a former state. Its name contains the time of its writing, its serial, and whether it is sealed.
+type kept struct {
+	name   string
+	serial uint64
+	time   time.Time
+	sealed bool
+	size   int64
+}
+
+const keptPlain, keptSealed = ".tfstate", ".sealed.tfstate"
+
+func keptName(serial uint64, written time.Time, sealed bool) string {
+	end := keptPlain
+	if sealed {
+		end = keptSealed
+	}
+	return fmt.Sprintf("%d-%d%s", written.UnixMilli(), serial, end)
+}
+
+// listKept lists the former states, the latest first.
+func (l *Local) listKept(workspace string) ([]kept, error) {
+	entries, err := l.fs.ReadDir(l.historyDir(workspace))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []kept
+	for _, e := range entries {
+		k := kept{name: e.Name(), sealed: strings.HasSuffix(e.Name(), keptSealed)}
+		base := strings.TrimSuffix(strings.TrimSuffix(k.name, keptPlain), ".sealed")
+		written, serial, _ := strings.Cut(base, "-")
+		ms, err1 := strconv.ParseInt(written, 10, 64)
+		var err2 error
+		k.serial, err2 = strconv.ParseUint(serial, 10, 64)
+		info, err3 := e.Info()
+		if base == k.name || errors.Join(err1, err2, err3) != nil {
+			continue
+		}
+		k.time, k.size = time.UnixMilli(ms).UTC(), info.Size()
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b kept) int { return cmp.Or(b.time.Compare(a.time), cmp.Compare(b.serial, a.serial)) })
+	return out, nil
+}
+
+// keep stores a replaced state as a former state. If that fails, the next state is written anyway.
+func (l *Local) keep(workspace string, old []byte, written time.Time) {
+	serial, _, ok := identity(old)
+	dir := l.historyDir(workspace)
+	if !ok || l.fs.MkdirAll(dir, disk.DirMode) != nil {
+		return
+	}
+	_ = disk.Replace(l.fs, filepath.Join(dir, keptName(serial, written, l.seal != nil)), old)
+	all, _ := l.listKept(workspace)
+	bytes := int64(0)
+	for n, k := range all {
+		bytes += k.size
+		path := filepath.Join(dir, k.name)
+		switch {
+		case n >= keptStates || n > 0 && bytes > keptBytes:
+			_ = l.fs.Remove(path)
+		case !k.sealed:
+			l.sealKept(dir, k)
+		}
+	}
+}
+
+// sealAll encrypts the former states as states are encrypted now.
+func (l *Local) sealAll(workspace string) {
+	all, _ := l.listKept(workspace)
+	for _, k := range all {
+		l.sealKept(l.historyDir(workspace), k)
+	}
+}
+
+// sealKept encrypts a former state that is not encrypted, or that has a former key.
+func (l *Local) sealKept(dir string, k kept) {
+	if l.seal == nil {
+		return
+	}
+	path, to := filepath.Join(dir, k.name), filepath.Join(dir, keptName(k.serial, k.time, true))
+	was, err := l.fs.ReadFile(path)
+	if err != nil {
+		return
+	}
+	data, err := l.seal(was)
+	if err == nil && (to != path || !bytes.Equal(data, was)) {
+		err = disk.Replace(l.fs, to, data)
+	}
+	if err == nil && to != path {
+		_ = l.fs.Remove(path)
+	}
+}
+
+// identity finds out the serial and the lineage of a state, which an encrypted one shows, too.
+func identity(data []byte) (serial uint64, lineage string, ok bool) {
+	s := jsontext.Scanner{In: data}
+	seen := 0
+	s.Object(func(key []byte) {
+		switch string(key) {
+		case "serial":
+			serial = s.Uint()
+			seen++
+		case "lineage":
+			lineage = string(s.Text())
+			seen++
+		default:
+			s.Skip()
+		}
+		if seen == 2 && s.Err == nil {
+			ok = true
+			s.Pos = len(s.In) // the rest is of no interest, and long
+		}
+	})
+	return serial, lineage, ok
+}
+
+// History implements Historian.
+func (l *Local) History(_ context.Context, workspace string) ([]Past, error) {
+	if err := CheckName(workspace); err != nil {
+		return nil, err
+	}
+	var out []Past
+	path := l.readPath(workspace)
+	data, err := l.read(path)
+	if err != nil {
+		return nil, fmt.Errorf("the state cannot be read: %w", err)
+	}
+	if serial, lineage, ok := identity(data); ok {
+		p := Past{Serial: serial, Lineage: lineage}
+		if info, err := l.fs.Stat(path); err == nil {
+			p.Time = info.ModTime().UTC()
+		}
+		out = append(out, p)
+	}
+	all, err := l.listKept(workspace)
+	if err != nil {
+		return nil, fmt.Errorf("the former states cannot be listed: %w", err)
+	}
+	for _, k := range all {
+		data, err := l.readKept(workspace, k)
+		if err != nil || data == nil {
+			continue // another command has removed it, or another program has changed it
+		}
+		_, lineage, _ := identity(data)
+		out = append(out, Past{Serial: k.serial, Lineage: lineage, Time: k.time})
+	}
+	return out, nil
+}
+
+// Former implements Historian.
+func (l *Local) Former(_ context.Context, workspace string, serial uint64) ([]byte, error) {
+	if err := CheckName(workspace); err != nil {
+		return nil, err
+	}
+	all, err := l.listKept(workspace)
+	for _, k := range all {
+		if k.serial == serial {
+			if data, err := l.readKept(workspace, k); err != nil || data != nil {
+				return data, err
+			}
+		}
+	}
+	return nil, err
+}
+
+// readKept reads a former state. It is nil if the file now has another serial than its name: in directories of older
+// versions of Lethe it is a link to a backup, which another program may have written.
+func (l *Local) readKept(workspace string, k kept) ([]byte, error) {
+	data, err := disk.Read(l.fs, filepath.Join(l.historyDir(workspace), k.name))
+	if serial, _, ok := identity(data); err != nil || !ok || serial != k.serial {
+		return nil, err
+	}
+	return data, nil
+}

@@ -1,0 +1,127 @@
+// Package httpstore keeps a state at an HTTP address. GET reads the state and POST replaces it. LOCK and UNLOCK,
+// usually at a separate address, lock it. Its driver is the backend "http" of Terraform and OpenTofu. GitLab's managed
+// states implement the protocol.
+//
+// The protocol has no versions. So a Put reads the state again before it writes, and fails if that is not the state
+// that it replaces. If the server sends an ETag, the write is conditional (If-Match), so that the state cannot change
+// in between. While a lock is held, every POST includes its ID, and servers refuse other IDs.
+package httpstore
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// Options configures the store.
+type Options struct {
+	Client  *http.Client
+	Address *url.URL
+	// LockAddress and UnlockAddress are nil if the server has no locks.
+	LockAddress, UnlockAddress *url.URL
+	Update, Lock, Unlock       string // methods, usually POST, LOCK and UNLOCK
+	User, Password             string // basic authentication, unless User is ""
+	Header                     http.Header
+	Tries                      store.Tries // for releasing the lock of a single write
+}
+
+// longestMoment is how long a writer without the lock waits for other writers.
+const longestMoment = 2 * time.Second
+
+// New returns a store that sends each request once. See store.Retrying for retries.
+func New(o Options) store.Remote {
+	r := &remote{o: o}
+	r.api = &store.API{Client: o.Client, Header: o.Header, Sign: r.sign}
+	r.singleWrite = &store.SingleWrite{Store: r, Tries: o.Tries, Wait: longestMoment}
+	return r
+}
+
+type remote struct {
+	o           Options
+	api         *store.API
+	singleWrite *store.SingleWrite
+
+	mu   sync.Mutex
+	held *store.LockInfo // the caller's lock, or nil
+}
+
+// Capabilities implements store.Store.
+func (r *remote) Capabilities() store.Capabilities {
+	return store.Capabilities{Breaker: r, Place: r}
+}
+
+// Place implements store.Locator. It omits the query of the address, which may contain tokens.
+func (r *remote) Place(string) string {
+	return "http:" + r.o.Address.Host + r.o.Address.EscapedPath()
+}
+
+// sign adds the credentials and the digest of the body to a request.
+func (r *remote) sign(req *http.Request, body []byte) error {
+	if r.o.User != "" {
+		req.SetBasicAuth(r.o.User, r.o.Password)
+	}
+	if body != nil {
+		sum := md5.Sum(body)
+		req.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
+	}
+	return nil
+}
+
+// failed returns the error of a request with a message for users.
+func failed(err error, method string, to *url.URL) error {
+	var r *store.RefusedError
+	if !errors.As(err, &r) {
+		return err
+	}
+	statusError := fmt.Errorf("%s of %s: unexpected HTTP response code %d", method, store.Shown(to), r.Status)
+	switch r.Status {
+	case http.StatusUnauthorized:
+		statusError = fmt.Errorf("the HTTP remote state endpoint %s requires authentication", store.Shown(to))
+	case http.StatusForbidden:
+		statusError = fmt.Errorf("the HTTP remote state endpoint %s refuses these credentials", store.Shown(to))
+	}
+	var unanswered *store.UnansweredError
+	if errors.As(err, &unanswered) {
+		return &store.UnansweredError{Err: statusError, Unsent: unanswered.Unsent, After: unanswered.After}
+	}
+	return statusError
+}
+
+// read is the server's answer about the state.
+type read struct {
+	data    []byte
+	version store.Version // "": no state
+	etag    string        // for conditions; may be ""
+	exists  bool          // the address has content, perhaps empty
+}
+
+// get reads the state. The status 404 and an empty body mean that no state exists.
+func (r *remote) get(ctx context.Context, workspace string) (read, error) {
+	if err := store.Only(workspace); err != nil {
+		return read{}, err
+	}
+	a, err := r.api.Ask(ctx, http.MethodGet, r.o.Address, nil, nil)
+	switch {
+	case store.Refused(err, http.StatusNotFound):
+		return read{}, nil
+	case err != nil:
+		return read{}, failed(err, http.MethodGet, r.o.Address)
+	}
+	got := read{data: a.Body, exists: true}
+	if etag := a.Header.Get("ETag"); strings.HasPrefix(etag, `"`) && !a.Transformed {
+		got.etag = etag // If-Match only matches strong ETags of unmodified bodies
+	}
+	if len(a.Body) > 0 {
+		got.version = store.Digest(a.Body)
+	}
+	return got, nil
+}

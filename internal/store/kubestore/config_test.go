@@ -1,0 +1,67 @@
+package kubestore
+
+import (
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// TestInCluster checks that requests in a pod use its service account, with the token that the cluster wrote last.
+func TestInCluster(t *testing.T) {
+	asked := ""
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = r.Header.Get("Authorization")
+		fmt.Fprint(w, `{"items":[]}`)
+	}))
+	t.Cleanup(server.Close)
+	usual, dir := account, t.TempDir()
+	t.Cleanup(func() { account = usual })
+	account = dir + string(filepath.Separator)
+	put := func(name string, text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	host, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	env := map[string]string{"KUBE_IN_CLUSTER_CONFIG": "true"}
+	open := func() (store.Store, error) {
+		config, err := Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{"secret_suffix": cty.StringVal("s")}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Driver.Open(t.Context(), store.Settings{Config: config, Schema: Driver.Schema, Dir: dir, Getenv: func(name string) string { return env[name] }})
+	}
+	if _, err := open(); err == nil || !strings.Contains(err.Error(), "Lethe does not run in a pod") {
+		t.Errorf("outside of a pod: %v", err)
+	}
+	env["KUBERNETES_SERVICE_HOST"], env["KUBERNETES_SERVICE_PORT"] = host, port
+	put("ca.crt", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	st, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.List(t.Context()); err == nil || !strings.Contains(err.Error(), "the file with the token cannot be read") {
+		t.Errorf("without a token: %v", err)
+	}
+	// A kubeconfig file may be for another cluster, to which the pod deploys.
+	env["KUBE_CONFIG_PATH"] = filepath.Join(dir, "config")
+	put("config", []byte("apiVersion: v1\nkind: Config\nclusters:\n- name: c\n  cluster: {server: \"https://elsewhere.invalid\"}\ncontexts:\n- name: x\n  context: {cluster: c}\ncurrent-context: x\n"))
+	if st, err = open(); err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range []string{"first", "second"} {
+		put("token", []byte(token+"\n"))
+		if _, err := st.List(t.Context()); err != nil || asked != "Bearer "+token {
+			t.Errorf("asked was with %q: %v", asked, err)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package kubestore
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/subprocess"
+)
+
+// credentialsError is the reason why a request has no credentials and was not sent.
+type credentialsError struct{ error }
+
+// credentials adds credentials to requests.
+type credentials struct {
+	*access
+	settings store.Settings // its Secret method registers secrets
+	next     http.RoundTripper
+
+	mu  sync.Mutex
+	now *answered // the plugin's latest answer, or nil
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *credentials) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Host != c.server.Host { // a redirect to another host gets no credentials
+		return c.next.RoundTrip(req)
+	}
+	req = req.Clone(req.Context())
+	token := c.token
+	if c.tokenFile != "" {
+		text, err := os.ReadFile(c.tokenFile) // read for each request, because the cluster replaces the token
+		if err != nil {
+			return nil, &credentialsError{fmt.Errorf("the file with the token cannot be read: %w", err)}
+		}
+		token = strings.TrimSpace(string(text))
+		c.settings.Secret(token)
+	}
+	if c.exec != nil && token == "" && c.username == "" {
+		reply, err := c.ask(req.Context())
+		if err != nil {
+			return nil, err
+		}
+		token = reply.Token
+	}
+	switch {
+	case token != "":
+		req.Header.Set("Authorization", "Bearer "+token)
+	case c.username != "" || c.password != "":
+		req.SetBasicAuth(c.username, c.password)
+	}
+	if c.as != "" {
+		req.Header.Set("Impersonate-User", c.as)
+		req.Header["Impersonate-Group"] = c.asGroups
+	}
+	resp, err := c.next.RoundTrip(req)
+	if err == nil && resp.StatusCode == http.StatusUnauthorized {
+		c.mu.Lock()
+		c.now = nil // the next request runs the plugin again
+		c.mu.Unlock()
+	}
+	return resp, err
+}
+
+// certificate returns the client certificate of the kubeconfig, or else of the plugin.
+func (c *credentials) certificate(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	if len(c.cert) > 0 {
+		pair, err := tls.X509KeyPair(c.cert, c.key)
+		return &pair, err
+	}
+	reply, err := c.ask(info.Context())
+	if err != nil || reply.pair == nil {
+		return &tls.Certificate{}, err
+	}
+	return reply.pair, nil
+}
+
+// ask returns the plugin's latest answer. It runs the plugin if that answer has expired.
+func (c *credentials) ask(ctx context.Context) (*answered, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now != nil && (c.now.ExpirationTimestamp.IsZero() || time.Now().Before(c.now.ExpirationTimestamp)) {
+		return c.now, nil
+	}
+	reply, err := c.exec.run(ctx, c.access)
+	if err != nil {
+		return nil, &credentialsError{err}
+	}
+	c.settings.Secret(reply.Token)
+	c.settings.Secret(reply.ClientKeyData)
+	c.now = reply
+	return reply, nil
+}
+
+// answered is the answer of a plugin.
+type answered struct {
+	Token, ClientCertificateData, ClientKeyData string
+	ExpirationTimestamp                         time.Time
+
+	pair *tls.Certificate
+}
+
+// clusterInfo is the description of the cluster for a plugin.
+type clusterInfo struct {
+	Server    string `json:"server"`
+	Name      string `json:"tls-server-name,omitempty"`
+	Insecure  bool   `json:"insecure-skip-tls-verify,omitempty"`
+	Authority []byte `json:"certificate-authority-data,omitempty"`
+	Proxy     string `json:"proxy-url,omitempty"`
+}
+
+func (p *plugin) run(ctx context.Context, a *access) (*answered, error) {
+	spec := struct {
+		Cluster     *clusterInfo `json:"cluster,omitempty"`
+		Interactive bool         `json:"interactive"`
+	}{}
+	if p.ProvideClusterInfo {
+		spec.Cluster = &clusterInfo{Server: a.server.String(), Name: a.serverName, Insecure: a.insecure, Authority: a.ca}
+		if a.proxy != nil {
+			spec.Cluster.Proxy = a.proxy.String()
+		}
+	}
+	info, err := json.Marshal(map[string]any{"apiVersion": p.APIVersion, "kind": "ExecCredential", "spec": spec})
+	if err != nil {
+		return nil, err
+	}
+	command := p.Command
+	if filepath.Base(command) != command {
+		command = within(p.dir, command)
+	}
+	cmd := subprocess.Command(ctx, command, p.Args...)
+	cmd.SysProcAttr = subprocess.OnTerminal(syscall.SIGTERM) // it may ask the user on /dev/tty, although its standard input is empty
+	cmd.Env = append(os.Environ(), "KUBERNETES_EXEC_INFO="+string(info))
+	for _, e := range p.Env {
+		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
+	}
+	var out, trouble bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &trouble
+	if err := subprocess.Run(cmd); err != nil {
+		hint := ""
+		if errors.Is(err, exec.ErrNotFound) && p.InstallHint != "" {
+			hint = "\n" + p.InstallHint
+		}
+		return nil, fmt.Errorf("the program %s for credentials failed: %w\n%s%s", p.Command, err, strings.TrimSpace(trouble.String()), hint)
+	}
+	var reply struct {
+		APIVersion, Kind string
+		Status           *answered
+	}
+	if err := json.Unmarshal(out.Bytes(), &reply); err != nil || reply.Kind != "ExecCredential" || reply.APIVersion != p.APIVersion || reply.Status == nil {
+		return nil, fmt.Errorf("the output of the program %s is not an ExecCredential of %s with a status", p.Command, p.APIVersion)
+	}
+	if reply.Status.Token == "" && reply.Status.ClientCertificateData == "" {
+		return nil, fmt.Errorf("the program %s for credentials returned neither a token nor a certificate", p.Command)
+	}
+	if reply.Status.ClientCertificateData != "" {
+		pair, err := tls.X509KeyPair([]byte(reply.Status.ClientCertificateData), []byte(reply.Status.ClientKeyData))
+		if err != nil {
+			return nil, fmt.Errorf("the certificate from the program %s cannot be used: %w", p.Command, err)
+		}
+		reply.Status.pair = &pair
+	}
+	return reply.Status, nil
+}

@@ -1,0 +1,270 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"path/filepath"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/paths"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// LocalDriver is the driver of the local store.
+var LocalDriver = Driver{
+	Name: "local",
+	Schema: &schema.Block{Attrs: []*schema.Attr{
+		{Name: "path", Type: cty.String, Optional: true, Description: "The state file of the default workspace."},
+		{Name: "workspace_dir", Type: cty.String, Optional: true, Description: "The directory of the other workspaces' states."},
+	}},
+	Open: func(_ context.Context, s Settings) (Store, error) {
+		path, set := s.Text("path")
+		if set && path == "" {
+			return nil, s.Bad("path", `the "path" attribute value must not be empty`)
+		}
+		workspaces, set := s.Text("workspace_dir")
+		if set && workspaces == "" {
+			return nil, s.Bad("workspace_dir", `the "workspace_dir" attribute value must not be empty`)
+		}
+		return NewLocal(LocalOptions{Dir: s.Dir, FS: s.FS, Path: path, WorkspaceDir: workspaces}), nil
+	},
+}
+
+// LocalOptions are the paths of a local store. All are optional.
+type LocalOptions struct {
+	Dir          string // the base of relative paths
+	Path         string // of the default workspace's state; "terraform.tfstate"
+	WorkspaceDir string // of the others'; "terraform.tfstate.d"
+
+	// In is read instead of any workspace's state, Out is written instead (by itself: instead of
+	// where the state was read), and Backup is where the content before the first Put goes;
+	// NoBackup: nowhere.
+	In, Out, Backup string
+
+	FS disk.FS // the real one
+}
+
+// NoBackup as the path of a backup disables the backup.
+const NoBackup = "-"
+
+// Local is the store in files of this machine. It replaces states whole (package disk), with mode
+// 0600. Before the first Put of each workspace it copies the old state to a backup beside it, and keeps it
+// as a former state (history.go).
+//
+// The lock is on the state file itself, as in Terraform and OpenTofu, so that these programs and Lethe exclude
+// each other. Replacing a locked file has two consequences. First, the new file is
+// locked before it takes its place, so that the file that others would open is always
+// locked. Second, another program may wait with the old file open: it would
+// get the lock on that file, and read and write a state that no other process sees. So the old file,
+// which no longer has a name, is overwritten with a text that they refuse to read (see retire).
+//
+// To lock a state that does not exist, an empty file is made. Get ignores it, and unlock
+// removes it.
+type Local struct {
+	opts LocalOptions
+	fs   disk.FS
+	seal func([]byte) ([]byte, error) // encrypts backups; nil: they are copied unchanged
+
+	mu      sync.Mutex
+	held    map[string]*holding // locks, by workspace
+	backups map[string]bool     // workspaces whose backup is made
+	hurry   bool                // another program holds the guard of a directory for long
+	written map[string]bool     // workspaces that were written: from then on they are read there
+}
+
+// NewLocal makes a local store.
+func NewLocal(o LocalOptions) *Local {
+	if o.Path == "" {
+		o.Path = "terraform.tfstate"
+	}
+	if o.WorkspaceDir == "" {
+		o.WorkspaceDir = "terraform.tfstate.d"
+	}
+	if o.FS == nil {
+		o.FS = disk.OS
+	}
+	return &Local{opts: o, fs: o.FS, held: map[string]*holding{}, backups: map[string]bool{}, written: map[string]bool{}}
+}
+
+// Override returns the same store with other In, Out and Backup; "" keeps a path unchanged.
+func (l *Local) Override(in, out, backup string) Store {
+	o := l.opts
+	for to, with := range map[*string]string{&o.In: in, &o.Out: out, &o.Backup: backup} {
+		if with != "" {
+			*to = with
+		}
+	}
+	return NewLocal(o)
+}
+
+// SealBackups encrypts backups with seal: a state that is encrypted from now on leaves no plain backup.
+func (l *Local) SealBackups(seal func([]byte) ([]byte, error)) { l.seal = seal }
+
+// home is where a workspace's state belongs, as configured.
+func (l *Local) home(workspace string) string {
+	if workspace == Default {
+		return l.opts.Path
+	}
+	return filepath.Join(l.opts.WorkspaceDir, workspace, "terraform.tfstate")
+}
+
+func (l *Local) in(workspace string) string {
+	if l.opts.In != "" {
+		return l.opts.In
+	}
+	return l.home(workspace)
+}
+
+func (l *Local) out(workspace string) string {
+	if l.opts.Out != "" {
+		return l.opts.Out
+	}
+	return l.in(workspace)
+}
+
+// at makes a configured path usable.
+func (l *Local) at(path string) string { return paths.In(l.opts.Dir, path) }
+
+// Capabilities implements Store.
+func (l *Local) Capabilities() Capabilities {
+	return Capabilities{Breaker: l, Files: l, Place: l, History: l}
+}
+
+// Place implements Locator. In and Out are no part of it, and neither is where the directory is: checkouts of one configuration are
+// in many.
+func (l *Local) Place(workspace string) string {
+	path := filepath.Clean(l.home(workspace))
+	if inside, err := filepath.Rel(l.opts.Dir, path); filepath.IsAbs(path) && err == nil && filepath.IsLocal(inside) {
+		path = inside
+	}
+	return "local:" + filepath.ToSlash(path)
+}
+
+// File implements Filer.
+func (l *Local) File(workspace string) string { return l.at(l.out(workspace)) }
+
+// BackupFile is where the content before the first Put goes, "" if nowhere.
+func (l *Local) BackupFile(workspace string) string {
+	switch l.opts.Backup {
+	case NoBackup:
+		return ""
+	case "":
+		return l.File(workspace) + ".backup"
+	}
+	return l.at(l.opts.Backup)
+}
+
+// readPath is the file a workspace's state is read from now.
+func (l *Local) readPath(workspace string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.written[workspace] {
+		return l.File(workspace)
+	}
+	return l.at(l.in(workspace))
+}
+
+// Get implements Store.
+func (l *Local) Get(_ context.Context, workspace string) ([]byte, Version, error) {
+	if err := CheckName(workspace); err != nil {
+		return nil, "", err
+	}
+	data, err := l.read(l.readPath(workspace))
+	if err != nil {
+		return nil, "", fmt.Errorf("the state cannot be read: %w", err)
+	}
+	return data, versionOf(data), nil
+}
+
+// read reads a state, nil if the file is missing.
+func (l *Local) read(path string) ([]byte, error) {
+	for range 10 {
+		data, err := disk.Read(l.fs, path)
+		switch {
+		case err != nil:
+			return nil, err
+		case bytes.Equal(data, retired): // replaced between our opening and reading it
+			continue
+		}
+		if data, err = l.whole(path, data); isPlaceholder(data) {
+			return nil, err
+		}
+		return data, err
+	}
+	return nil, errors.New("other programs keep replacing the file while it is read; try again when they are done")
+}
+
+// whole returns the content of a state, which is in a copy beside it if the process was lost while it wrote in place.
+func (l *Local) whole(path string, data []byte) ([]byte, error) {
+	target, err := disk.Resolve(l.fs, path)
+	if err != nil {
+		return data, nil // the readable part is a file
+	}
+	pending, err := disk.Read(l.fs, disk.Pending(target))
+	if err != nil || pending == nil || json.Valid(data) {
+		return data, err
+	}
+	return pending, nil
+}
+
+// versionOf is a checksum of the content: of two polynomials, since one is short. It guards
+// against accidents; no forger is kept out by it.
+func versionOf(data []byte) Version {
+	if data == nil {
+		return ""
+	}
+	return Version(fmt.Sprintf("%d-%08x%08x", len(data), crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), crc32.ChecksumIEEE(data)))
+}
+
+// List implements Store. A workspace is a directory, with a state or without.
+func (l *Local) List(context.Context) ([]string, error) {
+	entries, err := l.fs.ReadDir(l.at(l.opts.WorkspaceDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the workspaces cannot be listed: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && CheckName(e.Name()) == nil && !l.onlyLocked(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return sortWorkspaces(names), nil
+}
+
+// onlyLocked reports whether a workspace's directory contains only a lock.
+func (l *Local) onlyLocked(workspace string) bool {
+	data, err := disk.Read(l.fs, l.at(l.home(workspace)))
+	return err == nil && isPlaceholder(data)
+}
+
+// holding is a lock that a Local has.
+type holding struct {
+	id          string
+	path        string // of the state, links followed
+	info        string // path of the file about the holder of the lock
+	file        disk.File
+	placeholder bool     // the state was made only to be locked
+	madeDirs    []string // directories that were made for that, from the inside
+}
+
+// A placeholder is an empty state that both peers and we can read; it has a lineage, should one of
+// them go on from it after we were killed.
+const (
+	placeholderHead = `{"version":4,"terraform_version":"1.12.0","serial":0,"lineage":"`
+	placeholderTail = `","outputs":{},"resources":[],"check_results":null}` + "\n"
+)
+
+func isPlaceholder(data []byte) bool {
+	return len(data) == len(placeholderHead)+36+len(placeholderTail) &&
+		bytes.HasPrefix(data, []byte(placeholderHead)) && bytes.HasSuffix(data, []byte(placeholderTail))
+}
+
+// retired is the content of a file that is no longer the state. Terraform and OpenTofu refuse it, and name its version.
+var retired = []byte(`{"version":99,"note":"this state was replaced while it was locked; run the command again"}` + "\n")

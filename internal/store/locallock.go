@@ -1,0 +1,289 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/lethe-iac/lethe/internal/disk"
+)
+
+// Lock implements Store.
+func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(context.Context) error, error) {
+	if err := CheckName(workspace); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	who.Path = l.out(workspace)
+	h := &holding{id: who.ID, info: l.infoFile(workspace)}
+	if l.held[workspace] != nil {
+		return nil, l.lockedBy(h.info, errors.New("this process already holds the lock"))
+	}
+	if err := l.openAndLock(h, l.File(workspace)); err != nil {
+		var held *LockError
+		if errors.As(err, &held) {
+			return nil, l.lockedBy(h.info, held.Err)
+		}
+		if inner := (*fs.PathError)(nil); errors.As(err, &inner) { // it may name a file that the user has not heard of
+			err = inner.Err
+		}
+		return nil, fmt.Errorf("the state file %s cannot be locked: %w", l.File(workspace), err)
+	}
+	if err := l.writeInfo(h.info, who); err != nil {
+		l.release(h)
+		return nil, fmt.Errorf("the lock info cannot be written: %w", err)
+	}
+	l.held[workspace] = h
+	l.tidy(workspace, h)
+	return func(context.Context) error { return l.unlock(workspace, h) }, nil
+}
+
+// tidy completes and removes files that killed commands have left beside a locked state: a state that was being written
+// in place, and whole states that did not reach their place. If a command without the lock is writing at this moment,
+// it holds the guard, and nothing is removed.
+func (l *Local) tidy(workspace string, h *holding) {
+	release, ok := guardDir(filepath.Dir(h.path), 0)
+	if !ok {
+		return
+	}
+	defer release()
+	if pending, err := disk.Read(l.fs, disk.Pending(h.path)); err == nil && json.Valid(pending) {
+		now, err := disk.Read(l.fs, h.path)
+		if err == nil && !json.Valid(now) {
+			err = disk.Rewrite(l.fs, h.path, pending)
+		}
+		if err == nil {
+			_ = l.fs.Remove(disk.Pending(h.path))
+		}
+	}
+	disk.Sweep(l.fs, h.path)
+	disk.Sweep(l.fs, h.info)
+	if backup := l.BackupFile(workspace); backup != "" {
+		if backup, err := disk.Resolve(l.fs, backup); err == nil {
+			disk.Sweep(l.fs, backup)
+		}
+	}
+	disk.SweepAll(l.fs, l.historyDir(workspace))
+}
+
+// infoFile returns the path of the file in which Terraform and OpenTofu describe the holder of the lock.
+func (l *Local) infoFile(workspace string) string {
+	dir, base := filepath.Split(l.File(workspace))
+	return filepath.Join(dir, "."+base+".lock.info")
+}
+
+// lockedBy returns the error of a lock, with the known data about its holder.
+func (l *Local) lockedBy(info string, cause error) *LockError {
+	e := &LockError{Err: cause}
+	if data, err := disk.Read(l.fs, info); err == nil && data != nil {
+		if i, err := ParseLockInfo(data); err == nil {
+			e.Held = &i
+		}
+	}
+	return e
+}
+
+// openAndLock opens and locks the file at path. A file that was replaced or removed between the two is
+// not the state any more, and the next one is tried.
+func (l *Local) openAndLock(h *holding, path string) error {
+	path, err := disk.Resolve(l.fs, path)
+	if err != nil {
+		return err
+	}
+	h.path = path
+	for range 100 {
+		f, err := l.fs.OpenFile(path, os.O_RDWR, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			made, err := l.placeholder(h)
+			if made || err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := lockFile(f); err != nil {
+			f.Close()
+			return err
+		}
+		if l.inPlace(f, path) {
+			h.file = f
+			return nil
+		}
+		f.Close()
+	}
+	return errors.New("other programs keep replacing the file while it is locked; try again when they are done")
+}
+
+// inPlace reports whether f is the file at path.
+func (l *Local) inPlace(f disk.File, path string) bool {
+	is, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	at, err := l.fs.Stat(path)
+	return err == nil && os.SameFile(is, at)
+}
+
+// placeholder makes an empty state, locked before anyone can see it. It makes nothing, and that is
+// no error, if there is a state by now.
+func (l *Local) placeholder(h *holding) (made bool, err error) {
+	dir := filepath.Dir(h.path)
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := l.fs.Lstat(d); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		h.madeDirs = append(h.madeDirs, d)
+	}
+	if err := l.fs.MkdirAll(dir, disk.DirMode); err != nil {
+		return false, err
+	}
+	f, err := disk.Temp(l.fs, h.path)
+	if err != nil {
+		return false, err
+	}
+	defer l.fs.Remove(f.Name())
+	if err = errors.Join(fill(f), lockFile(f)); err != nil {
+		f.Close()
+		return false, err
+	}
+	err = l.fs.Link(f.Name(), h.path)
+	if err == nil {
+		h.file, h.placeholder = f, true
+		return true, nil
+	}
+	f.Close()
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) { // the temporary file: the command that has the lock tidies up
+		return false, nil
+	}
+	return l.createUnlinked(h)
+}
+
+// fill writes a placeholder.
+func fill(f disk.File) error {
+	_, err := io.WriteString(f, placeholderHead+uuid.NewString()+placeholderTail)
+	return errors.Join(err, disk.Synced(f.Sync()))
+}
+
+// createUnlinked makes a placeholder if the file system has no links: a file that is locked first and filled then. Another command
+// may lock it first; then it stays for that command.
+func (l *Local) createUnlinked(h *holding) (made bool, err error) {
+	f, err := l.fs.OpenFile(h.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, disk.FileMode)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err = errors.Join(f.Chmod(disk.FileMode), lockFile(f)); err != nil {
+		f.Close()
+		return false, err
+	}
+	if !l.inPlace(f, h.path) {
+		f.Close()
+		return false, nil
+	}
+	if err = fill(f); err != nil {
+		l.fs.Remove(h.path)
+		f.Close()
+		return false, err
+	}
+	h.file, h.placeholder = f, true
+	return true, nil
+}
+
+// writeInfo writes the file about the holder of the lock.
+func (l *Local) writeInfo(path string, who LockInfo) error {
+	f, err := disk.Temp(l.fs, path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(who.Marshal())
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = l.fs.Rename(f.Name(), path)
+	}
+	if err != nil {
+		l.fs.Remove(f.Name())
+	}
+	return err
+}
+
+func (l *Local) unlock(workspace string, h *holding) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[workspace] != h {
+		return errors.New("the state is no longer locked")
+	}
+	delete(l.held, workspace)
+	var err error
+	if held := l.lockedBy(h.info, nil).Held; held != nil && held.ID == h.id {
+		err = l.fs.Remove(h.info)
+	}
+	return errors.Join(err, l.release(h))
+}
+
+// release releases the lock, and removes files that were made only for it.
+func (l *Local) release(h *holding) error {
+	if !h.placeholder || !l.inPlace(h.file, h.path) {
+		if nameless(h.file) {
+			retire(h.file)
+			return nil
+		}
+		unlockFile(h.file)
+		return h.file.Close()
+	}
+	err := l.fs.Remove(h.path)
+	retire(h.file)
+	for _, d := range h.madeDirs {
+		l.fs.Remove(d) // unless something else is in it by now
+	}
+	return err
+}
+
+// retire closes a file that was the state and has no name any more. Terraform or OpenTofu may have it
+// open, waiting for the lock, and would take it for the state.
+func retire(f disk.File) {
+	defer f.Close()
+	if !nameless(f) {
+		return
+	}
+	if f.Truncate(0) == nil {
+		if _, err := f.Seek(0, io.SeekStart); err == nil {
+			_, _ = f.Write(retired)
+		}
+	}
+}
+
+// Break implements Breaker. A lock on a file ends with its process. Only the information about its holder can remain.
+// It blocks no process, and Break removes it.
+func (l *Local) Break(_ context.Context, workspace, id string) error {
+	info := l.infoFile(workspace)
+	held := l.lockedBy(info, nil).Held
+	if held == nil || held.ID != id {
+		return OtherLock(held, id)
+	}
+	f, err := l.fs.OpenFile(l.File(workspace), os.O_RDWR, 0)
+	if err == nil {
+		defer f.Close()
+		err = lockFile(f)
+	}
+	var busy *LockError
+	switch {
+	case errors.As(err, &busy):
+		who := strings.TrimSpace(held.Who)
+		return &LockError{Held: held, Err: fmt.Errorf("the lock is held by a running process of %s; a local lock ends only with its process", who)}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return l.fs.Remove(info)
+}

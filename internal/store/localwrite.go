@@ -1,0 +1,162 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/disk"
+)
+
+// Put implements Store.
+func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Version) (Version, error) {
+	if err := CheckName(workspace); err != nil {
+		return "", err
+	}
+	if len(data) == 0 {
+		return "", errors.New("a state file is never empty")
+	}
+	path := l.File(workspace)
+	if err := l.fs.MkdirAll(filepath.Dir(path), disk.DirMode); err != nil {
+		return "", unwritable(err)
+	}
+	defer l.guard(filepath.Dir(path))()
+	now, err := l.read(l.readPath(workspace))
+	if err != nil {
+		return "", unwritable(err)
+	}
+	if versionOf(now) != prev {
+		return "", &StaleError{Workspace: workspace, Missing: now == nil}
+	}
+	if err := l.backup(workspace, path, now); err != nil {
+		return "", err
+	}
+	if err := l.replace(workspace, path, data); err != nil {
+		return "", unwritable(err)
+	}
+	return versionOf(data), nil
+}
+
+// longestGuard is how long a writer waits for others in its directory. Their writing takes milliseconds; whoever has the
+// guard for longer is another program.
+var longestGuard = 2 * time.Second
+
+// guard takes the guard of a directory. It waits for a program that has it for long once and no more.
+func (l *Local) guard(dir string) (release func()) {
+	l.mu.Lock()
+	longest := longestGuard
+	if l.hurry {
+		longest = 0
+	}
+	l.mu.Unlock()
+	release, ok := guardDir(dir, longest)
+	l.mu.Lock()
+	l.hurry = !ok
+	l.mu.Unlock()
+	return release
+}
+
+func unwritable(err error) error { return fmt.Errorf("the state cannot be written: %w", err) }
+
+// backup copies the state that the first Put will overwrite. States that later Puts overwrite become former states.
+func (l *Local) backup(workspace, path string, now []byte) error {
+	l.mu.Lock()
+	done := l.backups[workspace]
+	l.mu.Unlock()
+	to := l.BackupFile(workspace)
+	if to == "" {
+		return nil
+	}
+	info, unseen := l.fs.Stat(path)
+	if done {
+		if unseen == nil {
+			l.keep(workspace, now, info.ModTime())
+		}
+		return nil
+	}
+	was, err := l.read(path)
+	old := was
+	if err == nil && len(old) > 0 && l.seal != nil {
+		old, err = l.seal(old)
+	}
+	if err == nil && old != nil {
+		err = disk.Replace(l.fs, to, old)
+	}
+	if err != nil {
+		return fmt.Errorf("the state was not written, because its backup could not be written: %w", err)
+	}
+	if unseen == nil {
+		l.keep(workspace, old, info.ModTime())
+		if !bytes.Equal(was, old) { // the encryption has changed, and a former key may go
+			l.sealAll(workspace)
+		}
+	}
+	l.mu.Lock()
+	l.backups[workspace] = true
+	l.mu.Unlock()
+	return nil
+}
+
+// replace puts the new file into place, and moves the lock to it if we have one.
+func (l *Local) replace(workspace, path string, data []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.held[workspace]
+	if h == nil {
+		err := disk.Replace(l.fs, path, data)
+		l.written[workspace] = l.written[workspace] || err == nil
+		return err
+	}
+	next, err := disk.ReplaceWith(l.fs, path, data, func(f disk.File) error { return lockFile(f) })
+	switch {
+	case next != nil:
+		l.written[workspace] = true
+		old := h.file
+		h.file, h.placeholder = next, false
+		retire(old)
+	case err == nil: // in place, and the lock stays where it is
+		l.written[workspace], h.placeholder = true, false
+	}
+	return err
+}
+
+// SetAside makes the state of a workspace its backup, because the state has moved elsewhere. No later write would
+// encrypt a remaining plain state.
+func (l *Local) SetAside(workspace string) error {
+	path := l.File(workspace)
+	data, err := l.read(path)
+	if err == nil && len(data) > 0 && l.seal != nil {
+		data, err = l.seal(data)
+	}
+	if err == nil && len(data) > 0 {
+		err = disk.Replace(l.fs, path+".backup", data)
+	}
+	if err == nil {
+		err = disk.Discard(l.fs, path)
+	}
+	if err != nil {
+		return err
+	}
+	l.sealAll(workspace)
+	return disk.SyncDir(l.fs, filepath.Dir(path))
+}
+
+// Delete implements Store.
+func (l *Local) Delete(_ context.Context, workspace string) error {
+	if err := Deletable(workspace); err != nil {
+		return err
+	}
+	dir := l.at(l.opts.WorkspaceDir)
+	err := l.fs.RemoveAll(filepath.Join(dir, workspace))
+	if err == nil {
+		err = disk.SyncDir(l.fs, dir)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the workspace %q cannot be deleted: %w", workspace, err)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// LockError reports that another holds the lock.
+type LockError struct {
+	Held *LockInfo // nil if it is not known
+	Err  error
+}
+
+func (e *LockError) Error() string {
+	if e.Held == nil {
+		return e.Err.Error()
+	}
+	return e.Err.Error() + "\n" + e.Held.String()
+}
+
+func (e *LockError) Unwrap() error { return e.Err }
+
+// OtherLock is the answer to breaking a lock that another ID has, or none: held is nil then.
+func OtherLock(held *LockInfo, id string) *LockError {
+	if held == nil {
+		return &LockError{Err: errors.New("the state is not locked")}
+	}
+	return &LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
+}
+
+// LockDiagnostic returns the diagnostic for an error of Lock or Acquire. program is the name of this program.
+func LockDiagnostic(err error, program string) diag.Diagnostic {
+	return diag.Errorf("Error acquiring the state lock",
+		"Error message: %v\n\n%s locks the state so that only one process writes it at a time. Resolve the issue above, or wait with -lock-timeout=5m. If the holder no longer exists, run force-unlock with the ID. The option -lock=false skips locking, which is not recommended.", err, program)
+}
+
+// The pause between two attempts to take a lock doubles up to the longest; a random part of it is
+// left out, so that many who wait do not come at once.
+const (
+	firstPause   = 50 * time.Millisecond
+	longestPause = time.Second
+)
+
+// Acquire takes a lock, and waits for it up to timeout (0: one attempt). waiting, if not nil, is called once, after the
+// first failed attempt. The error is the error of the last attempt.
+func Acquire(ctx context.Context, s Store, workspace string, who LockInfo, timeout time.Duration, waiting func(*LockError)) (unlock func(context.Context) error, err error) {
+	err = Wait(ctx, timeout, waiting, func() (err error) {
+		unlock, err = s.Lock(ctx, workspace, who)
+		return err
+	})
+	return unlock, err
+}
+
+// Wait is Acquire for any resource with one holder: take returns a *LockError if another has it.
+func Wait(ctx context.Context, timeout time.Duration, waiting func(*LockError), take func() error) error {
+	deadline := time.Now().Add(timeout)
+	var last error
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := take()
+		var held *LockError
+		switch {
+		case err != nil && last != nil && ctx.Err() != nil:
+			return last // the holder of the lock is more useful than the cancellation
+		case err == nil || !errors.As(err, &held):
+			return err
+		}
+		last = err
+		left := time.Until(deadline)
+		if left <= 0 {
+			return err
+		}
+		if waiting != nil {
+			waiting(held)
+			waiting = nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(min(pause/2+rand.N(pause/2), left)):
+		}
+	}
+}

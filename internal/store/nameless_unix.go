@@ -1,0 +1,19 @@
+//go:build unix
+
+package store
+
+import (
+	"syscall"
+
+	"github.com/lethe-iac/lethe/internal/disk"
+)
+
+// nameless reports whether no name leads to f any more.
+func nameless(f disk.File) bool {
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 0
+}

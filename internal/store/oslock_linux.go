@@ -1,0 +1,34 @@
+package store
+
+import (
+	"errors"
+
+	"github.com/lethe-iac/lethe/internal/disk"
+	"golang.org/x/sys/unix"
+)
+
+// lockFile takes the lock that Terraform and OpenTofu take: a POSIX lock on the whole file. Ours belongs to the open
+// file instead of the process (the two kinds exclude each other). So reading the state through another descriptor does
+// not lose it, and two stores in one process exclude each other, too. The lock ends when the file is closed in any way.
+func lockFile(f disk.File) error {
+	lk := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0, Start: 0, Len: 0}
+	for {
+		err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lk)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EACCES):
+			return &LockError{Err: err}
+		}
+		return err
+	}
+}
+
+// unlockFile releases the lock before the file is closed: a process that is being started also has the open file for a
+// moment.
+func unlockFile(f disk.File) {
+	lk := unix.Flock_t{Type: unix.F_UNLCK, Whence: 0, Start: 0, Len: 0}
+	_ = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lk)
+}

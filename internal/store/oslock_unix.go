@@ -1,0 +1,31 @@
+//go:build unix && !linux
+
+package store
+
+import (
+	"errors"
+
+	"github.com/lethe-iac/lethe/internal/disk"
+	"golang.org/x/sys/unix"
+)
+
+// lockFile takes a lock that belongs to the open file. The kernels of the BSD family, Darwin
+// among them, keep one list for both kinds of lock, so it excludes the POSIX locks of Terraform and OpenTofu.
+func lockFile(f disk.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return &LockError{Err: err}
+		}
+		return err
+	}
+}
+
+// unlockFile releases the lock before the file is closed: a process that is being started also has the open file for a
+// moment.
+func unlockFile(f disk.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }

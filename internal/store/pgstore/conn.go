@@ -1,0 +1,123 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// do runs a statement on the shared connection. Locks have separate connections.
+func (r *remote) do(ctx context.Context, sql string, args ...string) (res *pgconn.Result, err error) {
+	err = r.use(ctx, func(conn *pgconn.PgConn) error {
+		res, err = run(ctx, conn, sql, args...)
+		return err
+	})
+	return res, err
+}
+
+// use calls do with the shared connection, and connects first if necessary. If a schema, table or column is missing,
+// use creates it and calls do again.
+func (r *remote) use(ctx context.Context, do func(*pgconn.PgConn) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn == nil || r.conn.IsClosed() {
+		var err error
+		if r.conn, err = r.connect(ctx); err != nil {
+			return err
+		}
+	}
+	err := do(r.conn)
+	if missing(err) {
+		if err = r.create(ctx, r.conn); err == nil {
+			err = do(r.conn)
+		}
+		err = r.skipped(err)
+	}
+	if code(err, readOnly) {
+		_ = r.conn.Close(ctx) // the address may lead to another server by now
+	}
+	return err
+}
+
+func (r *remote) connect(ctx context.Context) (*pgconn.PgConn, error) {
+	conn, err := pgconn.ConnectConfig(ctx, r.o.Config)
+	return conn, store.Unsent(answered(err))
+}
+
+// missing reports whether err says that a table, column or schema does not exist.
+func missing(err error) bool { return code(err, "42P01", "42703", "3F000") }
+
+// skipped explains an error about a missing schema or table if a setting forbids its creation. It returns other errors
+// unchanged.
+func (r *remote) skipped(err error) error {
+	switch {
+	case r.o.SkipSchema && code(err, "3F000"):
+		return fmt.Errorf("the schema %q does not exist, and \"skip_schema_creation\" is set: create the schema, or remove that setting: %w", r.o.Schema, err)
+	case r.o.SkipTable && code(err, "42P01"):
+		return fmt.Errorf("a table does not exist, and \"skip_table_creation\" is set: remove that setting once, with a role that may create tables in the schema %q: %w", r.o.Schema, err)
+	}
+	return err
+}
+
+// create creates the missing schema, tables and indexes. Concurrent "CREATE … IF NOT EXISTS" statements can fail, so
+// create repeats them.
+func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
+	var statements []string
+	if !r.o.SkipSchema {
+		statements = append(statements, `CREATE SCHEMA IF NOT EXISTS `+quoted(r.o.Schema))
+	}
+	if !r.o.SkipTable {
+		statements = append(statements, `CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint`,
+			`CREATE TABLE IF NOT EXISTS `+r.table+` (id bigint NOT NULL DEFAULT nextval('public.global_states_id_seq') PRIMARY KEY, name text UNIQUE, data text)`)
+	}
+	if !r.o.SkipIndex {
+		statements = append(statements, `CREATE UNIQUE INDEX IF NOT EXISTS `+quoted(r.o.Index)+` ON `+r.table+` (name)`)
+	}
+	switch {
+	case r.o.SkipTable:
+	case r.o.Rows:
+		statements = append(statements, r.rowTables())
+	case r.o.Journal:
+		statements = append(statements, createTable(r.journals(), journalsAbout, journalColumns, ""))
+	}
+	for _, sql := range statements {
+		_, err := conn.Exec(ctx, sql).ReadAll()
+		for range 3 {
+			if code(err, "23505", "42710", "42P06", "42P07", "XX000") {
+				_, err = conn.Exec(ctx, sql).ReadAll()
+			}
+		}
+		err = answered(err)
+		if missing(err) {
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("the table for states cannot be created: %w", err)
+		}
+	}
+	return nil
+}
+
+// shape explains errors about columns: the tables belong to another program or version. It returns other errors
+// unchanged.
+func (r *remote) shape(err error) error {
+	if code(err, "42703", "42804", "42P10", "42883") {
+		return fmt.Errorf("the tables %s_* in the schema %q belong to another program or another version of Lethe: %w", r.o.Table, r.o.Schema, err)
+	}
+	return err
+}
+
+// names returns the default workspace, followed by the other names that the query selects.
+func (r *remote) names(ctx context.Context, query string) ([]string, error) {
+	res, err := r.do(ctx, `SELECT name FROM (`+query+`) n WHERE name <> $1 ORDER BY name COLLATE "C"`, store.Default)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{store.Default}
+	for _, row := range res.Rows {
+		names = append(names, string(row[0]))
+	}
+	return names, nil
+}

@@ -1,0 +1,51 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+const beginInfo, endInfo = `/* lethe lock `, ` */ `
+
+// run runs a statement with a comment that names the holder of the lock.
+func (h *held) run(ctx context.Context, sql string, args ...string) (*pgconn.Result, error) {
+	text := strings.ReplaceAll(string(h.who.Marshal()), "*/", `*\/`)
+	return run(ctx, h.conn, beginInfo+text+endInfo+sql, args...)
+}
+
+// alive reports whether the connection works and its server accepts writes, if the lock needs that.
+func (h *held) alive(ctx context.Context) bool {
+	_, err := h.run(ctx, `SELECT 1`)
+	return err == nil && h.writable() == nil
+}
+
+// writable returns an error if the server is read-only and the operation is not a plan. PostgreSQL 14 reports that to a
+// client that connects; older servers may not report it. A lock on a replica would exclude nobody, and an apply could
+// not write its result.
+func (h *held) writable() error {
+	if h.who.Operation != "OperationTypePlan" && (h.conn.ParameterStatus("in_hot_standby") == "on" || h.conn.ParameterStatus("default_transaction_read_only") == "on") {
+		return &store.UnansweredError{Err: errors.New("the server is read-only, such as a replica: the state cannot be written there"), Unsent: true}
+	}
+	return nil
+}
+
+func (h *held) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = h.conn.Close(ctx)
+}
+
+// shared returns the suffix of the lock functions: "_shared" for a run that works on parts of a state, otherwise "".
+func (h *held) shared() string {
+	if h.joined != nil {
+		return "_shared"
+	}
+	return ""
+}
+
+func isTrue(text []byte) bool { return string(text) == "t" }

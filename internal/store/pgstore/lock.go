@@ -1,0 +1,279 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// making is the advisory lock that all workspaces without a row share.
+const making = "-1"
+
+// Lock implements store.Store.
+func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, err
+	}
+	who.Path = r.o.Schema + "." + r.o.Table + "/" + workspace
+	_, err := r.do(ctx, `SELECT id FROM `+r.table+` LIMIT 0`) // creates missing tables
+	var h *held
+	if err == nil {
+		h, err = r.acquire(ctx, workspace, who, nil)
+	}
+	if err != nil {
+		return nil, r.refused(ctx, err)
+	}
+	r.keep(workspace, h)
+	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
+}
+
+// keep records a lock that this process holds.
+func (r *remote) keep(workspace string, h *held) {
+	r.locks.Lock()
+	defer r.locks.Unlock()
+	r.held[workspace] = h
+}
+
+// refused closes the shared connection, and returns the error of a lock that was not obtained.
+func (r *remote) refused(ctx context.Context, err error) error {
+	r.rest(ctx)
+	if code(err, "53300") {
+		return &store.LockError{Err: fmt.Errorf("the server has no connection left: %w", err)}
+	}
+	return err
+}
+
+// rest closes the shared connection: many runs may wait for a lock, and a server accepts few connections.
+func (r *remote) rest(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.conn != nil {
+		_ = r.conn.Close(ctx)
+	}
+}
+
+// acquire takes a lock on a new connection, exclusive or (if j is not nil) shared. If an earlier connection with the
+// same lock ID still holds the lock because the server has not noticed that it broke, acquire terminates that
+// connection first.
+func (r *remote) acquire(ctx context.Context, workspace string, who store.LockInfo, j *joined) (*held, error) {
+	conn, err := r.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := &held{who: who, conn: conn, joined: j}
+	if err := h.writable(); err != nil {
+		h.close()
+		return nil, err
+	}
+	// If the client's machine dies, its lock ends when the server notices. Not every server supports these settings.
+	_ = conn.Exec(ctx, `SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3`).Close()
+	err = r.try(ctx, h, workspace)
+	var lockErr *store.LockError
+	for range 3 {
+		if !errors.As(err, &lockErr) || lockErr.Held == nil || lockErr.Held.ID != who.ID {
+			break
+		}
+		if err = r.end(ctx, workspace, who.ID); err == nil || errors.As(err, &lockErr) && lockErr.Held == nil {
+			err = r.try(ctx, h, workspace)
+		}
+	}
+	if err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// try tries to take the lock of a workspace. If the workspace has no row, it takes the lock making instead, or returns
+// store.ErrNotPartial for a shared lock.
+func (r *remote) try(ctx context.Context, h *held, workspace string) error {
+	both := `SELECT id, pg_try_advisory_lock` + h.shared() + `(id), pg_try_advisory_lock` + h.shared() + `(` + making + `) FROM `
+	res, err := h.run(ctx, both+r.table+` WHERE name = $1`, workspace)
+	if err != nil {
+		return err
+	}
+	if len(res.Rows) == 0 {
+		if h.joined != nil {
+			return store.ErrNotPartial
+		}
+		if res, err = h.run(ctx, `SELECT pg_try_advisory_lock(`+making+`)`); err != nil {
+			return err
+		}
+		if !isTrue(res.Rows[0][0]) {
+			return r.locked(ctx, making)
+		}
+		h.key = making
+		if res, err = h.run(ctx, both+r.table+` WHERE name = $1`, workspace); err != nil || len(res.Rows) == 0 {
+			return err
+		}
+		// The workspace was created in the meantime. The lock was taken twice, so it is released twice.
+		if _, err = h.run(ctx, `SELECT pg_advisory_unlock(`+making+`)`); err != nil {
+			return err
+		}
+	}
+	h.key = string(res.Rows[0][0])
+	state, new := isTrue(res.Rows[0][1]), isTrue(res.Rows[0][2])
+	if new {
+		if _, err = h.run(ctx, `SELECT pg_advisory_unlock`+h.shared()+`(`+making+`)`); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !state:
+		return r.locked(ctx, h.key)
+	case !new: // the lock that was taken ends with the connection
+		return r.locked(ctx, making)
+	}
+	return nil
+}
+
+// holder is the holder of a lock, and its server process.
+type holder struct {
+	who     store.LockInfo
+	process string
+}
+
+// holders returns the holders of a lock, the oldest connection first.
+func (r *remote) holders(ctx context.Context, key string) ([]holder, error) {
+	res, err := r.do(ctx, `SELECT a.pid, coalesce(a.query, ''), coalesce(a.usename, '') || '@' || coalesce(host(a.client_addr), 'local'), coalesce(a.application_name, ''), extract(epoch FROM a.backend_start)
+FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+AND ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint ORDER BY a.backend_start`, key)
+	if err != nil {
+		return nil, err
+	}
+	var out []holder
+	for _, row := range res.Rows {
+		process := string(row[0])
+		// The statement's text has no information about the lock if the holder is Terraform or OpenTofu, or if this
+		// role may not see the statements of others.
+		since, _ := strconv.ParseFloat(string(row[4]), 64)
+		who := store.LockInfo{
+			ID: "process-" + process, Operation: string(row[3]), Who: string(row[2]), Created: time.Unix(int64(since), 0).UTC(),
+			Path: "advisory lock " + key, Info: "a connection of another program holds this lock; no other information is available",
+		}
+		if text, ok := strings.CutPrefix(string(row[1]), beginInfo); ok {
+			text, _, _ = strings.Cut(text, endInfo)
+			if i, err := store.ParseLockInfo([]byte(text)); err == nil {
+				who = i
+			}
+		}
+		out = append(out, holder{who, process})
+	}
+	return out, nil
+}
+
+// locked returns the error for a lock that another process holds.
+func (r *remote) locked(ctx context.Context, key string) error {
+	refused := &store.LockError{Err: errors.New("the state is locked")}
+	if key == making {
+		refused.Err = errors.New("a workspace is being created; the state is locked until then")
+	}
+	if all, err := r.holders(ctx, key); err == nil && len(all) > 0 {
+		refused.Held = &all[0].who
+	}
+	return refused
+}
+
+// still checks, before a state is written, that the caller's lock still exists. If its connection broke, still takes
+// the lock again on a new one. It returns nil if the caller has no lock.
+func (r *remote) still(ctx context.Context, workspace string) error {
+	r.locks.Lock()
+	defer r.locks.Unlock()
+	h := r.held[workspace]
+	if h == nil || h.alive(ctx) {
+		return nil
+	}
+	h.close()
+	again, err := r.acquire(ctx, workspace, h.who, h.joined)
+	if err == nil && h.joined != nil {
+		err = again.reclaim(ctx)
+	}
+	var lockErr *store.LockError
+	if errors.As(err, &lockErr) {
+		lockErr.Err = fmt.Errorf("the connection with the lock of the state broke, and another process has locked the state since: %w", lockErr.Err)
+	}
+	if err == nil {
+		r.held[workspace] = again
+	}
+	return err
+}
+
+// Break implements store.Breaker. It ends the lock of another process by terminating its connection.
+func (r *remote) Break(ctx context.Context, workspace, id string) error {
+	if err := store.CheckName(workspace); err != nil {
+		return err
+	}
+	r.locks.Lock()
+	h := r.held[workspace]
+	ours := h != nil && h.who.ID == id
+	if ours {
+		delete(r.held, workspace)
+	}
+	r.locks.Unlock()
+	if !ours {
+		return r.end(ctx, workspace, id)
+	}
+	defer h.close()
+	if h.joined != nil {
+		h.forget(ctx)
+	}
+	res, err := h.run(ctx, `SELECT pg_advisory_unlock`+h.shared()+`(`+h.key+`)`)
+	if err == nil && isTrue(res.Rows[0][0]) {
+		return nil
+	}
+	// The connection broke. The lock ends as soon as the server notices.
+	var released *store.LockError
+	if err = r.end(ctx, workspace, id); errors.As(err, &released) && released.Held == nil {
+		err = nil
+	}
+	return err
+}
+
+// end terminates the connection that holds the lock with this ID. It returns a *store.LockError if no connection holds
+// it.
+func (r *remote) end(ctx context.Context, workspace, id string) error {
+	keys := []string{making}
+	res, err := r.do(ctx, `SELECT id FROM `+r.table+` WHERE name = $1`, workspace)
+	if err != nil {
+		return err
+	}
+	for _, row := range res.Rows {
+		keys = append(keys, string(row[0]))
+	}
+	refused := store.OtherLock(nil, id)
+	for _, key := range keys {
+		all, err := r.holders(ctx, key)
+		if err != nil {
+			return err
+		}
+		for _, h := range all {
+			if h.who.ID == id {
+				return r.terminate(ctx, key, h.process)
+			}
+			refused = store.OtherLock(&h.who, id)
+		}
+	}
+	return refused
+}
+
+// terminate ends a server process, and waits until it has released its lock, for at most five seconds.
+func (r *remote) terminate(ctx context.Context, key, process string) error {
+	if _, err := r.do(ctx, `SELECT pg_terminate_backend($1::int)`, process); err != nil {
+		return fmt.Errorf("the connection that has the lock cannot be ended: %w", err)
+	}
+	for range 100 {
+		all, err := r.holders(ctx, key)
+		if err != nil || !slices.ContainsFunc(all, func(h holder) bool { return h.process == process }) {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return fmt.Errorf("the connection with the lock, process %s of the server, does not end", process)
+}

@@ -1,0 +1,31 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// Send makes the request.
+func (h *PresignedRequest) Send(ctx context.Context, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, h.Method, h.URL, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header = h.Header.Clone()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return &UnansweredError{Err: err}
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16))
+	switch {
+	case resp.StatusCode >= 500:
+		return &UnansweredError{Err: fmt.Errorf("the server answered %s", resp.Status)}
+	case resp.StatusCode/100 != 2:
+		return fmt.Errorf("the server answered %s", resp.Status)
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Redirects returns a redirect policy for http.Client: a redirect to another host gets neither Authorization nor these
+// headers. A redirect that would turn a write into a read is an error, and so is one from https to http.
+func Redirects(secret ...string) func(req *http.Request, via []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		switch first := via[0]; {
+		case len(via) > 9:
+			return &RedirectError{errors.New("more than nine redirects")}
+		case req.Method != first.Method:
+			return &RedirectError{fmt.Errorf("a redirect of %s to %s: only 307 and 308 keep the method", first.Method, Shown(req.URL))}
+		case first.URL.Scheme == "https" && req.URL.Scheme != "https":
+			return &RedirectError{errors.New("a redirect from https to http")}
+		case req.URL.Host != first.URL.Host: // another port is another server
+			req.Header.Del("Authorization")
+			for _, name := range secret { // net/http removes the headers that it knows as credentials
+				req.Header.Del(name)
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,110 @@
+package remotestore
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// Lock implements store.Store. The service only locks existing workspaces, so Lock creates a missing one. Unlocking
+// removes it again if no state was written.
+func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	name, err := r.name(workspace)
+	if err != nil {
+		return nil, err
+	}
+	w, err := r.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	h := holding{LockInfo: who, Made: w == nil}
+	h.Info = "" // the service limits the length of reasons
+	if w == nil {
+		if w, err = r.make(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	err = r.api.JSON(ctx, http.MethodPost, r.at("workspaces", w.ID, "actions", "lock"), nil, map[string]string{"reason": h.text()}, nil)
+	if store.Refused(err, http.StatusConflict) {
+		now, looking := r.find(ctx, name)
+		if looking != nil {
+			return nil, looking
+		}
+		var have *holding
+		if now != nil {
+			have = holder(now)
+		}
+		switch {
+		case have == nil:
+			return nil, &store.LockError{Err: errors.New("the workspace was locked, and no longer is")}
+		case have.ID != who.ID:
+			return nil, r.held(name, have, errors.New("the workspace is locked"))
+		}
+		err = nil // an earlier request took the lock
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.locks[name] = who.ID
+	r.mu.Unlock()
+	return func(ctx context.Context) error { return r.free(ctx, name, who.ID, "unlock") }, nil
+}
+
+// Break implements store.Breaker. It also accepts ORGANIZATION/WORKSPACE, the ID of the lock in Terraform and OpenTofu.
+func (r *remote) Break(ctx context.Context, workspace, id string) error {
+	name, err := r.name(workspace)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	own := r.locks[name] == id
+	r.mu.Unlock()
+	if own {
+		return r.free(ctx, name, id, "unlock")
+	}
+	return r.free(ctx, name, id, "force-unlock")
+}
+
+// free releases the lock if it has that ID. action is "unlock" or "force-unlock".
+func (r *remote) free(ctx context.Context, name, id, action string) error {
+	w, err := r.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	if w == nil {
+		r.forget(name, id)
+		return nil // the lock was removed with the workspace
+	}
+	h := holder(w)
+	switch {
+	case h == nil:
+		r.forget(name, id)
+		return &store.LockError{Err: errors.New("the workspace is not locked")}
+	case h.ID != id && id != r.path(name):
+		return store.OtherLock(r.held(name, h, nil).Held, id)
+	}
+	_, err = r.api.Ask(ctx, http.MethodPost, r.at("workspaces", w.ID, "actions", action), nil, []byte("{}"))
+	if store.Refused(err, http.StatusConflict) {
+		return r.held(name, h, err)
+	}
+	if err != nil {
+		return err
+	}
+	r.forget(name, id)
+	if h.Made && w.Relationships.Current.Data == nil {
+		return r.remove(ctx, name)
+	}
+	return nil
+}
+
+// forget records that this process no longer holds the lock.
+func (r *remote) forget(name, id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.locks[name] == id {
+		delete(r.locks, name)
+	}
+}

@@ -1,0 +1,39 @@
+package remotestore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Permit implements store.PolicyChecker.
+func (r *remote) Permit(ctx context.Context, of string, runs bool, version string) error {
+	name, err := r.name(of)
+	if err != nil {
+		return err
+	}
+	var w *workspace
+	err = r.o.Tries.Do(ctx, func() error {
+		w, err = r.find(ctx, name)
+		return err
+	})
+	if err != nil || w == nil || w.Attributes.Mode == "local" {
+		return err
+	}
+	if runs && !r.o.Here {
+		return fmt.Errorf("the workspace %s runs plans and applies on %s (its execution mode is %q), but Lethe runs them on this machine. Set the execution mode of the workspace to local, or TF_FORCE_LOCAL_BACKEND to 1. Commands about the state need neither", r.path(name), r.o.Host, w.Attributes.Mode)
+	}
+	if existing := w.Attributes.Terraform; version != "" && existing != "latest" && series(existing) != series(version) {
+		return fmt.Errorf("the workspace %s uses Terraform %s on %s, which may not read a state of version %s. To write the state anyway, use -ignore-remote-version", r.path(name), existing, r.o.Host, version)
+	}
+	return nil
+}
+
+// series returns a version without its patch number. All versions of a series can read each other's states.
+func series(version string) string {
+	version = strings.TrimLeft(version, "~>= ")
+	if i := strings.LastIndexByte(version, '.'); strings.Count(version, ".") > 1 {
+		return version[:i]
+	}
+	return version
+}

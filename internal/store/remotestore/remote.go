@@ -1,0 +1,321 @@
+// Package remotestore keeps states in the workspaces of HCP Terraform, of Terraform Enterprise, or of a service with
+// the same API. Its drivers are the backend "remote" and the block "cloud" of Terraform and OpenTofu. Lethe runs plans
+// and applies locally, as for workspaces with the execution mode "local". It refuses to run them for other workspaces.
+//
+// The version of a state is the ID of its state version. The service compares serials and lineages. A write also holds
+// the lock of the workspace, so that the state cannot change between the check of its version and the write. For the
+// service, a user holds the lock, not a process. So the reason of the lock names the process.
+package remotestore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// Options configures the store.
+type Options struct {
+	Client       *http.Client
+	Base         *url.URL // of the API, ends with a slash
+	Token        string
+	Host         string // for messages
+	Agent        string // the User-Agent; "": the default of net/http
+	Organization string
+	// Name is the only workspace, or "" for many workspaces. If Named is set, the workspace is listed under that name,
+	// not as the default workspace.
+	Name  string
+	Named bool
+	// These fields select the workspaces if Name is "". On the service, their names begin with Prefix, which their
+	// local names lack. They have all Tags and Bindings (tags with values), and belong to Project, an ID.
+	Prefix, Project string
+	Tags            []string
+	Bindings        map[string]string
+	// Here permits local plans and applies, even if the execution mode of the workspace is not "local".
+	Here bool
+
+	Tries store.Tries
+}
+
+// longestMoment is how long a writer without the lock waits for other writers.
+const longestMoment = 5 * time.Second
+
+// newRemote returns a store that sends each request once. See store.Retrying for retries.
+func newRemote(o Options) *remote {
+	header := http.Header{"Authorization": {"Bearer " + o.Token}, "Content-Type": {"application/vnd.api+json"}, "Accept": {"application/vnd.api+json"}}
+	plain := http.Header{}
+	if o.Agent != "" {
+		header.Set("User-Agent", o.Agent)
+		plain.Set("User-Agent", o.Agent)
+	}
+	r := &remote{
+		o: o, api: &store.API{Client: o.Client, Header: header, ErrorMessage: errorMessage}, files: &store.API{Client: o.Client, Header: plain, Signed: true},
+		locks: map[string]string{}, selected: map[string]bool{},
+	}
+	r.singleWrite = &store.SingleWrite{Store: r, Tries: o.Tries, Wait: longestMoment}
+	return r
+}
+
+type remote struct {
+	o           Options
+	api         *store.API
+	files       *store.API // without the token: the addresses of states are signed
+	singleWrite *store.SingleWrite
+
+	mu    sync.Mutex
+	locks map[string]string // IDs of this process's locks, by the workspace's name on the service
+	// selected holds names of workspaces that Tags, Bindings and Project are known to select.
+	selected map[string]bool
+}
+
+// errorMessage returns the service's message in a refusal.
+func errorMessage(text []byte) string {
+	var doc struct {
+		Errors []struct{ Title, Detail string }
+	}
+	_ = json.Unmarshal(text, &doc)
+	var out []string
+	for _, e := range doc.Errors {
+		if e.Detail == "" {
+			e.Detail = e.Title
+		}
+		out = append(out, e.Detail)
+	}
+	return strings.Join(out, "; ")
+}
+
+// name returns the name of a workspace on the service.
+func (r *remote) name(workspace string) (string, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return "", err
+	}
+	switch {
+	case r.o.Name == "":
+		return r.o.Prefix + workspace, nil
+	case workspace == store.Default, workspace == r.o.Name:
+		return r.o.Name, nil
+	}
+	return "", store.ErrOnly
+}
+
+// Capabilities implements store.Store.
+func (r *remote) Capabilities() store.Capabilities {
+	return store.Capabilities{Breaker: r, Place: r, Policy: r, Named: r}
+}
+
+// Place implements store.Locator.
+func (r *remote) Place(workspace string) string {
+	name, _ := r.name(workspace)
+	return "remote:" + r.o.Host + "/" + r.o.Organization + "/" + name
+}
+
+// Only implements store.NamedWorkspace.
+func (r *remote) Only() string {
+	if !r.o.Named {
+		return ""
+	}
+	return r.o.Name
+}
+
+// Prepare implements store.NamedWorkspace.
+func (r *remote) Prepare(ctx context.Context) error {
+	if r.o.Name == "" {
+		return nil
+	}
+	return r.o.Tries.Do(ctx, func() error {
+		w, err := r.find(ctx, r.o.Name)
+		if err == nil && w == nil {
+			_, err = r.make(ctx, r.o.Name)
+		}
+		return err
+	})
+}
+
+// at returns an address of the API.
+func (r *remote) at(parts ...string) *url.URL {
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return r.o.Base.JoinPath(parts...)
+}
+
+// path returns the ID of a workspace's lock in Terraform and OpenTofu.
+func (r *remote) path(name string) string { return r.o.Organization + "/" + name }
+
+// workspace is a workspace on the service.
+type workspace struct {
+	ID         string
+	Attributes struct {
+		Name      string
+		Mode      string `json:"execution-mode"`
+		Terraform string `json:"terraform-version"`
+		Locked    bool
+		Reason    string `json:"locked-reason"`
+	}
+	Relationships struct {
+		Current struct{ Data *struct{ ID string } } `json:"current-state-version"`
+	}
+}
+
+// find returns a workspace, or nil if it does not exist.
+func (r *remote) find(ctx context.Context, name string) (*workspace, error) {
+	var doc struct{ Data workspace }
+	err := r.api.JSON(ctx, http.MethodGet, r.at("organizations", r.o.Organization, "workspaces", name), nil, nil, &doc)
+	switch {
+	case store.Refused(err, http.StatusNotFound):
+		return nil, nil
+	case store.Refused(err, http.StatusUnauthorized):
+		return nil, fmt.Errorf("%s does not accept the token: %w", r.o.Host, err)
+	case err != nil:
+		return nil, err
+	}
+	return &doc.Data, r.selects(ctx, name)
+}
+
+// selects returns an error if a workspace exists but the tags and the project do not select it: it may belong to
+// another configuration.
+func (r *remote) selects(ctx context.Context, name string) error {
+	if r.o.Name != "" || r.o.Project == "" && len(r.o.Tags)+len(r.o.Bindings) == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	known := r.selected[name]
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	all, err := r.workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range all {
+		r.selected[w.Attributes.Name] = true
+	}
+	if !r.selected[name] {
+		return fmt.Errorf("the workspace %s exists, but the tags or the project of the cloud block do not select it. It may belong to another configuration. Give it the tags of the block, or select another workspace", r.path(name))
+	}
+	return nil
+}
+
+// workspaces returns the workspaces that prefix, tags and project select.
+func (r *remote) workspaces(ctx context.Context) (all []workspace, err error) {
+	q := url.Values{"page[size]": {"100"}}
+	if r.o.Prefix != "" {
+		q.Set("search[name]", r.o.Prefix)
+	}
+	if len(r.o.Tags) > 0 {
+		q.Set("search[tags]", strings.Join(r.o.Tags, ","))
+	}
+	if r.o.Project != "" {
+		q.Set("filter[project][id]", r.o.Project)
+	}
+	for i, key := range slices.Sorted(maps.Keys(r.o.Bindings)) {
+		q.Set(fmt.Sprintf("filter[tagged][%d][key]", i), key)
+		q.Set(fmt.Sprintf("filter[tagged][%d][value]", i), r.o.Bindings[key])
+	}
+	for page := 1; page > 0; {
+		to := r.at("organizations", r.o.Organization, "workspaces")
+		q.Set("page[number]", fmt.Sprint(page))
+		to.RawQuery = q.Encode()
+		var doc struct {
+			Data []workspace
+			Meta struct {
+				Pagination struct {
+					Next int `json:"next-page"`
+				}
+			}
+		}
+		if err := r.api.JSON(ctx, http.MethodGet, to, nil, nil, &doc); err != nil {
+			if store.Refused(err, http.StatusNotFound) {
+				err = fmt.Errorf("the organization %q does not exist on %s, or the token has no access to it", r.o.Organization, r.o.Host)
+			}
+			return nil, err
+		}
+		all = append(all, doc.Data...)
+		page = doc.Meta.Pagination.Next
+	}
+	return all, nil
+}
+
+// make creates a workspace with the execution mode "local".
+func (r *remote) make(ctx context.Context, name string) (*workspace, error) {
+	type object map[string]any
+	var tags, bindings []object
+	for _, tag := range r.o.Tags {
+		tags = append(tags, object{"type": "tags", "attributes": object{"name": tag}})
+	}
+	for key, value := range r.o.Bindings {
+		bindings = append(bindings, object{"type": "tag-bindings", "attributes": object{"key": key, "value": value}})
+	}
+	relations := object{}
+	if tags != nil {
+		relations["tags"] = object{"data": tags}
+	}
+	if bindings != nil {
+		relations["tag-bindings"] = object{"data": bindings}
+	}
+	if r.o.Project != "" {
+		relations["project"] = object{"data": object{"type": "projects", "id": r.o.Project}}
+	}
+	data := object{"type": "workspaces", "attributes": object{"name": name, "execution-mode": "local"}, "relationships": relations}
+	var doc struct{ Data workspace }
+	err := r.api.JSON(ctx, http.MethodPost, r.at("organizations", r.o.Organization, "workspaces"), nil, object{"data": data}, &doc)
+	if store.Refused(err, http.StatusUnprocessableEntity) { // another process created it first
+		if w, looking := r.find(ctx, name); looking == nil && w != nil {
+			return w, nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the workspace %s of %s cannot be created: %w", name, r.o.Organization, err)
+	}
+	r.mu.Lock()
+	r.selected[name] = true
+	r.mu.Unlock()
+	return &doc.Data, nil
+}
+
+// stateVersion is a state version in the API.
+type stateVersion struct {
+	ID         string
+	Attributes struct {
+		URL string `json:"hosted-state-download-url"`
+	}
+}
+
+// current returns the current state version of a workspace. Its ID is "" if the workspace has no state.
+func (r *remote) current(ctx context.Context, w *workspace) (stateVersion, error) {
+	var doc struct{ Data stateVersion }
+	err := r.api.JSON(ctx, http.MethodGet, r.at("workspaces", w.ID, "current-state-version"), nil, nil, &doc)
+	if store.Refused(err, http.StatusNotFound) {
+		return stateVersion{}, nil
+	}
+	return doc.Data, err
+}
+
+// remove deletes a workspace. It tries a safe delete first, which most tokens may do. The service refuses that if the
+// workspace manages objects. Then remove deletes the workspace anyway, because the caller has already decided to.
+func (r *remote) remove(ctx context.Context, name string) error {
+	w, err := r.find(ctx, name)
+	if err != nil || w == nil {
+		return err
+	}
+	_, err = r.api.Ask(ctx, http.MethodPost, r.at("workspaces", w.ID, "actions", "safe-delete"), nil, []byte("{}"))
+	if !store.Refused(err, http.StatusNotFound, http.StatusConflict, http.StatusMethodNotAllowed) {
+		return err
+	}
+	_, err = r.api.Ask(ctx, http.MethodDelete, r.at("organizations", r.o.Organization, "workspaces", name), nil, nil)
+	if store.Refused(err, http.StatusNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package remotestore
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/remotestore/tfetest"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
+)
+
+func opener(t *testing.T, h http.Handler, o Options) func() store.Store {
+	server := httptest.NewServer(h)
+	server.Config.ErrorLog = nil
+	t.Cleanup(server.Close)
+	base, err := url.Parse(server.URL + "/api/v2/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Base, o.Token, o.Organization = base, tfetest.Token, tfetest.Organization
+	return func() store.Store {
+		o := o
+		o.Client, o.Tries = &http.Client{}, store.Tries{Retries: 3, Shortest: time.Millisecond, Longest: time.Millisecond}
+		return store.Retrying(newRemote(o), o.Tries)
+	}
+}
+
+// TestLongReason checks that the reason of a lock is short enough for the service and contains the ID.
+func TestLongReason(t *testing.T) {
+	s := &tfetest.Service{}
+	open := opener(t, s, Options{Name: "a"})
+	who := store.NewLockInfo("OperationTypeApply", "1.12.0")
+	who.Who = strings.Repeat("é", 200) + "@" + strings.Repeat("host.", 20)
+	unlock, err := open().Lock(t.Context(), store.Default, who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = open().Lock(t.Context(), store.Default, store.NewLockInfo("other", "1"))
+	var held *store.LockError
+	if !errors.As(err, &held) || held.Held == nil || held.Held.ID != who.ID || held.Held.Path != "net/a" {
+		t.Errorf("%v", err)
+	}
+	if err := unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if names := strings.Join(s.Requests(), "\n"); !strings.Contains(names, "safe-delete") {
+		t.Errorf("the workspace that was made for the lock is left:\n%s", names)
+	}
+}
+
+func TestContract(t *testing.T) {
+	for name, o := range map[string]Options{"name": {Name: "a"}, "prefix": {Prefix: "net-"}, "tags": {Tags: []string{"app", "net"}}, "bindings": {Bindings: map[string]string{"team": "net", "stage": "1"}}, "project": {Project: "prj-2"}} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Run(t, func(t *testing.T) func() store.Store { return opener(t, &tfetest.Service{}, o) })
+		})
+		t.Run(name+" cut", func(t *testing.T) {
+			storetest.RunInterrupted(t, func(t *testing.T) (func() store.Store, storetest.Breaks) {
+				c := &storetest.Interrupter{Handler: &tfetest.Service{}}
+				return opener(t, c, o), c
+			})
+		})
+	}
+}
+
+// TestAskedAgain checks that requests are repeated if a connection breaks in Permit or in Prepare.
+func TestAskedAgain(t *testing.T) {
+	for n := 1; n <= 2; n++ {
+		for _, afterWrite := range []bool{false, true} {
+			s := &tfetest.Service{Mode: "local"}
+			c := &storetest.Interrupter{Handler: s}
+			st := opener(t, c, Options{Name: "a", Named: true})()
+			c.Interrupt(n, afterWrite)
+			named := st.Capabilities().Named
+			if err := named.Prepare(t.Context()); err != nil || !c.Reached() {
+				t.Errorf("cut at %d, late %t: %v", n, afterWrite, err)
+			}
+			c.Interrupt(1, afterWrite)
+			checker := st.Capabilities().Policy
+			if err := checker.Permit(t.Context(), "a", true, ""); err != nil || !c.Reached() {
+				t.Errorf("cut, late %t: %v", afterWrite, err)
+			}
+			if names, err := st.List(t.Context()); err != nil || len(names) != 1 || names[0] != "a" {
+				t.Errorf("cut at %d, late %t: there is %q, %v", n, afterWrite, names, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package remotestore
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// Get implements store.Store.
+func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
+	name, err := r.name(workspace)
+	if err != nil {
+		return nil, "", err
+	}
+	w, err := r.find(ctx, name)
+	if err != nil || w == nil {
+		return nil, "", err
+	}
+	now, err := r.current(ctx, w)
+	if err != nil || now.ID == "" {
+		return nil, "", err
+	}
+	if now.Attributes.URL == "" {
+		return nil, "", fmt.Errorf("%s did not return an address for the state of the workspace %s: the token has no permission to read it", r.o.Host, r.path(name))
+	}
+	to, err := r.o.Base.Parse(now.Attributes.URL)
+	if err != nil {
+		return nil, "", fmt.Errorf("the address of the state cannot be used: %w", err)
+	}
+	api := r.files
+	if to.Host == r.o.Base.Host && to.Scheme == r.o.Base.Scheme {
+		api = r.api
+	}
+	a, err := api.Ask(ctx, http.MethodGet, to, http.Header{"Accept": {"application/json"}}, nil)
+	if err != nil || len(a.Body) == 0 {
+		return nil, "", err
+	}
+	return a.Body, store.Version(now.ID), nil
+}
+
+// Put implements store.Store. A caller without the lock takes it for the write. If another process holds it, the
+// service decides: the lock may belong to the same user.
+func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
+	name, err := r.name(workspace)
+	if err != nil {
+		return "", err
+	}
+	r.mu.Lock()
+	_, locked := r.locks[name]
+	r.mu.Unlock()
+	if locked {
+		return r.put(ctx, workspace, name, data, prev, true)
+	}
+	return r.singleWrite.Write(ctx, workspace, func(id string, err error) (store.Version, error) {
+		var held *store.LockError
+		if err != nil && !errors.As(err, &held) {
+			return "", err
+		}
+		return r.put(ctx, workspace, name, data, prev, id != "")
+	})
+}
+
+// put creates a state version. The service refuses a state if its serial is not higher or its lineage differs. If the
+// caller holds the lock, put then forces the write, because the user may want such a state.
+func (r *remote) put(ctx context.Context, workspace, name string, data []byte, prev store.Version, locked bool) (store.Version, error) {
+	w, err := r.find(ctx, name)
+	if err == nil && w == nil && prev == "" {
+		w, err = r.make(ctx, name)
+	}
+	if err != nil {
+		return "", err
+	}
+	if w == nil {
+		return "", &store.StaleError{Workspace: workspace, Missing: true}
+	}
+	stale := func() error {
+		now, err := r.current(ctx, w)
+		if err == nil && store.Version(now.ID) != prev {
+			err = &store.StaleError{Workspace: workspace, Missing: now.ID == ""}
+		}
+		return err
+	}
+	if err := stale(); err != nil {
+		return "", err
+	}
+	var top struct {
+		Serial  int64
+		Lineage string
+	}
+	_ = json.Unmarshal(data, &top)
+	sum := md5.Sum(data)
+	attributes := map[string]any{"serial": top.Serial, "lineage": top.Lineage, "md5": hex.EncodeToString(sum[:]), "state": data}
+	var doc struct{ Data stateVersion }
+	create := func() error {
+		in := map[string]any{"data": map[string]any{"type": "state-versions", "attributes": attributes}}
+		return r.api.JSON(ctx, http.MethodPost, r.at("workspaces", w.ID, "state-versions"), nil, in, &doc)
+	}
+	if err = create(); store.Refused(err, http.StatusConflict) {
+		if changed := stale(); changed != nil || !locked {
+			return "", errors.Join(changed, err)
+		}
+		attributes["force"] = true
+		err = create()
+	}
+	if err != nil {
+		return "", err
+	}
+	return store.Version(doc.Data.ID), nil
+}
+
+// Delete implements store.Store. It first releases this process's lock, because the service only deletes unlocked
+// workspaces.
+func (r *remote) Delete(ctx context.Context, workspace string) error {
+	if workspace == store.Default {
+		return store.ErrDefault
+	}
+	name, err := r.name(workspace)
+	if err != nil {
+		return err
+	}
+	if r.o.Name != "" {
+		return store.ErrOnly
+	}
+	r.mu.Lock()
+	id, locked := r.locks[name]
+	r.mu.Unlock()
+	if locked {
+		if err := r.Break(ctx, workspace, id); err != nil {
+			return err
+		}
+	}
+	return r.remove(ctx, name)
+}
+
+// List implements store.Store. It omits workspaces that were only created to be locked.
+func (r *remote) List(ctx context.Context) ([]string, error) {
+	if r.o.Name != "" {
+		_, err := r.find(ctx, r.o.Name) // init detects a missing service with this request
+		if r.o.Named {
+			return []string{r.o.Name}, err
+		}
+		return []string{store.Default}, err
+	}
+	all, err := r.workspaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{}
+	for _, w := range all {
+		name, ok := strings.CutPrefix(w.Attributes.Name, r.o.Prefix)
+		held := holder(&w)
+		if ok && name != store.Default && store.CheckName(name) == nil && !(held != nil && held.Made && w.Relationships.Current.Data == nil) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Insert(slices.Compact(names), 0, store.Default), nil
+}

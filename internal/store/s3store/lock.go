@@ -1,0 +1,167 @@
+package s3store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/cloudauth"
+)
+
+// locker is one kind of lock. It sends each request once.
+type locker interface {
+	// acquire takes the lock. If it is held, acquire returns the holder's text, or nil if the lock was released in the
+	// meantime.
+	acquire(ctx context.Context, workspace string, info []byte) (locked bool, held []byte, err error)
+	// read returns the holder's text, or nil if the lock is free.
+	read(ctx context.Context, workspace string) ([]byte, error)
+	// free releases the lock with that text.
+	free(ctx context.Context, workspace string, info []byte) error
+}
+
+// lockers returns the configured kinds of lock.
+func (r *remote) lockers() []locker {
+	var all []locker
+	if r.o.LockFile {
+		all = append(all, lockFile{r})
+	}
+	if r.o.Table != nil {
+		all = append(all, tableLock{r})
+	}
+	return all
+}
+
+// Lock implements store.Store. If no kind of lock is configured, it does nothing.
+func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, err
+	}
+	who.Path = r.id(workspace)
+	all := r.lockers()
+	if len(all) == 0 {
+		return func(context.Context) error { return nil }, nil
+	}
+	for i, l := range all {
+		locked, held, err := l.acquire(ctx, workspace, who.Marshal())
+		if err == nil && !locked {
+			refused := lockError(held, errors.New("the state is locked"))
+			if refused.Held == nil || refused.Held.ID != who.ID { // otherwise an unanswered attempt took the lock
+				err = refused
+			}
+		}
+		if err != nil {
+			for _, l := range all[:i] {
+				err = errors.Join(err, l.free(ctx, workspace, who.Marshal()))
+			}
+			return nil, err
+		}
+	}
+	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
+}
+
+// lockError returns a *store.LockError, with the holder if its text can be parsed.
+func lockError(held []byte, err error) *store.LockError {
+	if who, parsing := store.ParseLockInfo(held); parsing == nil && who.ID != "" {
+		return &store.LockError{Held: &who, Err: err}
+	}
+	return &store.LockError{Err: err}
+}
+
+// Break implements store.Breaker.
+func (r *remote) Break(ctx context.Context, workspace, id string) error {
+	if err := store.CheckName(workspace); err != nil {
+		return err
+	}
+	all := r.lockers()
+	if len(all) == 0 {
+		return &store.LockError{Err: errors.New(`the state has no lock: neither "use_lockfile" nor "dynamodb_table" is set`)}
+	}
+	broken := false
+	for _, l := range all {
+		held, err := l.read(ctx, workspace)
+		if err != nil {
+			return err
+		}
+		if held == nil {
+			continue
+		}
+		if refused := lockError(held, nil); refused.Held == nil || refused.Held.ID != id {
+			if refused.Held != nil {
+				return store.OtherLock(refused.Held, id)
+			}
+			refused.Err = errors.New("the lock has another ID")
+			return refused
+		}
+		if err := l.free(ctx, workspace, held); err != nil {
+			return err
+		}
+		broken = true
+	}
+	if !broken {
+		return store.OtherLock(nil, id)
+	}
+	return nil
+}
+
+// lockFile is a lock object beside the state.
+type lockFile struct{ *remote }
+
+func (l lockFile) key(workspace string) string { return l.path(workspace) + ".tflock" }
+
+func (l lockFile) acquire(ctx context.Context, workspace string, info []byte) (bool, []byte, error) {
+	in := l.writing(l.key(workspace), info)
+	in.IfNoneMatch = aws.String("*")
+	_, err := l.o.Client.PutObject(ctx, in)
+	if err == nil {
+		return true, nil, nil
+	}
+	if !is(err, "PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey") {
+		return false, nil, cloudauth.AWSAnswered(err)
+	}
+	held, err := l.read(ctx, workspace)
+	return false, held, err
+}
+
+func (l lockFile) read(ctx context.Context, workspace string) ([]byte, error) {
+	data, _, err := l.get(ctx, l.key(workspace))
+	return data, err
+}
+
+func (l lockFile) free(ctx context.Context, workspace string, _ []byte) error {
+	_, err := l.o.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &l.o.Bucket, Key: aws.String(l.key(workspace))})
+	return cloudauth.AWSAnswered(err)
+}
+
+// tableLock is a lock item in the DynamoDB table.
+type tableLock struct{ *remote }
+
+func (l tableLock) acquire(ctx context.Context, workspace string, info []byte) (bool, []byte, error) {
+	_, err := l.o.Table.call(ctx, "PutItem", request{
+		TableName: l.o.Table.Name, Item: item{"LockID": l.id(workspace), "Info": string(info)}, ConditionExpression: "attribute_not_exists(LockID)",
+	})
+	if err == nil || !cloudauth.AWSRefused(err, conditionFailed) {
+		return err == nil, nil, err
+	}
+	held, err := l.read(ctx, workspace)
+	return false, held, err
+}
+
+func (l tableLock) read(ctx context.Context, workspace string) ([]byte, error) {
+	info, err := l.o.Table.get(ctx, l.id(workspace), "Info")
+	if err != nil || info == "" {
+		return nil, err
+	}
+	return []byte(info), nil
+}
+
+func (l tableLock) free(ctx context.Context, workspace string, info []byte) error {
+	_, err := l.o.Table.call(ctx, "DeleteItem", request{
+		TableName: l.o.Table.Name, Key: item{"LockID": l.id(workspace)}, ConditionExpression: "Info = :held", ExpressionAttributeValues: item{":held": string(info)},
+	})
+	if cloudauth.AWSRefused(err, conditionFailed) {
+		return nil // it was released in the meantime
+	}
+	return err
+}

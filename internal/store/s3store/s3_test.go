@@ -1,0 +1,119 @@
+package s3store
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// TestNoCredentials checks that no request is sent if a role cannot be assumed, and that the role is requested again
+// only if that may help.
+func TestNoCredentials(t *testing.T) {
+	for status, again := range map[int]bool{http.StatusForbidden: false, http.StatusServiceUnavailable: true} {
+		sts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			fmt.Fprint(w, "<ErrorResponse><Error><Code>Trouble</Code><Message>not now</Message></Error></ErrorResponse>")
+		}))
+		t.Cleanup(sts.Close)
+		config, err := Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
+			"bucket": cty.StringVal("states"), "key": cty.StringVal("k"), "region": cty.StringVal("r"), "access_key": cty.StringVal("user"), "secret_key": cty.StringVal("canary-4711"), "use_lockfile": cty.True,
+			"assume_role": cty.ObjectVal(map[string]cty.Value{"role_arn": cty.StringVal("arn:aws:iam::123456789012:role/states")}),
+			"endpoints":   cty.ObjectVal(map[string]cty.Value{"s3": cty.StringVal("http://s3.invalid"), "sts": cty.StringVal(sts.URL)}),
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := optionsOf(t.Context(), store.Settings{Config: config, Schema: Driver.Schema, Getenv: func(string) string { return "" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = New(o).Lock(t.Context(), "w", store.NewLockInfo("o", "1"))
+		var noAnswer *store.UnansweredError
+		if is := errors.As(err, &noAnswer); is != again || is && !noAnswer.Unsent {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+}
+
+// TestAskedLater checks which errors of S3 and STS ask to repeat a request.
+func TestAskedLater(t *testing.T) {
+	for _, tt := range []struct {
+		status      int
+		code        string
+		again, open bool // open: the request may have been executed
+	}{
+		{400, "RequestTimeout", true, true}, {403, "RequestTimeTooSkewed", true, false}, {409, "ConditionalRequestConflict", true, false}, {409, "OperationAborted", true, false},
+		{503, "SlowDown", true, false}, {500, "InternalError", true, true}, {400, "Throttling", true, false}, {400, "InvalidIdentityToken", true, false}, {400, "IDPCommunicationError", true, false},
+		{429, "Odd", true, false}, {403, "AccessDenied", false, false}, {400, "InvalidRequest", false, false},
+	} {
+		for _, of := range []string{"s3", "sts"} {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
+				w.Header().Set("Retry-After", "3")
+				w.WriteHeader(tt.status)
+				form := "<Error><Code>%s</Code><Message>m</Message></Error>"
+				if of == "sts" {
+					form = "<ErrorResponse>" + form + "</ErrorResponse>"
+				}
+				fmt.Fprintf(w, form, tt.code)
+			}))
+			t.Cleanup(server.Close)
+			settings := map[string]cty.Value{
+				"bucket": cty.StringVal("states"), "key": cty.StringVal("k"), "region": cty.StringVal("us-east-1"), "access_key": cty.StringVal("user"), "secret_key": cty.StringVal("canary-4711"), "use_path_style": cty.True,
+				"endpoints": cty.ObjectVal(map[string]cty.Value{"s3": cty.StringVal(server.URL), "sts": cty.StringVal(server.URL)}),
+			}
+			if of == "sts" {
+				settings["assume_role"] = cty.ObjectVal(map[string]cty.Value{"role_arn": cty.StringVal("arn:aws:iam::123456789012:role/states")})
+			}
+			config, err := Driver.Schema.Coerce(cty.ObjectVal(settings))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := optionsOf(t.Context(), store.Settings{Config: config, Getenv: func(string) string { return "" }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = New(o).Get(t.Context(), store.Default)
+			var noAnswer *store.UnansweredError
+			if is := errors.As(err, &noAnswer); is != tt.again || is && (noAnswer.Unsent == tt.open) && of == "s3" || is && noAnswer.After != 3*time.Second {
+				t.Errorf("%s %d %s: %v %+v", of, tt.status, tt.code, err, noAnswer)
+			}
+		}
+	}
+}
+
+// TestEmptyObject checks that an empty object counts as no state, and that a write replaces it with If-Match, not
+// If-None-Match.
+func TestEmptyObject(t *testing.T) {
+	var had, none string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			had, none = r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
+		}
+		w.Header().Set("ETag", `"empty"`)
+	}))
+	t.Cleanup(server.Close)
+	config, err := Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
+		"bucket": cty.StringVal("states"), "key": cty.StringVal("k"), "region": cty.StringVal("us-east-1"), "access_key": cty.StringVal("user"), "secret_key": cty.StringVal("canary-4711"), "use_path_style": cty.True,
+		"endpoints": cty.ObjectVal(map[string]cty.Value{"s3": cty.StringVal(server.URL)}),
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := Driver.Open(t.Context(), store.Settings{Config: config, Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, v, err := st.Get(t.Context(), store.Default); err != nil || v != "" {
+		t.Errorf("version %q: %v", v, err)
+	}
+	if _, err := st.Put(t.Context(), store.Default, []byte("{}"), ""); err != nil || had != `"empty"` || none != "" {
+		t.Errorf("If-Match %q, If-None-Match %q: %v", had, none, err)
+	}
+}

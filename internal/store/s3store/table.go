@@ -1,0 +1,99 @@
+package s3store
+
+import (
+	"context"
+	"crypto/md5"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/cloudauth"
+)
+
+// Table is a DynamoDB table with the key LockID. The item "bucket/key" is the lock of a state and has the field Info.
+// The item "bucket/key-md5" is its checksum and has the field Digest.
+type Table struct {
+	Client *cloudauth.AWSService
+	Name   string
+
+	unchecked sync.Once // for the warning that checksums cannot be read
+}
+
+// call sends a request once, and returns the item in the answer.
+func (t *Table) call(ctx context.Context, operation string, in request) (item, error) {
+	var out struct{ Item item }
+	err := t.Client.Call(ctx, operation, in, &out)
+	return out.Item, err
+}
+
+// get returns a field of an item, or "" if either is missing.
+func (t *Table) get(ctx context.Context, id, field string) (string, error) {
+	found, err := t.call(ctx, "GetItem", request{TableName: t.Name, Key: item{"LockID": id}, ConsistentRead: true})
+	return found[field], err
+}
+
+func digestOf(data []byte) string {
+	sum := md5.Sum(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// note writes the MD5 of a state. Readers reject a state that differs from the MD5 in the table, so note retries like
+// the write of the state itself.
+func (t *Table) note(ctx context.Context, tries store.Tries, id string, data []byte) error {
+	in := request{TableName: t.Name, Item: item{"LockID": id + "-md5", "Digest": digestOf(data)}}
+	err := tries.Write(ctx, func(ctx context.Context) error {
+		_, err := t.call(ctx, "PutItem", in)
+		return err
+	})
+	if err != nil { // not wrapped, so that Retrying does not repeat the Put
+		return fmt.Errorf("the state was written, but its checksum could not be written to the table %q: %v", t.Name, err)
+	}
+	return nil
+}
+
+// forget deletes the MD5 of a state.
+func (t *Table) forget(ctx context.Context, id string) error {
+	_, err := t.call(ctx, "DeleteItem", request{TableName: t.Name, Key: item{"LockID": id + "-md5"}})
+	return err
+}
+
+// settling is how long Get waits for a state to match its checksum.
+const settling = 10 * time.Second
+
+// settled reads a state until it matches its checksum in the table. If the checksum cannot be read, settled returns the
+// state unchecked after a warning, as Terraform does: a role may have access to states but not to the table.
+func (t *Table) settled(ctx context.Context, tries store.Tries, id string, read func() ([]byte, store.Version, error)) ([]byte, store.Version, error) {
+	for deadline := time.Now().Add(store.Hurried(settling)); ; {
+		data, v, err := read()
+		if err != nil {
+			return nil, "", err
+		}
+		want := ""
+		err = tries.Do(ctx, func() (err error) {
+			want, err = t.get(ctx, id+"-md5", "Digest")
+			return err
+		})
+		have := digestOf(data)
+		switch {
+		case ctx.Err() != nil:
+			return nil, "", err
+		case err != nil && tries.Notify != nil:
+			t.unchecked.Do(func() {
+				tries.Notify(fmt.Sprintf("The checksum of the state in the DynamoDB table %q cannot be read; the state is used without it: %v", t.Name, err))
+			})
+			return data, v, nil
+		case err != nil, want == "", want == have:
+			return data, v, nil
+		case time.Now().After(deadline):
+			err := fmt.Errorf("state data in S3 does not have the expected content: it has the checksum %s, but the table %q has %s. Try again in a few minutes. If the error remains and the state is right, correct the Digest of the item %q in that table, or write the state again with state push -force", have, t.Name, want, id+"-md5")
+			return nil, "", &store.DamagedError{Version: v, Data: data, Err: err}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, "", ctx.Err()
+		case <-time.After(store.Hurried(time.Second)):
+		}
+	}
+}

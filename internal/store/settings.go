@@ -1,0 +1,234 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/paths"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// Settings are the settings of a store.
+type Settings struct {
+	Config cty.Value           // of the driver's schema, known and unmarked; may be null
+	Dir    string              // the base of relative paths
+	FS     disk.FS             // for stores in files; nil: the real one
+	Getenv func(string) string // values that the configuration omits; nil: none
+	Agent  string              // how a client names itself to servers; "": as its library does
+	Schema *schema.Block       // of Config; may be nil
+	Learn  func(text string)   // called with each value of a sensitive setting; may be nil
+	Hosts  Hosts               // for stores of services that have a host; may be nil
+
+	Blank  bool              // an empty text counts as not set, so that the environment is used
+	Notify func(text string) // called with messages for the user, such as a retried request; may be nil
+	Stop   context.Context   // ends retries, also of writes; may be nil
+
+	within cty.Path // the path of settings through which In has gone
+}
+
+// Hosts know the services of hosts, and the credentials for them.
+type Hosts interface {
+	// Service finds the base address of a service of a host, such as "tfe.v2", ending in a slash.
+	Service(ctx context.Context, host, service string) (*url.URL, error)
+	// Token returns the user's token for a host; "" if the user has none.
+	Token(ctx context.Context, host string) (string, error)
+}
+
+// File returns the path of a file that a setting names. If no file has the literal name, "~" at its beginning and
+// environment variables are expanded.
+func (s Settings) File(path string) string {
+	if path == "" {
+		return ""
+	}
+	at := paths.In(s.Dir, path)
+	if _, err := os.Stat(at); err == nil || !strings.ContainsAny(path, "~$") {
+		return at
+	}
+	getenv := s.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	path = os.Expand(path, getenv)
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		home := getenv("HOME")
+		if home == "" {
+			home, _ = os.UserHomeDir()
+		}
+		path = filepath.Join(home, rest)
+	}
+	return paths.In(s.Dir, path)
+}
+
+// Schema returns the schema of a driver's settings, in any order.
+func Schema(attrs ...*schema.Attr) *schema.Block {
+	slices.SortFunc(attrs, func(a, b *schema.Attr) int { return strings.Compare(a.Name, b.Name) })
+	return &schema.Block{Attrs: attrs}
+}
+
+// SettingError describes a mistake in one setting of a driver.
+type SettingError struct {
+	Path    cty.Path // of the setting
+	Missing bool     // it is not set, and has to be
+	Err     error
+}
+
+func (e *SettingError) Error() string { return e.Err.Error() }
+func (e *SettingError) Unwrap() error { return e.Err }
+
+// Bad returns an error about the value of a setting. Its text names the setting.
+func (s Settings) Bad(name, format string, a ...any) error {
+	return &SettingError{Path: s.path(name), Err: fmt.Errorf(format, a...)}
+}
+
+// Missing is an error about a setting that is set neither in the configuration nor by any of these environment
+// variables.
+func (s Settings) Missing(name string, env ...string) error {
+	err := fmt.Errorf("the argument %q is required, but no definition was found", name)
+	if len(env) > 0 {
+		err = fmt.Errorf("%w, and the environment variable %s is not set either", err, strings.Join(env, " or "))
+	}
+	return &SettingError{Path: s.path(name), Missing: true, Err: err}
+}
+
+func (s Settings) path(name string) cty.Path {
+	if name == "" { // it is a setting of the environment alone
+		return s.within
+	}
+	return append(slices.Clip(s.within), cty.GetAttrStep{Name: name})
+}
+
+// Secret tells of a part of a setting that is secret: a password in an address.
+func (s Settings) Secret(text string) {
+	if s.Learn != nil && text != "" {
+		s.Learn(text)
+	}
+}
+
+// secret reports whether a setting is sensitive.
+func (s Settings) secret(name string) bool {
+	return s.Schema != nil && s.Schema.Attr(name) != nil && s.Schema.Attr(name).Sensitive
+}
+
+// value returns a setting in a type; false if it is not set.
+func (s Settings) value(name string, ty cty.Type) (cty.Value, bool) {
+	c := s.Config
+	if c == cty.NilVal || c.IsNull() || !c.Type().IsObjectType() || !c.Type().HasAttribute(name) {
+		return cty.NilVal, false
+	}
+	v, err := convert.Convert(c.GetAttr(name), ty)
+	return v, err == nil && !v.IsNull() && v.IsKnown()
+}
+
+// Text returns a string setting, or else the first environment variable that is set and not empty; false if there is no
+// such variable.
+func (s Settings) Text(name string, env ...string) (string, bool) {
+	text, ok := s.text(name, env)
+	if s.secret(name) {
+		s.Secret(text)
+	}
+	return text, ok
+}
+
+func (s Settings) text(name string, env []string) (string, bool) {
+	if v, ok := s.value(name, cty.String); ok && (v.AsString() != "" || !s.Blank) {
+		return v.AsString(), true
+	}
+	for _, e := range env {
+		if s.Getenv != nil && s.Getenv(e) != "" {
+			return s.Getenv(e), true
+		}
+	}
+	return "", false
+}
+
+// Bool returns a boolean setting, false if it is not set. The error is about a text that is no boolean.
+func (s Settings) Bool(name string, env ...string) (bool, error) {
+	text, ok := s.Text(name, env...)
+	if !ok {
+		return false, nil
+	}
+	b, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, s.Bad(name, "the setting %q must be true or false, not %q", named(name, env), text)
+	}
+	return b, nil
+}
+
+// Int returns a setting that is a whole number; otherwise if it is not set.
+func (s Settings) Int(name string, otherwise int, env ...string) (int, error) {
+	text, ok := s.Text(name, env...)
+	if !ok {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, s.Bad(name, "the setting %q must be a whole number of 0 or more, not %q", named(name, env), text)
+	}
+	return n, nil
+}
+
+// named is how a message names a setting: one of the environment alone has no other name.
+func named(name string, env []string) string {
+	if name == "" {
+		return strings.Join(env, " or ")
+	}
+	return name
+}
+
+// List returns a setting that is a list or a set of strings; nil if it is not set.
+func (s Settings) List(name string) []string {
+	v, ok := s.value(name, cty.List(cty.String))
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, v := range v.AsValueSlice() {
+		if !v.IsNull() {
+			out = append(out, v.AsString())
+		}
+	}
+	return out
+}
+
+// In returns the settings inside a setting with attributes.
+func (s Settings) In(name string) Settings {
+	in := s
+	in.Schema, in.Config, in.within = nil, cty.NilVal, s.path(name)
+	if c := s.Config; c != cty.NilVal && !c.IsNull() && c.Type().IsObjectType() && c.Type().HasAttribute(name) {
+		in.Config = c.GetAttr(name)
+	}
+	if s.Schema != nil && s.Schema.Attr(name) != nil && s.Schema.Attr(name).Object != nil {
+		in.Schema = &schema.Block{Attrs: s.Schema.Attr(name).Object.Attrs}
+	}
+	return in
+}
+
+// Set reports whether there are any settings.
+func (s Settings) Set() bool { return s.Config != cty.NilVal && !s.Config.IsNull() }
+
+// Texts returns a setting that is a map of strings; nil if it is not set.
+func (s Settings) Texts(name string) map[string]string {
+	v, ok := s.value(name, cty.Map(cty.String))
+	if !ok {
+		return nil
+	}
+	out := map[string]string{}
+	for k, v := range v.AsValueMap() {
+		if !v.IsNull() {
+			out[k] = v.AsString()
+			if s.secret(name) {
+				s.Secret(out[k])
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package storetest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// Credential is part of each credential of a store that Redirects tests.
+const Credential = "canary-4711"
+
+// Redirects tests a client of an HTTP service behind a server that redirects all requests to another server. It checks
+// that the other server gets no credential, and that a request fails if the redirect would turn a write into a read.
+// The other server answers all requests with answer.
+func Redirects(t *testing.T, answer string, open func(t *testing.T, address string) store.Store) {
+	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			var mu sync.Mutex
+			var methods []string
+			other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				methods = append(methods, r.Method)
+				if strings.Contains(fmt.Sprint(r.Header, r.URL), Credential) || r.Header.Get("Authorization") != "" {
+					t.Errorf("another server got a credential: %s %s %v", r.Method, r.URL, r.Header)
+				}
+				_, _ = w.Write([]byte(answer))
+			}))
+			t.Cleanup(other.Close)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, other.URL+r.URL.RequestURI(), status)
+			}))
+			t.Cleanup(server.Close)
+			st := open(t, server.URL)
+			_, lockErr := st.Lock(t.Context(), store.Default, store.NewLockInfo("o", "1"))
+			_, putErr := st.Put(t.Context(), store.Default, []byte("{}"), "")
+			mu.Lock()
+			defer mu.Unlock()
+			if wrote := slices.ContainsFunc(methods, func(m string) bool { return m != http.MethodGet }); !wrote && (lockErr == nil || putErr == nil) {
+				t.Errorf("nothing was written: Lock returned %v, Put returned %v", lockErr, putErr)
+			}
+		})
+	}
+}

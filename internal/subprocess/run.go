@@ -1,0 +1,38 @@
+package subprocess
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"time"
+)
+
+// leftOpen is the time limit for reading a program's output after the program has ended. Child processes may keep the
+// output open.
+const leftOpen = time.Second
+
+// Command returns a program for Run. When ctx ends, the program is killed. It runs in a separate session, and is killed
+// together with its child processes.
+func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.SysProcAttr, cmd.WaitDelay = Attributes(), leftOpen
+	cmd.Cancel = func() error {
+		Kill(cmd.Process)
+		return nil
+	}
+	return cmd
+}
+
+// Run runs a program from Command. The output of the program is complete; the output of its remaining child processes
+// may be missing.
+func Run(cmd *exec.Cmd) error {
+	if err := Start(cmd); err != nil {
+		return err
+	}
+	NoCore(cmd.Process)
+	err := cmd.Wait()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	return err
+}

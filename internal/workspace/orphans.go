@@ -1,0 +1,156 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/state/parts"
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// A store that keeps journals (store.Journaler) has a copy of the journal file, as of the last finished batch of
+// records. If a run is lost with its disk, the next command that takes the lock, on any machine, recovers its changes
+// from the copy. The file comes first: it may have records that others added after the run was lost.
+
+// stored replays the journals in the store.
+func (rc *recovery) stored(ctx context.Context) bool {
+	all, err := rc.orphans(ctx)
+	if err != nil {
+		rc.env.Bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
+		return false
+	}
+	for _, j := range all {
+		if !rc.storedOne(ctx, j) {
+			return false
+		}
+	}
+	return true
+}
+
+// storedOne replays one journal, unless another command is about to: that command then has its changes.
+func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool {
+	r, err := journal.Replay(j.Data, rc.doc.snapshot, rc.record.seal)
+	var mismatch *journal.MismatchError
+	switch {
+	case errors.Is(err, journal.ErrNothing), err == nil && rc.replayed.same(r.Header):
+		return rc.drop(ctx, j)
+	case errors.As(err, &mismatch) && rc.replayed.same(mismatch.Header):
+		return rc.drop(ctx, j)
+	case errors.As(err, &mismatch):
+		return rc.putAside(ctx, j, mismatch)
+	case err != nil: // it cannot be decrypted
+		rc.env.Bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
+		return false
+	case rc.req.Operation.Policy().ReadOnly:
+		rc.report(r)
+		rc.doc.snapshot, _ = rc.withJournal(r)
+		rc.record.unresolved = append(rc.record.unresolved, r.Unknown...)
+		return true
+	}
+	if len(r.Objects) > 0 && rc.lock.shared() {
+		done, ok := rc.claimAvailable(ctx, r)
+		defer done()
+		if !ok {
+			return true
+		}
+		if left, err := rc.orphans(ctx); err != nil || !slices.ContainsFunc(left, func(l store.OrphanedJournal) bool { return l.Run == j.Run }) {
+			return err == nil
+		}
+		if r, err = journal.Replay(j.Data, rc.doc.snapshot, rc.record.seal); err != nil {
+			_ = errors.As(err, &mismatch)
+			return rc.putAside(ctx, j, mismatch)
+		}
+	}
+	rc.report(r)
+	if next, changed := rc.withJournal(r); changed && !rc.put(next) {
+		return false
+	}
+	notes := &rc.record.notes
+	notes.Unknown, notes.Leases = append(notes.Unknown, r.Unknown...), append(notes.Leases, r.Leases...)
+	if err := store.SetReplayedRecords(ctx, rc.req.Store, rc.req.Name, r.Header.Name(), r.Records()); err != nil {
+		rc.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
+		return false
+	}
+	if len(r.Refused) > 0 {
+		return rc.putAside(ctx, j, nil)
+	}
+	if !rc.drop(ctx, j) {
+		return false
+	}
+	rc.restored = append(rc.restored, r.Objects...)
+	return rc.doc.load(ctx)
+}
+
+// claimAvailable is claim without an error where another has these parts.
+func (rc *recovery) claimAvailable(ctx context.Context, r *journal.Recovery) (done func(), ok bool) {
+	p := recovered(r)
+	if rc.lock.share.participant.Claim(ctx, p) != nil {
+		return func() {}, false
+	}
+	return rc.claim(ctx, r)
+}
+
+// drop removes a journal whose changes are in the state.
+func (rc *recovery) drop(ctx context.Context, j store.OrphanedJournal) bool {
+	if rc.req.Operation.Policy().ReadOnly {
+		return true
+	}
+	if err := store.DropJournal(ctx, rc.req.Store, rc.req.Name, j.Run); err != nil {
+		rc.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
+		return false
+	}
+	return true
+}
+
+// putAside writes a journal that cannot be replayed, or not completely, to a file. why is nil if the reason was
+// reported.
+func (rc *recovery) putAside(ctx context.Context, j store.OrphanedJournal, why *journal.MismatchError) bool {
+	if rc.req.Operation.Policy().ReadOnly {
+		return true
+	}
+	path := rc.record.path
+	err := rc.env.MakeData()
+	if err == nil {
+		err = disk.Replace(rc.env.FS, path, j.Data)
+	}
+	if err == nil {
+		path, err = journal.Aside(rc.env.FS, path)
+	}
+	if err != nil {
+		rc.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
+		return false
+	}
+	if why != nil {
+		rc.env.Bag.Add(diag.Warningf("Journal of another state", "The backend has a journal of an earlier run that does not belong to the state: %s. It was not used. It is kept as %s.", why, path))
+		reportLeases(why.Leases, rc.env.Bag)
+		rc.record.notes.Leases = append(rc.record.notes.Leases, why.Leases...)
+	}
+	return rc.drop(ctx, j)
+}
+
+// unwritten returns the objects in the parts p that runs have changed, or may have changed, if these runs crashed after
+// the state was read. The changes are in the store's copies of the journals of these runs, and not in the state.
+func (rc *recovery) unwritten(ctx context.Context, p store.Parts) (conflicts []string, err error) {
+	orphaned, err := rc.orphans(ctx)
+	for _, j := range orphaned {
+		r, err := journal.Replay(j.Data, rc.doc.snapshot, rc.record.seal)
+		if err != nil || r.Written || rc.replayed.same(r.Header) {
+			continue // the next command that takes the lock reports the mistake
+		}
+		changed := slices.Clone(r.Objects)
+		for _, u := range r.Unknown {
+			changed = append(changed, u.Object)
+		}
+		for _, o := range changed {
+			own := store.Parts{}
+			if parts.Change(own, o.Instance); intersects(own, p) && !slices.Contains(conflicts, o.String()) {
+				conflicts = append(conflicts, o.String())
+			}
+		}
+	}
+	return conflicts, err
+}

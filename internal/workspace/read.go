@@ -1,0 +1,202 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/crypt"
+)
+
+// document is the state of a workspace as the command last read or wrote it. Its methods are for one goroutine.
+type document struct {
+	env      *Env
+	req      *Request
+	snapshot *state.Snapshot // nil before the first load
+	version  store.Version
+	part     []string               // the resources that are known of the state; nil: all
+	stamps   map[string]store.Stamp // to be written with the state
+}
+
+// load reads the part of the state that the command needs. It reports errors.
+func (d *document) load(ctx context.Context) (ok bool) {
+	d.snapshot, d.version, ok = d.read(ctx)
+	return ok
+}
+
+// read is load without a change of the document.
+func (d *document) read(ctx context.Context) (*state.Snapshot, store.Version, bool) {
+	return read(ctx, d.env, *d.req, d.part)
+}
+
+// present returns the present state. It does not read the state again if the known one is still present.
+func (d *document) present(ctx context.Context) (*state.Snapshot, store.Version, bool) {
+	if v := d.req.Store.Capabilities().Versioner; v != nil {
+		if now, err := v.Version(ctx, d.req.Name); err == nil && now == d.version {
+			return d.snapshot, d.version, true
+		}
+	}
+	return d.read(ctx)
+}
+
+// put writes bytes to the store, with the stamps. It returns the new version, and changes nothing in the document.
+func (d *document) put(data []byte) (store.Version, error) {
+	p := d.req.Store.Capabilities().Parts
+	if p == nil || d.part == nil && len(d.stamps) == 0 {
+		return d.req.Store.Put(context.Background(), d.req.Name, data, d.version)
+	}
+	return p.PutPart(context.Background(), d.req.Name, store.Part{Whole: d.part == nil, Resources: d.part, Data: data, Stamps: d.stamps}, d.version)
+}
+
+// stamp writes the stamps of an unchanged state. It ignores errors: without stamps the next plan only reads more.
+func (d *document) stamp() {
+	if p := d.req.Store.Capabilities().Parts; p != nil && len(d.stamps) > 0 && d.version != "" {
+		if v, err := p.PutPart(context.Background(), d.req.Name, store.Part{Whole: true, Stamps: d.stamps}, d.version); err == nil {
+			d.version = v
+		}
+	}
+}
+
+// Problem returns the diagnostic for an error of a store: its own, or else otherwise.
+func Problem(err error, otherwise diag.Diagnostic) diag.Diagnostic {
+	if d, ok := crypt.Diagnostic(err); ok {
+		return d
+	}
+	return otherwise
+}
+
+// sealing returns the encryption of a store for journals; nil if it encrypts nothing.
+func sealing(st store.Store) journal.Sealing {
+	if s := st.Capabilities().Sealer; s != nil {
+		return s
+	}
+	return nil
+}
+
+// read reads a state, or a part of it. It reports errors.
+func read(ctx context.Context, env *Env, req Request, part []string) (*state.Snapshot, store.Version, bool) {
+	started := env.Now()
+	var data []byte
+	var version store.Version
+	var err error
+	if p := req.Store.Capabilities().Parts; p != nil && part != nil {
+		data, version, err = p.GetPart(ctx, req.Name, part)
+	} else {
+		data, version, err = req.Store.Get(ctx, req.Name)
+	}
+	env.log(started, err, "read of the state of workspace %q, %d bytes", req.Name, len(data))
+	damaged := new(store.DamagedError)
+	if errors.As(err, &damaged) && req.Operation.Policy().Forces {
+		return &state.Snapshot{}, damaged.Version, giveUp(ctx, env, req, damaged.Data, sentence(err))
+	}
+	if err != nil {
+		problem := diag.Errorf("Failed to load state", "Error refreshing state: %s", err)
+		if errors.As(err, &damaged) {
+			problem.Detail += ". To check the state and its backups, run: lethe state check"
+		}
+		env.Bag.Add(Problem(err, problem))
+		return nil, "", false
+	}
+	if version == "" || req.Operation.Policy().Overwrites && len(data) == 0 {
+		return &state.Snapshot{}, version, true
+	}
+	var bag diag.Bag
+	s, ok := state.Read(data, &bag)
+	if !ok && req.Operation.Policy().Forces {
+		return &state.Snapshot{}, version, giveUp(ctx, env, req, data, bag.List()[0].Summary+".")
+	}
+	env.Bag.Move(&bag)
+	return s, version, ok
+}
+
+// sentence is an error of a store as a sentence.
+func sentence(err error) string { return strings.TrimSuffix(store.Sentence(err), ".") + "." }
+
+// giveUp writes the rest of an unreadable state, which is about to be replaced, to a file.
+func giveUp(ctx context.Context, env *Env, req Request, data []byte, why string) bool {
+	kept := "It could not be saved in a file."
+	if len(data) > 0 {
+		path := unreadable(env, req)
+		if err := keep(ctx, env, req, path, data); err != nil {
+			env.Bag.Add(diag.Errorf("Failed to put the state aside", "The stored state cannot be read: %s Lethe saves it in the file %s before replacing it, and this failed: %s. Nothing was changed.", why, relative(env, path), disk.Reason(err)))
+			return false
+		}
+		kept = "It is saved as " + relative(env, path) + "."
+	}
+	env.Bag.Add(diag.Warningf("Unreadable state replaced", "The replaced state cannot be read: %s %s", why, kept))
+	return true
+}
+
+// unreadable is a name that no file has, beside the journal, for a state that cannot be read.
+func unreadable(env *Env, req Request) string {
+	path := journalFile(env, req.Store, req.Name)
+	path = strings.TrimSuffix(path, filepath.Ext(path)) + ".unreadable"
+	for n, name := 1, path; ; n++ {
+		if _, err := env.FS.Lstat(name); err != nil {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", path, n)
+	}
+}
+
+// keep writes the text of a state to a file, encrypted where the state is.
+func keep(ctx context.Context, env *Env, req Request, path string, data []byte) error {
+	var err error
+	if seal := sealing(req.Store); seal != nil && !crypt.Sealed(data) { // encrypt bytes that could not be decrypted
+		data, err = seal.Seal(ctx, data)
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if err != nil {
+		return err
+	}
+	return disk.Replace(env.FS, path, data)
+}
+
+// already returns a function that reports how much of the journal of a run in this directory others have replayed from
+// the store's copy.
+func already(ctx context.Context, st store.Store, name string) journal.Already {
+	return func(h journal.Header) (uint32, error) { return store.ReplayedRecords(ctx, st, name, h.Name()) }
+}
+
+// Read reads a state without a lock; nil if the workspace has no state. The result includes the records of runs in
+// progress and of killed runs, here and in a store that keeps journals. A caller without permission to read journals
+// there gets the last written state.
+func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Snapshot, bool) {
+	s, v, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
+	if !ok {
+		return nil, false
+	}
+	found := v != ""
+	var here runs
+	if r, err := journal.RecoverRest(env.FS, journalFile(env, st, name), s, sealing(st), already(ctx, st, name)); err == nil && r != nil {
+		s, found, here = r.Snapshot, true, runs{r.Header}
+	}
+	stored, _ := store.OrphanedJournals(ctx, st, name)
+	for _, j := range stored {
+		if r, err := journal.Replay(j.Data, s, sealing(st)); err == nil && !here.same(r.Header) {
+			s, found = r.Snapshot, true
+		}
+	}
+	if !found {
+		return nil, true
+	}
+	return s, true
+}
+
+// runs are the runs whose journals were replayed from files.
+type runs []journal.Header
+
+func (r runs) same(h journal.Header) bool {
+	return slices.ContainsFunc(r, func(x journal.Header) bool { return x.Run == h.Run && x.Time.Equal(h.Time) })
+}

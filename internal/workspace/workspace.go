@@ -1,0 +1,169 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// Lock locks a workspace and reads its state. Errors are reported; then nothing is locked.
+func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
+	s := newState(env, req)
+	if req.Lock && !s.lock.acquire(ctx) {
+		return nil, false
+	}
+	if !s.load(ctx) {
+		s.Unlock()
+		return nil, false
+	}
+	return s, true
+}
+
+// newState returns a state that is neither locked nor read.
+func newState(env *Env, req Request) *State {
+	s := &State{env: env, req: req}
+	s.doc, s.lock = document{env: env, req: &s.req}, lock{env: env, req: &s.req}
+	s.recovery = recovery{env: env, req: &s.req, doc: &s.doc, lock: &s.lock, record: &s.record, put: s.Put}
+	return s
+}
+
+// load reads a locked state, and replays the journals of lost runs.
+func (s *State) load(ctx context.Context) bool {
+	ok := s.choose(ctx)
+	if ok {
+		ok = s.doc.load(ctx)
+	}
+	if !ok {
+		return false
+	}
+	s.record = newRecorder(s.env, s.req)
+	s.record.copied, s.record.shared = s.copying(), s.lock.shared()
+	return s.recovery.local(ctx) && s.recovery.stored(ctx)
+}
+
+// copying returns the copy in the store that the journal of this command gets; nil if it gets none.
+func (s *State) copying() *copied {
+	j := s.req.Store.Capabilities().Journals
+	if j == nil || !s.lock.held() || s.req.Operation.Policy().ReadOnly {
+		return nil
+	}
+	c := newCopied(j, s.req.Name)
+	c.presigner = s.req.Store.Capabilities().Presigner
+	return c
+}
+
+// choose finds out which part of the state the command needs. Where others write between that and the reading it is
+// found out again.
+func (s *State) choose(ctx context.Context) bool {
+	p := s.req.Store.Capabilities().Parts
+	if s.req.Part == nil || p == nil || !s.lock.shared() {
+		return true
+	}
+	if left, err := disk.Read(s.env.FS, journalFile(s.env, s.req.Store, s.req.Name)); err != nil || left != nil {
+		return true
+	}
+	if orphaned, err := s.recovery.orphans(ctx); err != nil || len(orphaned) > 0 {
+		return true
+	}
+	for range 5 {
+		part, of, err := s.req.Part(ctx, p)
+		switch {
+		case errors.Is(err, store.ErrNotPartial):
+			return true
+		case err != nil:
+			s.env.Bag.Add(Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
+			return false
+		case part == nil:
+			return true
+		}
+		s.doc.part = part
+		if v := s.req.Store.Capabilities().Versioner; v != nil {
+			if now, err := v.Version(ctx, s.req.Name); err == nil && now == of {
+				return true
+			}
+		}
+	}
+	s.doc.part = nil
+	return true
+}
+
+// Unlock ends the journal, if there is a journal, and releases the lock. It may be called more than once.
+func (s *State) Unlock() {
+	s.End()
+	s.lock.unlock()
+}
+
+// SaveApplied writes the result of an apply: if it differs from the state that was read, and if no state existed, so
+// that one exists from then on. A nil snapshot writes nothing.
+func (s *State) SaveApplied(next *state.Snapshot) bool {
+	s.stopInterims()
+	if s.doc.version == "" && (next == nil || next.Lineage == "") {
+		e := (&state.Snapshot{}).Edit()
+		if next != nil {
+			e = next.Edit()
+		}
+		e.Head().Lineage = s.record.lineage
+		next = e.Done()
+	}
+	return s.Save(next)
+}
+
+// Save writes a snapshot with the next serial, if it differs from the state that was read, or would be encrypted in
+// another way. Of a shared state it writes the changes of the command.
+func (s *State) Save(next *state.Snapshot) bool {
+	s.stopInterims()
+	if next != nil && next.Lineage == "" && s.doc.snapshot.Lineage == "" && !state.Equal(s.doc.snapshot, next) { // the journal has the same
+		e := next.Edit()
+		e.Head().Lineage = s.record.lineage
+		next = e.Done()
+	}
+	if !s.lock.shared() {
+		return s.save(next)
+	}
+	done, ok := s.merged(&next)
+	defer done()
+	return ok && s.save(next)
+}
+
+func (s *State) save(next *state.Snapshot) bool {
+	next, changed := state.Next(s.doc.snapshot, next, s.env.Version)
+	if sealer := s.req.Store.Capabilities().Sealer; !changed && sealer != nil && sealer.Outdated(s.req.Name) && s.doc.version != "" {
+		next, changed = state.Rewritten(s.doc.snapshot, s.env.Version), true
+	}
+	if !changed {
+		s.record.keep = false
+		s.doc.stamp()
+	}
+	return !changed || s.Put(next)
+}
+
+// HasState reports whether a workspace has a state, or the journal of a state. An unreadable state counts: the command
+// that reads it reports the reason.
+func HasState(ctx context.Context, env *Env, st store.Store, name string) bool {
+	data, _, err := st.Get(ctx, name)
+	if err != nil || len(data) > 0 {
+		return true
+	}
+	return recorded(env, st, name)
+}
+
+// recorded reports whether there is a file here with the journal of a workspace.
+func recorded(env *Env, st store.Store, name string) bool {
+	r, err := journal.Recover(env.FS, journalFile(env, st, name), &state.Snapshot{}, sealing(st))
+	return err != nil || r != nil
+}
+
+// Unfinished reports whether a run left something that the state of a workspace does not have yet, here or in the
+// store.
+func Unfinished(ctx context.Context, env *Env, st store.Store, name string) (bool, error) {
+	if recorded(env, st, name) {
+		return true, nil
+	}
+	left, err := store.OrphanedJournals(ctx, st, name)
+	return len(left) > 0, err
+}

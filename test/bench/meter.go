@@ -1,0 +1,47 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// meterVariable makes the program run its arguments as a command and print the figures, instead of a benchmark.
+//
+// The command needs a small parent: the kernel counts the memory of the process that starts a program as the
+// program's own.
+const meterVariable = "BENCH_METER"
+
+// meter runs a command, and reports its figures on standard output. The output of the command is written to standard
+// error.
+func meter(arguments []string) error {
+	adopt()
+	cmd := exec.Command(arguments[0], arguments[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	begin := time.Now()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	own := watch(cmd.Process.Pid)
+	err := cmd.Wait()
+	f := figures{Wall: time.Since(begin).Seconds()}
+	f.use(cmd.ProcessState.SysUsage().(*syscall.Rusage))
+	if peak := own(); peak > 0 {
+		f.Peak = peak
+	}
+	orphans(&f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", cmd, err)
+	}
+	return json.NewEncoder(os.Stdout).Encode(f)
+}
+
+// use adds the CPU time of a process and of its children that it has waited for.
+func (f *figures) use(u *syscall.Rusage) {
+	f.User += time.Duration(u.Utime.Nano()).Seconds()
+	f.Sys += time.Duration(u.Stime.Nano()).Seconds()
+	f.Peak = max(f.Peak, float64(u.Maxrss)/1024)
+}
