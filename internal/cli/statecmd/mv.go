@@ -17,7 +17,14 @@ import (
 // Mv is the command `state mv`.
 var Mv = &base.Command{
 	Name: "state mv", Args: "SOURCE DESTINATION", Short: "Move an item in the state",
-	Long: "This command will move an item matched by the address given to the\ndestination address. This command can also move to a destination address\nin a completely different state file.",
+	Long: `This command will move an item matched by the address given to the
+destination address. This command can also move to a destination address
+in a completely different state file.
+
+The configuration is not changed. Before the next plan, rename the block
+there as well: otherwise the plan creates an object at the source address,
+and destroys the moved object. A "moved" block in the configuration does
+the same as this command, and a plan shows it first.`,
 	Examples: [][2]string{
 		{"lethe state mv aws_instance.a aws_instance.b", "Give an object another address"},
 		{"lethe state mv module.a module.b.module.a", "Move a module into another"},

@@ -14,7 +14,13 @@ import (
 // Rm is the command `state rm`.
 var Rm = &base.Command{
 	Name: "state rm", Args: "ADDRESS...", Short: "Remove instances from the state",
-	Long: "Remove one or more items from the Lethe state, causing Lethe to\n\"forget\" those items without first destroying them in the remote system.",
+	Long: `Remove one or more items from the Lethe state, causing Lethe to
+"forget" those items without first destroying them in the remote system.
+
+The configuration is not changed. Before the next plan, remove the block
+there as well: otherwise the plan creates a second object. A "removed" block
+in the configuration does the same as this command, and a plan shows it
+first.`,
 	Examples: [][2]string{
 		{"lethe state rm aws_instance.web", "Forget an object without destroying it"},
 		{"lethe state rm -dry-run module.old", "Show the removals without making them"},

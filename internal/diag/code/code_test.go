@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag/code"
 )
 
-var update = flag.Bool("update", false, "add new codes to testdata/codes.txt")
+var update = flag.Bool("update", false, "add new codes to testdata/codes.txt, and to the list in docs/diagnostics.md")
 
 // TestCodesAreStable compares titles and codes with testdata/codes.txt. Lines are added and never removed: a code keeps its
 // meaning, and the code of a removed page is not used again.
@@ -46,6 +46,38 @@ func TestCodesAreStable(t *testing.T) {
 		if err := os.WriteFile(name, []byte(strings.TrimSpace(strings.Join(lines, "\n"))+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+const (
+	beginCodes = "<!-- made by internal/diag/code/code_test.go from the pages: begin -->\n"
+	endCodes   = "<!-- made by internal/diag/code/code_test.go from the pages: end -->\n"
+)
+
+// TestCodesAreListed compares the list of codes in docs/diagnostics.md with the pages.
+func TestCodesAreListed(t *testing.T) {
+	const name = "../../../docs/diagnostics.md"
+	doc, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok1 := strings.Cut(string(doc), beginCodes)
+	have, after, ok2 := strings.Cut(rest, endCodes)
+	if !ok1 || !ok2 {
+		t.Fatal("there is no place for the list")
+	}
+	want := "| code | problem |\n|---|---|\n"
+	for _, p := range code.All() {
+		want += fmt.Sprintf("| [%s](../internal/diag/code/pages/%s.md) | %s |\n", p.Code, p.Code, strings.ReplaceAll(p.Head, "|", "\\|"))
+	}
+	if have == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("the list does not match the pages (-update writes it):\n%s\nwant:\n%s", have, want)
+	}
+	if err := os.WriteFile(name, []byte(before+beginCodes+want+endCodes+after), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

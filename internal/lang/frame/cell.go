@@ -9,9 +9,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A cell holds a value that is computed on first use and remembered. Computing a cell changes nothing and waits for
-// nothing but other cells (invariant I5). The program has no cycles, so the locks of cells are always acquired in the
-// order of the references, and no cell waits for itself.
+// A cell holds a value that is computed on first use and remembered. Computing a cell changes nothing, and waits only
+// for other cells and for calls of provider functions (invariant I5). The program has no cycles, so the locks of cells
+// are always acquired in the order of the references, and no cell waits for itself.
 //
 // A cell keeps its diagnostics. Every evaluation that reads the cell adds them to its bag, which drops repeats. So a
 // broken value is an error for every reader, even if the first reader was a check, whose errors are collected

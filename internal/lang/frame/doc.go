@@ -30,6 +30,6 @@
 // the bottom the parts of a frame (object.go, keys.go, cell.go, budget.go, options.go). Values read other values through
 // expr.Scope.
 //
-// Invariants: a cell changes nothing and waits for nothing but a function call (I5). A destroy operation never reads a
-// value that does not exist yet (I18): reading an empty slot during a walk is a panic.
+// Invariants: a cell changes nothing, and waits only for other cells and for calls of provider functions (I5). A destroy
+// operation never reads a value that does not exist yet (I18): reading an empty slot during a walk is a panic.
 package frame
