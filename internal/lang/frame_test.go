@@ -498,8 +498,11 @@ resource "test_thing" "b" {}
 	if d, ok := p.ProviderFor(addr.Module{}.Child("m"), addr.Default("test"), ""); !ok || d != each {
 		t.Error(d, ok)
 	}
-	if d, ok := p.ProviderFor(addr.Module{}.Child("gone"), addr.Default("test"), "each"); !ok || d != each {
-		t.Error(d, ok)
+	if d, ok := p.ProviderFor(addr.Module{}.Child("gone"), addr.Default("test"), "each"); ok {
+		t.Error("the configuration of a module that does not exist", d)
+	}
+	if d, ok := p.ProviderFor(addr.Module{}.Child("m"), addr.Default("test"), "each"); ok {
+		t.Error("a configuration that the caller does not pass", d)
 	}
 	other, _ := addr.Default("test").Counterpart()
 	if d, ok := p.ProviderFor(addr.Module{}, other, "each"); !ok || d != each {

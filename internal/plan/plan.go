@@ -151,6 +151,17 @@ func (c *Change) Visited() bool {
 	return c.Action != NoOp || c.Importing != nil || c.Was != c.Object || c.Conditions
 }
 
+// Visits reports whether apply has steps: changes that it visits, or conditions that planning could not decide or that
+// do not hold. A plan without changes may have such conditions, for example about the time or about a variable.
+func (p *Plan) Visits() bool {
+	if slices.ContainsFunc(p.Changes, (*Change).Visited) {
+		return true
+	}
+	return p.Mode == Normal && slices.ContainsFunc(p.Checks, func(c state.Check) bool {
+		return slices.ContainsFunc(c.Objects, func(o state.CheckedObject) bool { return o.Status != state.Pass })
+	})
+}
+
 // OutputChange describes what happens to a root output.
 type OutputChange struct {
 	Name       string     `json:"name"`

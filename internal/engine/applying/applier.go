@@ -230,16 +230,6 @@ func (a *applier) postpone(d event.Done) {
 	a.made[d.Object] = made{d, time.Now().Add(-d.Took)}
 }
 
-// anySteps reports whether the plan has anything to do.
-func (a *applier) anySteps() bool {
-	for _, c := range a.plan.Changes {
-		if c.Visited() {
-			return true
-		}
-	}
-	return false
-}
-
 func (a *applier) count(c *plan.Change) {
 	if c.Action == plan.Update {
 		a.changed.Add(1)

@@ -47,7 +47,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 		a.keepData()
 	}
 	a.outputs(ok)
-	if ok && a.plan.Mode == plan.Normal && !a.plan.Partial() && a.anySteps() {
+	if ok && a.plan.Mode == plan.Normal && !a.plan.Partial() && a.plan.Visits() {
 		a.run.Conditions.CheckValues(a.run.Bag)
 	}
 	a.run.Account(a.failures...)
@@ -121,7 +121,7 @@ func (a *applier) recordMoves() {
 
 // walk runs the steps of the plan and reports whether all of them succeeded.
 func (a *applier) walk(ctx context.Context) bool {
-	if !a.anySteps() {
+	if !a.plan.Visits() {
 		return true
 	}
 	a.recordMoves()

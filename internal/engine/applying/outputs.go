@@ -20,10 +20,32 @@ func (a *applier) outputs(well bool) {
 		switch {
 		case c.Action == plan.Delete:
 			a.edit.DropOutput(c.Name)
-		case well || c.Action != plan.NoOp && a.run.Conditions.Checks.Hold("output."+c.Name):
+		case well || c.Action != plan.NoOp && a.sound(c.Name):
 			a.output(c, well)
 		}
 	}
+}
+
+// sound reports whether the conditions of a root output hold, and the conditions of the outputs that it refers to,
+// directly or through values.
+func (a *applier) sound(name string) bool {
+	d, ok := a.run.Program.Lookup(addr.Module{}, program.Output, name)
+	if !ok {
+		return true
+	}
+	seen := map[program.Decl]bool{d.ID: true}
+	for queue := []program.Decl{d.ID}; len(queue) > 0; queue = queue[1:] {
+		if of := a.run.Program.Decls()[queue[0]]; of.Kind == program.Output && !a.run.Conditions.Checks.Hold(of.String()) {
+			return false
+		}
+		for _, ref := range a.run.Program.Refs(queue[0]) {
+			if to := a.run.Program.Decls()[ref.To]; !seen[ref.To] && to.Kind != program.Resource && to.Kind != program.Provider {
+				seen[ref.To] = true
+				queue = append(queue, ref.To)
+			}
+		}
+	}
+	return true
 }
 
 // output stores one declared output. A value that was known in the plan is stored as planned. Otherwise, and after a
@@ -100,7 +122,7 @@ func (a *applier) conditioned() map[string]*program.Declaration {
 // expectChecks records which conditions this walk will evaluate: the conditions in the plan's checks, and the
 // conditions of objects that the walk visits. A condition that is not evaluated after all is unknown.
 func (a *applier) expectChecks() {
-	if a.plan.Mode != plan.Normal || !a.anySteps() {
+	if a.plan.Mode != plan.Normal || !a.plan.Visits() {
 		return
 	}
 	a.run.Bag.Retract() // the diagnostics of checks during planning

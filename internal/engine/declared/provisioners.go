@@ -32,7 +32,7 @@ func ProvisionersOf(prog *program.Program, removed *Removals, c *plan.Change, e 
 		return Provisioners{during(d.Res.Provisioners, destroy), d.Res.Connection, d, c.Object.Module}
 	}
 	if b, ok := removed.Of(c.Object.Instance); ok && destroy {
-		return Provisioners{during(b.Block.Provisioners, true), b.Block.Connection, nil, b.In.Unkeyed()}
+		return Provisioners{during(b.Block.Provisioners, true), b.Block.Connection, nil, c.Object.Module.Around(b.In)}
 	}
 	return Provisioners{}
 }

@@ -254,8 +254,9 @@ func (m *Moves) carry(batch map[addr.Object]addr.Object) {
 	for from, to := range batch {
 		was := m.Origin(from)
 		delete(m.Origins, from)
+		delete(m.Retyped, from)
 		m.Origins[to] = was
-		if from.Type != to.Type {
+		if was.Type != to.Type {
 			m.Retyped[to] = was.Instance
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // PreviewLeases returns the leases that the apply walk of a plan will open, with their receivers, as far as the
 // configuration and the plan show. It opens nothing. It returns nil for a plan with errors or without work.
 func PreviewLeases(prog *program.Program, received *receivers.Analysis, o frame.Options, p *plan.Plan) []plan.Lease {
-	if p.Errored || !received.Any || !slices.ContainsFunc(p.Changes, (*plan.Change).Visited) {
+	if p.Errored || !received.Any || !p.Visits() {
 		return nil
 	}
 	o.Applying, o.Pure, o.PlanTime = true, true, p.Timestamp

@@ -222,15 +222,19 @@ func (p *Program) implied(c addr.ProviderConfig) Decl {
 	return d.ID
 }
 
-// ProviderFor returns the configuration of a provider and alias in a module, for objects without a declaration. If the
-// module no longer exists, ProviderFor uses the nearest existing caller. It returns false if no configuration exists.
+// ProviderFor returns the configuration of a provider and alias in a module, for objects without a declaration. It
+// returns false if the module no longer exists, or if it has no block for the configuration and its caller passes none.
+// Another configuration, such as the configuration of the caller, may lead to another account.
 func (p *Program) ProviderFor(m addr.Module, prov addr.Provider, alias string) (Decl, bool) {
 	n := p.nodes[m]
-	for n == nil && !m.IsRoot() {
-		m = m.Parent()
-		n = p.nodes[m]
+	if n == nil {
+		return NoDecl, false
 	}
-	d := p.Existing(n, prov, alias)
+	name := config.ProviderName{Local: localFor(n, prov), Alias: alias}
+	if _, declared := n.Unit.configs[name]; n.Parent != nil && !declared && passedFor(n, name) == nil {
+		return NoDecl, false
+	}
+	d, _ := p.find(n, name)
 	return d, d != NoDecl
 }
 
@@ -239,7 +243,7 @@ func (p *Program) ProviderFor(m addr.Module, prov addr.Provider, alias string) (
 func (p *Program) Existing(n *Node, prov addr.Provider, alias string) Decl {
 	d, _ := p.find(n, config.ProviderName{Local: localFor(n, prov), Alias: alias})
 	if d == NoDecl && alias != "" && n.Parent != nil {
-		return p.Existing(n.Parent, prov, alias) // aliases are not inherited, but objects may outlive the entry that passed them
+		return p.Existing(n.Parent, prov, alias) // calls of functions may name an alias of the caller
 	}
 	return d
 }
