@@ -1,0 +1,275 @@
+package secret
+
+import "unicode/utf8"
+
+const (
+	base64Len = 11         // base64 letters of 8 bytes
+	hexLen    = 2 * keyLen // hexadecimal digits of 8 bytes
+)
+
+// code is an encoding of bytes as letters, with a fixed number of bits in each letter.
+type code struct {
+	value [256]byte
+	bits  int
+	least int // length in letters of the shortest word
+	wraps bool
+	colon bool // colons may separate the letters
+}
+
+const none = 0xff
+
+var base64Code, hexCode = code{bits: 6, least: base64Len, wraps: true}, code{bits: 4, least: hexLen, colon: true}
+
+// visible holds the printable ASCII characters, tab and line breaks.
+var visible [256]bool
+
+func init() {
+	for i := range 256 {
+		base64Code.value[i], hexCode.value[i] = none, none
+	}
+	for i, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		base64Code.value[c] = byte(i)
+	}
+	for c := ' '; c < 0x7f; c++ {
+		visible[c] = true
+	}
+	visible['\n'], visible['\t'], visible['\r'] = true, true, true
+	base64Code.value['-'], base64Code.value['_'] = 62, 63
+	for i, c := range []byte("0123456789abcdef") {
+		hexCode.value[c] = byte(i)
+	}
+	for i, c := range []byte("ABCDEF") {
+		hexCode.value[c] = byte(10 + i)
+	}
+}
+
+// words holds the words of a text that are long enough, letter by letter.
+type words struct {
+	values []byte // the values of all letters
+	at     []int  // the places of the letters, if places are wanted
+	ends   []int  // the end of each word, in values
+	span          // from the first to the last word
+}
+
+// words returns the words of a code in a text that keep accepts.
+func (c *code) words(text string, places bool, keep func(values []byte) bool) *words {
+	var w words
+	for i := 0; i < len(text); i++ {
+		if c.value[text[i]] == none {
+			continue
+		}
+		begin, first := len(w.values), i
+		for i < len(text) {
+			if v := c.value[text[i]]; v != none {
+				w.values = append(w.values, v)
+				if i++; places {
+					w.at = append(w.at, i-1)
+				}
+				continue
+			}
+			next := i
+			switch {
+			case c.wraps:
+				next = wrapped(text, i)
+			case c.colon && text[i] == ':':
+				next = wrapped(text, i+1)
+			}
+			if next == i || next == len(text) || c.value[text[next]] == none {
+				break
+			}
+			i = next
+		}
+		if len(w.values)-begin < c.least || !keep(w.values[begin:]) {
+			w.values = w.values[:begin]
+			if places {
+				w.at = w.at[:begin]
+			}
+			continue
+		}
+		if len(w.ends) == 0 {
+			w.from = first
+		}
+		w.ends, w.to = append(w.ends, len(w.values)), i
+	}
+	return &w
+}
+
+// wrapped returns the place where the text continues on the next line if a line ends at i, and otherwise i.
+func wrapped(text string, i int) int {
+	at := i
+	if at < len(text) && text[at] == '\r' {
+		at++
+	}
+	if at == len(text) || text[at] != '\n' {
+		return i
+	}
+	for at++; at < len(text) && (text[at] == ' ' || text[at] == '\t'); {
+		at++
+	}
+	return at
+}
+
+// utf8Rest is the number of bytes that follow a byte in UTF-8, or notText.
+var utf8Rest [256]int8
+
+const notText = -1
+
+func init() {
+	for i := range utf8Rest {
+		switch {
+		case i < utf8.RuneSelf && visible[i]:
+		case i >= 0xc2 && i < 0xe0:
+			utf8Rest[i] = 1
+		case i >= 0xe0 && i < 0xf0:
+			utf8Rest[i] = 2
+		case i >= 0xf0 && i < 0xf5:
+			utf8Rest[i] = 3
+		default:
+			utf8Rest[i] = notText
+		}
+	}
+}
+
+// mayHold reports whether the bytes of a word may contain a secret: a piece, a text that may contain another layer, an
+// archive, or text in UTF-16. Most words of a text are not encoded, and decode to none of these. mayHold does not
+// allocate.
+func (t *table) mayHold(values []byte, bits int) bool {
+	const gzip = 0x088b1f
+	for skip := range 8 / (8 - bits) {
+		if (len(values)-skip)*bits/8 < keyLen {
+			break
+		}
+		var acc uint32
+		var have int             // number of bits in acc
+		var key uint64           // the last 8 bytes
+		var count, run, rest int // bytes read; bytes of text; missing bytes of the last character
+		zero, pairs := -1, 0     // place of the last zero byte; number of zero bytes at a distance of two
+		for _, v := range values[skip:] {
+			acc = acc<<bits | uint32(v)
+			if have += bits; have < 8 {
+				continue
+			}
+			have -= 8
+			b := byte(acc >> have)
+			key = key>>8 | uint64(b)<<56
+			count++
+			if rest > 0 && b&0xc0 == 0x80 {
+				rest--
+				run++
+			} else if n := utf8Rest[b]; n == notText {
+				run, rest = 0, 0
+			} else {
+				if rest > 0 {
+					run = 0
+				}
+				run, rest = run+1, int(n)
+			}
+			if run >= keyLen || key>>40 == gzip {
+				return true
+			}
+			if b == 0 {
+				if pairs++; zero != count-2 {
+					pairs = 0
+				}
+				if zero = count; pairs >= keyLen-3 {
+					return true
+				}
+			}
+			if count >= keyLen && len(t.bitmap) > 0 {
+				if word, mask := t.bit(key); t.bitmap[word]&mask != 0 && t.first[key] != 0 {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// decode decodes each word, beginning with letter skip. A zero byte separates the results.
+func (c *code) decode(w *words, in *inner, skip int) *inner {
+	in.text = make([]byte, 0, len(w.values)*c.bits/8+len(w.ends))
+	begin := 0
+	for _, end := range w.ends {
+		if (end-begin-skip)*c.bits/8 < keyLen { // too short for a piece
+			begin = end
+			continue
+		}
+		if len(in.text) > 0 {
+			in.add(0, w, begin-1, begin-1)
+		}
+		acc, bits, first := uint32(0), 0, begin+skip
+		for i := first; i < end; i++ {
+			acc = acc<<c.bits | uint32(w.values[i])
+			if bits += c.bits; bits < 8 {
+				continue
+			}
+			bits -= 8
+			if in.text = append(in.text, byte(acc>>bits)); in.places {
+				in.place(w, first, i)
+			}
+			if first = i; bits == 0 {
+				first = i + 1
+			}
+		}
+		begin = end
+	}
+	return in
+}
+
+// add appends a byte that the letters first to last encode.
+func (in *inner) add(b byte, w *words, first, last int) {
+	if in.text = append(in.text, b); in.places {
+		in.place(w, first, last)
+	}
+}
+
+func (in *inner) place(w *words, first, last int) {
+	in.lo, in.hi = append(in.lo, in.of.from(w.at[first])), append(in.hi, in.of.to(w.at[last]))
+}
+
+// legible returns the parts of a decoded layer that can be text. Most words that look encoded are not, and decode to
+// random bytes.
+func legible(l *layer) *layer {
+	out := &layer{depth: l.depth, whole: l.whole, web: l.web, lo: l.lo, hi: l.hi}
+	var parts []byte
+	var lo, hi []int
+	begin := 0
+	flush := func(end int) {
+		if end-begin >= keyLen {
+			if begin == 0 && end == len(l.text) {
+				out.text = l.text
+				return
+			}
+			parts = append(append(parts, l.text[begin:end]...), 0)
+			if l.lo != nil {
+				lo, hi = append(append(lo, l.lo[begin:end]...), l.lo[end-1]), append(append(hi, l.hi[begin:end]...), l.hi[end-1])
+			}
+		}
+	}
+	for i := 0; i < len(l.text); {
+		c := l.text[i]
+		if visible[c] {
+			i++
+			continue
+		}
+		if c < utf8.RuneSelf {
+			flush(i)
+			i++
+			begin = i
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(l.text[i:])
+		if r != utf8.RuneError || n > 1 {
+			i += n
+			continue
+		}
+		flush(i)
+		i += n
+		begin = i
+	}
+	flush(len(l.text))
+	if out.text == "" && len(parts) > 0 {
+		out.text, out.lo, out.hi, out.whole = string(parts), lo, hi, false
+	}
+	return out
+}
