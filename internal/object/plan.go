@@ -285,7 +285,7 @@ func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
 	const title = "Provider produced inconsistent final plan"
 	why := "This is a bug in the provider. Report it to its developers."
 	if approved.Settled && !bytes.Equal(approved.Asked, p.digest()) {
-		why = "The configuration of " + t.Object.String() + " was known in the plan, and has another value now. It refers to a value that another provider planned and then changed. This is a bug in that provider. Report it to its developers."
+		why = "The configuration of " + t.Object.String() + " was known in the plan, and has another value now. If it depends on the working directory or the home directory (path.cwd, abspath, pathexpand), apply the plan in the directory of the plan. Otherwise another provider planned a value and then changed it. This is a bug in that provider. Report it to its developers."
 	}
 	why += "\n\n" + t.Object.String() + " was not changed. Make a new plan for the remaining changes."
 	if approved.Action == plan.Update && len(p.Replace) > 0 {
