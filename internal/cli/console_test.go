@@ -12,6 +12,7 @@ import (
 // TestConsoleInterrupted interrupts a console during a long evaluation and while it waits for input. It must end at
 // once, because there is nothing to clean up.
 func TestConsoleInterrupted(t *testing.T) {
+	t.Parallel()
 	for name, expression := range map[string]string{
 		"evaluating": "[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : 1 if false]]]\n",
 		"waiting":    "",

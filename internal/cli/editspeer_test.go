@@ -24,6 +24,7 @@ import (
 // refusal, explain and explainTargets recognise the intended differences. LETHE_LONG runs 400 rounds. LETHE_EDITS sets
 // the number of rounds, and LETHE_EDITS_FROM the first seed.
 func TestEditsBesidePeer(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("terraform"); err != nil {
 		t.Skip("there is no terraform on PATH")
 	}

@@ -106,6 +106,7 @@ func needPrograms(t *testing.T, names ...string) {
 // contain a secret.
 // UPDATE_SCRIPTS=1 writes the current output into the READMEs.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the examples use a POSIX shell")
 	}

@@ -22,6 +22,7 @@ var updatePages = flag.Bool("update-pages", false, "write the messages of the pa
 // word for word, and its correction must not. So each diagnostic with a code is shown by a test, unless its page
 // explains why it cannot be.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	for _, p := range code.All() {
 		t.Run(p.Code, func(t *testing.T) {
 			t.Parallel()

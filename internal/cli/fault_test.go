@@ -22,43 +22,50 @@ var faults = []struct {
 }
 
 // points are points in the life of a lease. words are in the line of the call log that shows that the point is reached.
-// error are settings that cause a failure at the point.
+// slow are settings that make the point last until a signal has arrived. error are settings that cause a failure at the
+// point.
 var points = []struct {
 	name   string
 	words  []string
-	error  string // lines of the configuration
-	opened int    // number of opened leases after such an error
-	left   bool   // the lease stays open then
+	slow   string // lines of the configuration, as in error
+	error  string
+	opened int  // number of opened leases after such an error
+	left   bool // the lease stays open then
 }{
-	{"before open", []string{"ApplyResourceChange", `"key":"first"`, `"phase":"begin"`}, "first_fails = \"create\"", 0, false},
-	{"during open", []string{"OpenEphemeralResource", `"phase":"begin"`}, "lease_fails = \"open-after\"", 1, false},
-	{"after open", []string{"OpenEphemeralResource", `"end"`}, "least = 1000", 1, false},
-	{"during consumer", []string{"ApplyResourceChange", `"key":"a"`, `"phase":"begin"`}, "consumer_fails = \"create\"", 1, false},
-	{"during renew", []string{"RenewEphemeralResource", `"phase":"begin"`}, "lease_fails = \"renew\"\nconsumer_takes = \"15s\"", 1, false},
-	{"during close", []string{"CloseEphemeralResource", `"phase":"begin"`}, "lease_fails = \"close\"", 1, true},
+	{"before open", []string{"ApplyResourceChange", `"key":"first"`, `"phase":"begin"`}, "first_takes = \"2s\"", "first_fails = \"create\"", 0, false},
+	{"during open", []string{"OpenEphemeralResource", `"phase":"begin"`}, "open_takes = \"2s\"", "lease_fails = \"open-after\"", 1, false},
+	{"after open", []string{"OpenEphemeralResource", `"end"`}, "consumer_takes = \"2s\"", "least = 1000", 1, false},
+	{"during consumer", []string{"ApplyResourceChange", `"key":"a"`, `"phase":"begin"`}, "consumer_takes = \"2s\"", "consumer_fails = \"create\"", 1, false},
+	{"during renew", []string{"RenewEphemeralResource", `"phase":"begin"`}, "renew_takes = \"2s\"\nconsumer_takes = \"15s\"", "lease_fails = \"renew\"\nconsumer_takes = \"15s\"", 1, false},
+	{"during close", []string{"CloseEphemeralResource", `"phase":"begin"`}, "close_takes = \"2s\"", "lease_fails = \"close\"", 1, true},
 }
 
 // TestFaultsCloseLeases causes every failure at every point: errors, and each signal that asks the program to end, once
 // and twice. Each opened lease must be closed, or be listed with its address, its provider and the reason. The exit
 // code must be 1, unless the run was completed. Package engine tests panics.
 func TestFaultsCloseLeases(t *testing.T) {
+	t.Parallel()
 	config := `
 variable "first_fails" { default = null }
 variable "lease_fails" { default = null }
 variable "consumer_fails" { default = null }
-variable "consumer_takes" { default = "2500ms" }
+variable "first_takes" { default = null }
+variable "open_takes" { default = null }
+variable "renew_takes" { default = null }
+variable "consumer_takes" { default = null }
+variable "close_takes" { default = null }
 variable "least" { default = 1 }
 resource "playground_thing" "first" {
   name    = "first"
-  delay   = "700ms"
+  delay   = var.first_takes
   fail_on = var.first_fails
 }
 ephemeral "playground_lease" "l" {
   name        = "l"
-  delay       = "700ms"
+  delay       = var.open_takes
   renew_after = "1s"
-  renew_delay = "700ms"
-  close_delay = "700ms"
+  renew_delay = var.renew_takes
+  close_delay = var.close_takes
   fail_on     = var.lease_fails
   depends_on  = [playground_thing.first]
   lifecycle {
@@ -81,9 +88,11 @@ resource "playground_secret" "a" {
 			t.Run(point.name+"/"+fault.name, func(t *testing.T) {
 				t.Parallel()
 				p := newProcess(t, config)
+				settings := point.slow
 				if fault.signals == nil {
-					p.write("terraform.tfvars", point.error+"\n")
+					settings = point.error
 				}
+				p.write("terraform.tfvars", settings+"\n")
 				s := p.start("apply", "-auto-approve", "-defer-ephemerals")
 				if fault.signals != nil {
 					p.seen(point.words...)
@@ -128,6 +137,7 @@ resource "playground_secret" "a" {
 // TestThirdInterruptNamesWhatIsLeft checks that the third interrupt ends the program at once, and that the program
 // lists the open leases. The keeper closes them, if it runs.
 func TestThirdInterruptNamesWhatIsLeft(t *testing.T) {
+	t.Parallel()
 	for _, keeper := range []string{"on", "off"} {
 		t.Run(keeper, func(t *testing.T) {
 			t.Parallel()

@@ -90,6 +90,7 @@ resource "terraform_data" "a" {
 // created object must be in the state, in the journal, in another file or in the output. After space is freed, the next
 // command must succeed.
 func TestFullDiskApply(t *testing.T) {
+	t.Parallel()
 	apply := []string{"apply", "-auto-approve", "-no-color", "-parallelism=1", "-var=n=4"}
 	measure := newSite(t, growing)
 	measure.must("apply", "-auto-approve")
@@ -163,6 +164,7 @@ func (s *site) keepsEverything(out string) {
 // TestFullDiskCommands fills the disk at each write of commands that change the state or files of the working
 // directory. Each command must either do its work, or leave the file unchanged and report the full disk.
 func TestFullDiskCommands(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		args []string
 		file string // the file that the command writes

@@ -101,6 +101,7 @@ var guardRows = []guardRow{
 
 // TestGuardTable checks each row of the table in the guide.
 func TestGuardTable(t *testing.T) {
+	t.Parallel()
 	guide, err := os.ReadFile("../../docs/reference/secret-guard.md")
 	if err != nil {
 		t.Fatal(err)

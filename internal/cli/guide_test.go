@@ -23,6 +23,7 @@ import (
 // The readme uses the examples in its directory, and its `go run ./cmd/lethe` runs the program under test.
 // UPDATE_SCRIPTS=1 writes the current output into the pages.
 func TestGuide(t *testing.T) {
+	t.Parallel()
 	var pages []string
 	for _, dir := range []string{"guide", "reference", "commands"} {
 		found, err := filepath.Glob("../../docs/" + dir + "/*.md")

@@ -17,6 +17,7 @@ import (
 // read the memory and the environment of the engine and the keeper. A crash writes no core dump, and its output has no
 // secret.
 func TestHidden(t *testing.T) {
+	t.Parallel()
 	idle := exec.Command("sleep", "600")
 	if err := unprivileged(idle.Start); err != nil {
 		t.Fatal(err)

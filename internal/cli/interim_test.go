@@ -83,6 +83,7 @@ resource "rogue_thing" "h" {
 // TestInterruptWritesState checks that the first interrupt writes the state to its store at once, without waiting for
 // calls in progress. If the process is then killed and the disk is lost, another machine has all finished changes.
 func TestInterruptWritesState(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()

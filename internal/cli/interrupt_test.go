@@ -12,6 +12,7 @@ import (
 // TestInterruptEndsQuestions checks that an interrupt at a question ends the program without waiting for an answer, and
 // that nothing is changed.
 func TestInterruptEndsQuestions(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		config string
 		args   []string
@@ -112,6 +113,7 @@ resource "playground_secret" "b" {
 // TestTwoInterruptsAbandonWhatHangs checks that a second interrupt abandons and names a call that never returns, and
 // closes the leases of other providers. The next command reports the objects and leases that may exist.
 func TestTwoInterruptsAbandonWhatHangs(t *testing.T) {
+	t.Parallel()
 	for _, h := range hung {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 			t.Run(h.name+"/"+sig.String(), func(t *testing.T) {
@@ -247,6 +249,7 @@ ephemeral "playground_lease" "l" {
 // TestKilledNamesLeases kills the program, or makes it print its goroutines with SIGQUIT, while leases are open and no
 // keeper closes them. The next commands list the leases by address, until a command recovers the journal.
 func TestKilledNamesLeases(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		args []string
 		rule string
@@ -309,6 +312,7 @@ resource "rogue_thing" "a" {
 
 // TestTwoInterruptsKillWhatIgnoresThem checks that a child process that ignores signals does not keep a lease open.
 func TestTwoInterruptsKillWhatIgnoresThem(t *testing.T) {
+	t.Parallel()
 	const stubborn = `trap '' TERM INT HUP; touch started; while true; do sleep 1; done`
 	for name, config := range map[string]string{
 		"provisioner": `

@@ -50,6 +50,7 @@ resource "playground_secret" "u" {
 // TestLostEngine kills the program at random and at chosen moments, alone or with its process group. Afterwards no
 // lease may be open, each created object must be in the state, and the next plan must print no warning.
 func TestLostEngine(t *testing.T) {
+	t.Parallel()
 	times := 2
 	if os.Getenv("LETHE_LONG") != "" {
 		times = 150
@@ -138,6 +139,7 @@ func TestLostEngineOfContainer(t *testing.T) {
 
 // TestKeeperIsLocked checks that the memory of the keeper is locked, and so is never swapped, if the limit allows it.
 func TestKeeperIsLocked(t *testing.T) {
+	t.Parallel()
 	p := newProcess(t, lease+`
 resource "rogue_thing" "a" {
   name      = "a"
@@ -183,6 +185,7 @@ func TestLostKeeper(t *testing.T) {
 
 // TestLostBoth kills engine and keeper. The next command must list the calls in progress and the open leases.
 func TestLostBoth(t *testing.T) {
+	t.Parallel()
 	times := 1
 	if whole() {
 		times = 20
@@ -372,6 +375,7 @@ resource "rogue_thing" "a" {
 // TestCrashedProviderClosesLeases checks that a provider that dies with an open lease is started again to close it,
 // with and without a keeper.
 func TestCrashedProviderClosesLeases(t *testing.T) {
+	t.Parallel()
 	for _, env := range []string{"LETHE_KEEPER=on", "LETHE_KEEPER=off"} {
 		t.Run(env, func(t *testing.T) {
 			t.Parallel()
@@ -400,6 +404,7 @@ resource "rogue_thing" "a" {
 
 // TestNoKeeper checks that commands that cannot change objects or open leases start no keeper.
 func TestNoKeeper(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		config string
 		args   []string

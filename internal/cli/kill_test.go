@@ -14,6 +14,7 @@ import (
 // TestKilled kills the program at random moments of an apply. Every object that the provider created must be in the
 // state, or the next plan must report that the outcome of its call is unknown. The state file must never be torn.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	times := 4
 	if os.Getenv("LETHE_LONG") != "" {
 		times = 200
@@ -28,6 +29,7 @@ func TestKilled(t *testing.T) {
 
 // TestKilledLargeState does the same with a large state, which takes time to write: 2 MB, and 50 MB in long runs.
 func TestKilledLargeState(t *testing.T) {
+	t.Parallel()
 	runs := map[int]int{2: 2}
 	if os.Getenv("LETHE_LONG") != "" {
 		runs = map[int]int{2: 60, 50: 30}
@@ -45,6 +47,7 @@ func TestKilledLargeState(t *testing.T) {
 // TestKilledEncrypted does the same with an encrypted state. Then the journal is encrypted, too, and no file contains
 // plain text of either.
 func TestKilledEncrypted(t *testing.T) {
+	t.Parallel()
 	killed(t, 0, `TF_ENCRYPTION={"key_provider":{"pbkdf2":{"k":{"passphrase":"correct horse battery staple","iterations":200000}}},"method":{"aes_gcm":{"m":{"keys":"key_provider.pbkdf2.k"}}},"state":{"method":"method.aes_gcm.m","enforced":true}}`)
 }
 

@@ -26,6 +26,7 @@ const sampled = 8
 
 // TestPeer runs scripts with Terraform instead of Lethe, to check that they show behaviour that users know.
 func TestPeer(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("terraform"); err != nil {
 		t.Skip("there is no terraform on PATH")
 	}

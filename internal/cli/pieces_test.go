@@ -29,6 +29,7 @@ var pieceExpressions = []string{
 // TestPieces passes secrets through all kinds of functions to write-only arguments. If a provider returns such a
 // secret, it must be reported once for each object and not be stored.
 func TestPieces(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"ephemeral", "sensitive"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

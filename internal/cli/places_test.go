@@ -180,6 +180,7 @@ func numberOf(s script) uint32 {
 // run of the tests takes a part of the scripts, each in one place that is chosen by its name. LETHE_LONG=1 runs all
 // scripts in all places, and LETHE_PLACE runs all in one.
 func TestPlaces(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("symbolic links and other names of directories")
 	}
@@ -220,6 +221,7 @@ func TestPlaces(t *testing.T) {
 	}
 	for _, in := range places {
 		t.Run(in.name, func(t *testing.T) {
+			t.Parallel()
 			for _, s := range runs[in.name] {
 				t.Run(s.folder, func(t *testing.T) {
 					t.Parallel()

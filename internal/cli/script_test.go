@@ -53,7 +53,8 @@ func (m tidy) Run() int {
 	// the programs of the tests receive it.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	// Tests wait for processes most of the time, so more tests than processors run in parallel. An option of the
-	// command line overrides this number.
+	// command line overrides this number. Tests are parallel at the top level, too, so that the processors work while
+	// the last scripts of one test wait.
 	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 	code := m.M.Run()
 	if builtIn != "" {
@@ -65,6 +66,7 @@ func (m tidy) Run() int {
 // TestScripts runs the scripts, each of which shows one behaviour. A script is in a folder for its subject. A single
 // script runs with -run 'TestScripts/^folder$/^name$'.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	p := params(setup)
 	p.UpdateScripts = os.Getenv("UPDATE_SCRIPTS") != ""
 	p.Cmds["sshd"] = sshd(t)
@@ -180,6 +182,7 @@ func setupFor(e *testscript.Env, host string) error {
 	e.Setenv("TF_IN_AUTOMATION", "")
 	e.Setenv("TF_INPUT", "0")
 	e.Setenv("HTTPS_PROXY", "http://127.0.0.1:1") // no request leaves this machine: requests to other hosts fail at once
+	e.Setenv("TF_REGISTRY_DISCOVERY_RETRY", "0")  // and are not repeated, after seconds
 	e.Setenv("CHECKPOINT_DISABLE", "1")
 	return os.MkdirAll(filepath.Join(e.WorkDir, ".cloud"), 0o755)
 }

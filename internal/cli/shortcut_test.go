@@ -14,6 +14,7 @@ import (
 // LETHE_LONG. The sample depends on the names and on LETHE_TEST_SAMPLE, such as the hash of a commit. Scripts that
 // count calls are excluded, because shortcuts change the counts on purpose.
 func TestScriptsWithoutShortcuts(t *testing.T) {
+	t.Parallel()
 	p := params(func(e *testscript.Env) error {
 		e.Setenv(shortcut.Variable, "all")
 		return setup(e)

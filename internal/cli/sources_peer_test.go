@@ -21,6 +21,7 @@ import (
 // install the same modules and record them under the same source and directory. LETHE_LONG=1 tries more addresses,
 // different ones in each run.
 func TestSourcesBesidePeer(t *testing.T) {
+	t.Parallel()
 	peer, err := exec.LookPath("terraform")
 	if err != nil {
 		t.Skip("there is no terraform on PATH")

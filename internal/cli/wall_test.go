@@ -13,6 +13,7 @@ import (
 // TestWall checks the limit of the total time of a command. At the limit the command is interrupted, and after a while
 // interrupted again. It must report the limit, close its leases and record the created objects.
 func TestWall(t *testing.T) {
+	t.Parallel()
 	leased := lease + `
 resource "playground_secret" "a" {
   name      = "a"
