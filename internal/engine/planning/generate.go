@@ -10,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/object/guard"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -28,11 +29,7 @@ func (x *importFinisher) finish(ctx context.Context) {
 	if x.p.req.Mode != plan.Normal || x.p.run.Budget.Interrupted() {
 		return
 	}
-	imports, out := x.p.run.Frame.AllImports(&diag.Bag{}) // imports into a declared resource report errors
-	if out != frame.OK {
-		return
-	}
-	for _, im := range imports {
+	for _, im := range x.imports() {
 		d, declared := x.p.run.Program.Resource(im.To.Resource())
 		switch {
 		case !x.p.sel.Includes(im.To):
@@ -46,6 +43,27 @@ func (x *importFinisher) finish(ctx context.Context) {
 			x.p.run.Bag.Add(diag.Errorf("Configuration for import target does not exist", "There is no instance %s: the resource %s is declared, but its count or for_each has no such key. Correct the key in the address, or add it to the resource.", im.To, im.To.Resource()).At(im.Block.To.Range()).See("declared here", d.Range))
 		}
 	}
+}
+
+// imports returns all imports. It reports the errors in import blocks that no instance has reported: a resource without
+// new instances evaluates no import blocks.
+func (x *importFinisher) imports() []frame.Import {
+	var all, selected diag.Bag
+	out, _ := x.p.run.Frame.AllImports(&all)
+	if !x.p.sel.Active {
+		selected.Add(all.List()...)
+	}
+	for _, d := range x.p.run.Program.Decls() {
+		if d.Kind == program.Resource && x.p.sel.Active && !x.p.sel.Skips(d.ID) {
+			_, _ = x.p.run.Frame.Imports(d.ID, &selected)
+		}
+	}
+	for _, d := range selected.List() {
+		if !x.p.req.Operation.Policy().ImportsOnly && !x.p.run.Bag.Reported(d) {
+			x.p.run.Bag.Add(d)
+		}
+	}
+	return out
 }
 
 // decided reports whether the prior state or the plan has an instance. A stored object is not imported again, even if the

@@ -86,11 +86,16 @@ func (p *planner) addGhost(res addr.Resource) {
 		return true
 	})
 	var through []program.Decl
-	for _, o := range objects {
-		stored := p.prior.Get(o).Provider
-		if c, ok := p.run.Program.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok && !slices.Contains(through, c) {
+	use := func(i addr.ProviderInstance) {
+		if c, ok := p.run.Program.ProviderFor(i.Module, i.Provider, i.Alias); ok && !slices.Contains(through, c) {
 			through = append(through, c)
 			p.nodes.use(c, decide) // the same provider ends it
+		}
+	}
+	for _, o := range objects {
+		use(p.prior.Get(o).Provider)
+		if implied, ok := p.impliedProvider(o); ok {
+			use(implied)
 		}
 	}
 	p.addRefresh(res, decide, through...)

@@ -88,7 +88,11 @@ func (x *storedObject) look(ctx context.Context) bool {
 // tools returns the tools to refresh the object, its provider configuration and the session. The session is nil if its
 // settings are not known: the object keeps its stored value, and the session's first such object causes a warning.
 func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, *run.Session, bool) {
-	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, x.entry.Provider)
+	stored := x.entry.Provider
+	if implied, ok := x.p.impliedProvider(x.o); ok && !x.supports(ctx, stored.Provider) {
+		stored = implied
+	}
+	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, stored)
 	if !ok {
 		return nil, u, nil, false
 	}
@@ -106,6 +110,28 @@ func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, 
 		return t, u, nil, true
 	}
 	return t, u, s, true
+}
+
+// impliedProvider returns the provider of an object that moves to another type at an address that is not declared: the
+// name of the type implies it. ok is false for other objects.
+func (p *planner) impliedProvider(o addr.Object) (implied addr.ProviderInstance, ok bool) {
+	if p.moved.Retyped[o] == (addr.Instance{}) {
+		return addr.ProviderInstance{}, false
+	}
+	if _, declared := p.run.Program.Resource(o.Resource()); declared {
+		return addr.ProviderInstance{}, false
+	}
+	return addr.ProviderInstance{ProviderConfig: p.run.Program.ImpliedProvider(o.Resource())}, true
+}
+
+// supports reports whether a provider has the type of the object.
+func (x *storedObject) supports(ctx context.Context, p addr.Provider) bool {
+	schemas, ds := x.p.run.Settings.Pool.Schemas(ctx, p)
+	if ds.HasErrors() {
+		return false
+	}
+	s, err := schemas.Type(x.o.Mode, x.o.Type)
+	return s != nil && err == nil
 }
 
 // session returns the session to refresh the object through. All references of its settings have been decided. If the

@@ -238,6 +238,20 @@ func (p *Program) ProviderFor(m addr.Module, prov addr.Provider, alias string) (
 	return d, d != NoDecl
 }
 
+// ImpliedProvider returns the default configuration of the provider that the name of a resource type implies. It looks
+// in the module of the resource, or in the nearest existing caller.
+func (p *Program) ImpliedProvider(res addr.Resource) addr.ProviderConfig {
+	m := res.Module
+	for p.nodes[m] == nil {
+		m = m.Parent()
+	}
+	d, root := p.find(p.nodes[m], config.ProviderName{Local: config.ImpliedProvider(res.Type)})
+	if d != NoDecl {
+		return p.decls[d].Provider
+	}
+	return root
+}
+
 // Existing returns the configuration of a provider and alias in a module, or NoDecl. It creates no implied
 // configuration.
 func (p *Program) Existing(n *Node, prov addr.Provider, alias string) Decl {
