@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "archive", "bucket", "paths", "disk", "operation"},
 	{"mark", "schema", "secret", "convert", "syntax", "registry", "login", "oci"},
 	{"config", "store", "state", "plan", "provider"},
-	{"lang", "event", "lease", "provision", "object", "mock", "cliconfig", "workspace"},
+	{"lang", "event", "lease", "provision", "object", "mock", "cliconfig", "workspace", "audit"},
 	{"engine", "fetch", "backend", "suite"},
 	{"view"},
 	{"cli"},
