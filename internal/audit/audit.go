@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
@@ -120,13 +121,7 @@ type Inputs struct {
 	Schemas func(addr.Provider) (*provider.Schemas, error)
 	// Alternatives asks a provider which write-only arguments may replace arguments of a configuration; may be nil. An
 	// error means that the provider could not be asked.
-	Alternatives func(p addr.Provider, typ string, s *schema.Schema, config cty.Value) ([]Alternative, error)
+	Alternatives func(p addr.Provider, typ string, s *schema.Schema, config cty.Value) ([]object.Alternative, error)
 	// Progress is called after each part of the work; may be nil.
 	Progress func(done, all int)
-}
-
-// Alternative is an argument that a provider recommends in place of another argument.
-type Alternative struct {
-	Path     cty.Path // of the argument that stores its value
-	Argument string   // the name of the write-only argument
 }
