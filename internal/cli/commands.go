@@ -6,6 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/initcmd"
 	"github.com/lethe-iac/lethe/internal/cli/logincmd"
 	"github.com/lethe-iac/lethe/internal/cli/runcmd"
+	"github.com/lethe-iac/lethe/internal/cli/secretscmd"
 	"github.com/lethe-iac/lethe/internal/cli/statecmd"
 	"github.com/lethe-iac/lethe/internal/cli/testcmd"
 	"github.com/lethe-iac/lethe/internal/cli/workspacecmd"
@@ -58,7 +59,7 @@ func commands() []*base.Command {
 		initcmd.Init, devcmd.Validate, runcmd.Plan, runcmd.Apply, runcmd.Destroy,
 		devcmd.Completion, devcmd.Console, devcmd.Explain, devcmd.Fmt, workspacecmd.ForceUnlock, initcmd.Get, devcmd.Graph, runcmd.Import,
 		statecmd.LeasesClose, statecmd.LeasesList, logincmd.Login, logincmd.Logout,
-		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, devcmd.Show,
+		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, secretscmd.Secrets, devcmd.Show,
 		statecmd.Check, statecmd.Diff, statecmd.History, statecmd.Identities, statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
 		statecmd.Repair, runcmd.Resolve, statecmd.Restore, statecmd.Rm, statecmd.Show, statecmd.Taint, testcmd.Test, testcmd.Cleanup, statecmd.Untaint, devcmd.Vendor, devcmd.Version,
 		workspacecmd.Delete, workspacecmd.List, workspacecmd.New, workspacecmd.Select, workspacecmd.Show,

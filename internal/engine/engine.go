@@ -24,10 +24,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/lease"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -120,6 +123,16 @@ func (e *Engine) Validate(ctx context.Context, prog *program.Program, o frame.Op
 	ok := validating.Program(ctx, e.env(), prog, o, bag)
 	mustReport(ctx, "Validating", ok, bag)
 	return ok
+}
+
+// Alternatives returns the arguments of a configuration of a managed resource type in whose place the provider recommends
+// write-only arguments. It configures no provider. The error means that the provider could not be started. The strings of
+// the configuration are masked in logs from now on.
+func (e *Engine) Alternatives(ctx context.Context, p addr.Provider, name string, s *schema.Schema, config cty.Value) ([]object.Alternative, error) {
+	s.EachSensitive(config, func(path cty.Path, v cty.Value) {
+		e.Secrets.MaskInMessages(v, secret.Origin{Addr: name, Path: mark.PathBelow(path), Sensitive: true})
+	})
+	return validating.Alternatives(ctx, e.Pool, p, name, s, config)
 }
 
 // Plan computes a plan. It returns false if the plan has errors.

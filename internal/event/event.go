@@ -96,12 +96,13 @@ type (
 		Type   string
 		Failed bool
 	}
-	// Transfer reports the progress of a download: at its start, a few times per second, and at its end, also after an
-	// error.
+	// Transfer reports the progress of a download, or of reading many texts: at its start, a few times per second, and at
+	// its end, also after an error.
 	Transfer struct {
 		Name  string // of the downloaded package
 		Done  int64  // bytes
 		All   int64  // bytes; 0 or less if unknown
+		Unit  string // the unit of Done and All in the plural, such as "versions"; "" for bytes
 		Ended bool
 	}
 	// Summary reports the end of an apply.

@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "archive", "bucket", "paths", "disk", "operation"},
 	{"mark", "schema", "secret", "convert", "syntax", "registry", "login", "oci"},
 	{"config", "store", "state", "plan", "provider"},
-	{"lang", "event", "lease", "provision", "object", "mock", "cliconfig", "workspace"},
+	{"lang", "event", "lease", "provision", "object", "mock", "cliconfig", "workspace", "audit"},
 	{"engine", "fetch", "backend", "suite"},
 	{"view"},
 	{"cli"},
@@ -45,7 +45,7 @@ var innerLayers = map[string][][]string{
 	"provider": {{"wire/wirepb"}, {"", "rpc"}, {"wire", "builtin"}, {"launch", "builtin/lethe", "builtin/terraform"}, {"keeper"}},
 	"cli": {
 		{"base"}, {"logging", "plankey", "settings"}, {"workdir"}, {"variables"}, {"loader", "plugins"}, {"states"}, {"session"},
-		{"savedplan", "statecmd", "testcmd/teststates"}, {"devcmd", "initcmd", "logincmd", "manual", "runcmd", "testcmd", "workspacecmd"}, {""},
+		{"savedplan", "statecmd", "testcmd/teststates"}, {"devcmd", "initcmd", "logincmd", "manual", "runcmd", "secretscmd", "testcmd", "workspacecmd"}, {""},
 	},
 	"view": {{"jsondoc", "queue"}, {"diff"}, {""}, {"testview"}},
 	"lang": {{"funcs", "outline"}, {"expr"}, {"program"}, {"frame"}, {"vet"}, {""}},
@@ -128,8 +128,8 @@ func TestImportsGoDown(t *testing.T) {
 // command imports the states that tests leave.
 func TestCommandsTakeWhatTheyNeed(t *testing.T) {
 	users := map[string][]string{
-		"session":            {"devcmd", "runcmd", "savedplan", "statecmd", "testcmd"},
-		"savedplan":          {"devcmd", "runcmd"},
+		"session":            {"devcmd", "runcmd", "savedplan", "secretscmd", "statecmd", "testcmd"},
+		"savedplan":          {"devcmd", "runcmd", "secretscmd"},
 		"testcmd/teststates": {"testcmd"},
 	}
 	for used, want := range users {

@@ -2,6 +2,7 @@ package object
 
 import (
 	"context"
+	"regexp"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -144,6 +145,35 @@ func (t *Tools) Objections(ctx context.Context, config cty.Value) []cty.Path {
 	for _, d := range t.Provider.Validate(ctx, t.Type.Mode, t.Type.Name, guard.Send(wire)) {
 		if d.Severity == diag.Error && len(d.Path) > 0 {
 			out = append(out, d.Path)
+		}
+	}
+	return out
+}
+
+// Alternative is a write-only argument that a provider recommends in place of another argument.
+type Alternative struct {
+	Path     cty.Path // of the other argument
+	Argument string   // the name of the write-only argument beside it
+}
+
+// Alternatives returns the arguments of a configuration in whose place the provider recommends write-only arguments.
+// Providers report them as warnings when they validate a configuration: the warning has the path of the argument, and its
+// text names the write-only argument.
+func (t *Tools) Alternatives(ctx context.Context, config cty.Value) []Alternative {
+	wire, ok := encode(t, config)
+	if !ok {
+		return nil
+	}
+	var out []Alternative
+	for _, d := range t.Provider.Validate(ctx, t.Type.Mode, t.Type.Name, guard.Send(wire)) {
+		if d.Severity != diag.Warning || len(d.Path) == 0 {
+			continue
+		}
+		for _, name := range t.Type.WriteOnlyBeside(d.Path) {
+			if regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(d.Summary + " " + d.Detail) {
+				out = append(out, Alternative{d.Path, name})
+				break
+			}
 		}
 	}
 	return out

@@ -89,6 +89,71 @@ func (f *finder) node(n *node, v cty.Value) {
 	}
 }
 
+// EachSensitive calls visit for each attribute in v that is sensitive in the schema and has a known value that is not
+// null, in the order of the names. Unlike SensitivePaths, it also visits attributes inside of sets: an element of a set is
+// the key of its own step. visit must not keep the path.
+func (b *Block) EachSensitive(v cty.Value, visit func(path cty.Path, value cty.Value)) {
+	e := sensitiveEach{visit: visit}
+	e.object(b.shape(), v)
+}
+
+// HasSensitive reports whether the block contains a sensitive attribute, at any depth.
+func (b *Block) HasSensitive() bool { return b.shape().sensitive }
+
+// sensitiveEach visits the values of sensitive attributes.
+type sensitiveEach struct {
+	here  pathBuilder
+	visit func(cty.Path, cty.Value)
+}
+
+func (e *sensitiveEach) object(s *shape, v cty.Value) {
+	if !s.sensitive || !known(v) {
+		return
+	}
+	for _, n := range s.nodes {
+		if n.sensitive {
+			e.here.attr(n)
+			e.node(n, n.in(v))
+			e.here.up()
+		}
+	}
+}
+
+func (e *sensitiveEach) node(n *node, v cty.Value) {
+	if !known(v) {
+		return
+	}
+	if n.attr != nil && n.attr.Sensitive {
+		e.visit(cty.Path(e.here), v)
+		return
+	}
+	if n.inner == nil {
+		return
+	}
+	switch n.nesting {
+	case Single, Group:
+		e.object(n.inner, v)
+	case Map:
+		for k, ev := range ctyvalue.Members(v) {
+			e.here.key(k)
+			e.object(n.inner, ev)
+			e.here.up()
+		}
+	case List:
+		for i, ev := range ctyvalue.Items(v) {
+			e.here.index(i)
+			e.object(n.inner, ev)
+			e.here.up()
+		}
+	case Set:
+		for _, ev := range ctyvalue.Items(v) {
+			e.here.elem(ev)
+			e.object(n.inner, ev)
+			e.here.up()
+		}
+	}
+}
+
 // NullWriteOnly returns v with null in all write-only attributes.
 func (b *Block) NullWriteOnly(v cty.Value) cty.Value { return b.shape().nullWriteOnly(v) }
 
@@ -122,6 +187,51 @@ func (b *Block) IsWriteOnly(path cty.Path) bool {
 	found := false
 	b.along(path, func(a *Attr) { found = found || a.WriteOnly })
 	return found
+}
+
+// IsSensitive reports whether a path leads to or into a sensitive attribute, or to a set with such an attribute inside,
+// whose path marks the whole set.
+func (b *Block) IsSensitive(path cty.Path) bool {
+	found := false
+	s, last := b.shape(), (*node)(nil)
+	for _, step := range path {
+		get, ok := step.(cty.GetAttrStep)
+		if !ok {
+			continue
+		}
+		if last = s.node(get.Name); last == nil {
+			return found
+		}
+		found = found || last.attr != nil && last.attr.Sensitive
+		if s = last.inner; s == nil {
+			return found
+		}
+	}
+	return found || last != nil && last.nesting == Set && last.sensitive
+}
+
+// WriteOnlyBeside returns the names of the write-only attributes in the same block, or nested attribute, as the attribute
+// at the end of a path.
+func (b *Block) WriteOnlyBeside(path cty.Path) []string {
+	s := b.shape()
+	for n, step := range path {
+		get, ok := step.(cty.GetAttrStep)
+		if !ok {
+			continue
+		}
+		next := s.node(get.Name)
+		if next == nil || next.inner == nil || n == len(path)-1 {
+			break
+		}
+		s = next.inner
+	}
+	var out []string
+	for _, n := range s.nodes {
+		if n.attr != nil && n.attr.WriteOnly {
+			out = append(out, n.name)
+		}
+	}
+	return out
 }
 
 // Attribute returns the innermost attribute on the path: tags for `tags["a"]`, and port of the block or nested

@@ -263,6 +263,24 @@ func (s *Set) check(text, owner string, allowed func(string) bool) (from Origin,
 	return from, hit
 }
 
+// Within calls found for each registered string that a text contains, in any encoded form. It calls found once for each
+// place of the string. It returns false if the text exceeds the limit of the search, so that parts of it were not
+// searched. found must not use the Set.
+func (s *Set) Within(text string, found func(secret string)) (clear bool) {
+	if s.Empty() || len(text) < shortest {
+		return true
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.decodeLayer(text, false, func(l *layer, i int, p *piece) bool {
+		f := p.form
+		if end := i + len(f.text); f.whole && p.at == 0 && end <= len(l.text) && l.text[i:end] == f.text {
+			found(f.of.text)
+		}
+		return true
+	})
+}
+
 // Leaves calls visit for every string and number in v, with the text in which it is shown and stored. visit must not
 // keep the path.
 func Leaves(v cty.Value, visit func(path cty.Path, leaf cty.Value, text string)) {

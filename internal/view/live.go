@@ -67,7 +67,7 @@ func (l *live) follow(e event.Event) {
 			l.failed++
 		}
 	case event.Transfer:
-		if e.Ended {
+		if e.Ended && e.Unit == "" {
 			l.loaded++
 		}
 	}
@@ -162,6 +162,9 @@ func (l *live) loading(all []*move, now time.Time) []string {
 			break
 		}
 		rows = append(rows, l.row("  "+EscapeLine(m.name), m.progress(now), ""))
+	}
+	if all[0].unit != "" {
+		return rows
 	}
 	return append(rows, l.row(fmt.Sprintf("%d/%d downloaded", l.loaded, l.loaded+len(all)), together(all).progress(now), bold))
 }

@@ -129,11 +129,15 @@ func (r *running) begin(k opKey, at time.Time) {
 type move struct {
 	name      string
 	began     time.Time
-	done, all int64 // bytes; all is 0 or less if unknown
+	done, all int64  // bytes; all is 0 or less if unknown
+	unit      string // of done and all; "" for bytes
 }
 
 // progress is how far a download is: "12.3/50.0 MB · 5.1 MB/s · 8s left", as far as that is known.
 func (m *move) progress(now time.Time) string {
+	if m.unit != "" {
+		return fmt.Sprintf("%d of %d %s", m.done, m.all, m.unit)
+	}
 	text := fmt.Sprintf("%.1f MB", megabytes(m.done))
 	if m.all > 0 {
 		text = fmt.Sprintf("%.1f/%.1f MB", megabytes(m.done), megabytes(m.all))
@@ -148,6 +152,14 @@ func (m *move) progress(now time.Time) string {
 		text += fmt.Sprintf(" · %s left", seconds(time.Duration(float64(max(m.all-m.done, 0))/rate*float64(time.Second))+time.Second-1))
 	}
 	return text
+}
+
+// activity returns the word for the transfer.
+func (m *move) activity() string {
+	if m.unit != "" {
+		return "reading"
+	}
+	return "downloading"
 }
 
 func megabytes(n int64) float64 { return float64(n) / 1e6 }
@@ -179,7 +191,7 @@ func (r *running) move(e event.Transfer) {
 		m = &move{name: e.Name, began: r.now()}
 		r.moves[e.Name] = m
 	}
-	m.done, m.all = e.Done, e.All
+	m.done, m.all, m.unit = e.Done, e.All, e.Unit
 }
 
 // transfers are the downloads, the oldest first.
@@ -284,7 +296,7 @@ func (r *running) pending() string {
 		fmt.Fprintf(&b, "  - %s (%s, %s%s)\n", EscapeLine(o.object.String()), o.still(), seconds(max(r.now().Sub(o.began), 0)), o.within())
 	}
 	for _, m := range r.transfers() {
-		fmt.Fprintf(&b, "  - %s (downloading, %s)\n", EscapeLine(m.name), m.progress(r.now()))
+		fmt.Fprintf(&b, "  - %s (%s, %s)\n", EscapeLine(m.name), m.activity(), m.progress(r.now()))
 	}
 	var open []string
 	for k := range r.leases {

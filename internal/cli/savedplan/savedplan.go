@@ -53,6 +53,31 @@ func (p *Plans) Read(ctx context.Context, name string) (*file.Contents, bool) {
 	return p.Decode(ctx, name, data)
 }
 
+// Sensitive returns the names of the root variables that the configuration in a plan declares sensitive.
+func (p *Plans) Sensitive(saved *file.Contents) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range saved.Config {
+		if m.Key != "" {
+			continue
+		}
+		files := config.Memory{}
+		dir := filepath.ToSlash(p.session.Dir.Call.Path(m.Dir))
+		for name, text := range m.Files {
+			files[path.Join(dir, name)] = text
+		}
+		o := p.session.Dir.LoadOptions()
+		o.Files = files
+		root, _ := config.Load(dir, o, nil, &diag.Bag{}) // the configuration was checked when the plan was made
+		if root == nil {
+			continue
+		}
+		for name, v := range root.Variables {
+			out[name] = out[name] || v.Sensitive
+		}
+	}
+	return out
+}
+
 // Decode decodes the content of a plan file, which may be encrypted.
 func (p *Plans) Decode(ctx context.Context, name string, data []byte) (*file.Contents, bool) {
 	e, ok := p.session.States.Backend.Encryption()

@@ -10,6 +10,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -102,6 +103,21 @@ func (s *Session) Schemas() provider.Lookup {
 	return s.Pool.Lookup(context.Background(), &s.Dir.Call.Bag)
 }
 
+// SchemasOf returns the schemas of a provider, or an error if they are not available. It uses the schemas that the
+// installed provider returned to an earlier command, and starts the provider if there are none.
+func (s *Session) SchemasOf(ctx context.Context, a addr.Provider) (*provider.Schemas, error) {
+	if !a.IsBuiltin() && s.Plugins.Providers.Verify(a, s.Dir.Lock) == nil && s.Pool.Known()[a.Canon()] == nil {
+		s.remember(a)
+	}
+	schemas, ds := s.Pool.Schemas(ctx, a)
+	for _, d := range ds {
+		if d.Severity == diag.Error {
+			return nil, errors.New(d.Summary + ": " + d.Detail)
+		}
+	}
+	return schemas, nil
+}
+
 // Installed checks that the providers of the configuration are installed. Missing providers are not started later.
 func (s *Session) Installed() (ok bool) {
 	s.Engine.Providers.Absent, ok = s.Plugins.Check(s.Loader.Tree, s.Loader.Needs(), s.Pool.Known(), &s.Dir.Call.Bag)
@@ -151,13 +167,18 @@ func (s *Session) skipsDeposed() (skip, ok bool) {
 // schemas starts no provider. It must be called after Installed, which compares the providers with the lock file.
 func (s *Session) Remember() {
 	for _, n := range s.Loader.Needs() {
-		d := s.Plugins.Providers.Described(n.Provider, s.Dir.Call.Environ)
-		if d == nil {
-			continue
-		}
-		if schemas := wire.Described(d.Load(), n.Provider); schemas != nil {
-			s.Pool.Know(n.Provider, schemas)
-		}
+		s.remember(n.Provider)
+	}
+}
+
+// remember uses the schemas that a provider returned to an earlier command, if there are any.
+func (s *Session) remember(a addr.Provider) {
+	d := s.Plugins.Providers.Described(a, s.Dir.Call.Environ)
+	if d == nil {
+		return
+	}
+	if schemas := wire.Described(d.Load(), a); schemas != nil {
+		s.Pool.Know(a, schemas)
 	}
 }
 

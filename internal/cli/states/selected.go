@@ -6,7 +6,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/crypt"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
@@ -56,6 +58,29 @@ func (at Selected) ReadNotes(ctx context.Context) (workspace.RunNotes, bool) {
 // Read reads the state without a lock. It returns nil without a state.
 func (at Selected) Read(ctx context.Context) (*state.Snapshot, bool) {
 	return workspace.Read(ctx, at.env, at.store, at.name)
+}
+
+// Inventory lists all texts that Lethe knows of the state. The error names a list that could not be read.
+func (at Selected) Inventory(ctx context.Context) ([]workspace.Text, error) {
+	return workspace.Inventory(ctx, at.env, at.store, at.name)
+}
+
+// Capabilities returns the optional abilities of the store.
+func (at Selected) Capabilities() store.Capabilities { return at.store.Capabilities() }
+
+// Open returns the text of a state, or of a copy of the state, in the clear. Text that is not encrypted is returned
+// unchanged, even if the settings refuse it.
+func (at Selected) Open(ctx context.Context, data []byte) ([]byte, error) {
+	if !crypt.Sealed(data) {
+		return data, nil
+	}
+	return workspace.Open(ctx, at.store, data)
+}
+
+// Objects returns the objects in a journal of the state, and whether the journal is encrypted. damaged is the number of
+// bytes that cannot be read.
+func (at Selected) Objects(data []byte) (changes []journal.Change, encrypted bool, damaged int, err error) {
+	return journal.Objects(data, workspace.Sealing(at.store))
 }
 
 // Display returns a path for messages.

@@ -15,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/object/guard"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provision"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/walk"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -33,6 +34,18 @@ func Program(ctx context.Context, env run.Env, prog *program.Program, o frame.Op
 		return false
 	}
 	return !bag.HasErrors()
+}
+
+// Alternatives returns the arguments of a configuration of a managed resource type in whose place the provider recommends
+// write-only arguments. The provider validates the configuration, and is not configured. The error means that the
+// provider could not be started.
+func Alternatives(ctx context.Context, pool *provider.Pool, p addr.Provider, name string, s *schema.Schema, config cty.Value) ([]object.Alternative, error) {
+	idle, err := pool.Idle(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	t := &object.Tools{Provider: guard.Of(idle), Type: &object.Type{Schema: s, Name: name, Mode: addr.Managed}, Bag: &diag.Bag{}}
+	return t.Alternatives(ctx, config), nil
 }
 
 // validator checks declarations against the rules of their providers.

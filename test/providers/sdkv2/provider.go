@@ -57,6 +57,9 @@ func New() *schema.Provider {
 	if framework.Matrix() {
 		p.ResourcesMap["playground5_matrix"] = matrix()
 	}
+	if withAccount() {
+		p.ResourcesMap["playground5_account"] = account()
+	}
 	return p
 }
 

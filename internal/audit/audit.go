@@ -1,0 +1,127 @@
+// Package audit finds secrets that are stored in clear in states, in saved plans and in other copies of objects.
+//
+// An Auditor receives the contents of places: states, former states, backups, journals, plans. Report then works in
+// two passes. The first pass collects the values of all attributes, outputs and variables that count as secret. The
+// second pass searches every other value for these values, in the encoded forms that the guard knows (package secret).
+// Objects that several places store without a difference are examined once.
+//
+// A report contains addresses, paths, names and labels. It contains no value, and nothing that is derived from a value.
+//
+// Files, from the top down: report.go (the two passes), remedy.go, baseline.go, contents.go (the contents of places),
+// values.go (the parts of one value), audit.go.
+package audit
+
+import (
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Reason explains why a value counts as a secret.
+type Reason string
+
+// The reasons.
+const (
+	Schema        Reason = "schema"        // the schema of the resource type declares the attribute sensitive
+	Configuration Reason = "configuration" // the configuration assigned a sensitive value
+	Recorded      Reason = "recorded"      // the state records the attribute as sensitive; without a schema, the cause is unknown
+	Data          Reason = "data source"   // a sensitive result of a data source
+	Output        Reason = "output"        // a sensitive root output
+	Variable      Reason = "variable"      // the value of a sensitive root variable, in a plan
+	Private       Reason = "private data"  // the private data of a provider contain a secret
+	Contained     Reason = "contained"     // a value that is not sensitive itself contains a secret
+)
+
+// Kind is the kind of a place.
+type Kind string
+
+// The kinds of places.
+const (
+	State   Kind = "state"
+	Backup  Kind = "backup"
+	Version Kind = "version" // an earlier version of the state, in its store
+	Errored Kind = "errored state"
+	Journal Kind = "journal"
+	Plan    Kind = "plan"
+)
+
+// Place is a copy of objects: a file, or a version in a store.
+type Place struct {
+	Kind      Kind
+	Name      string    // a path, or another name for people
+	Serial    uint64    // of a state
+	Time      time.Time // when it was written; zero if unknown
+	Encrypted bool      // the stored form is encrypted
+	Problem   string    // why it could not be read, as sentences; "" if it was read
+}
+
+// Finding is a secret at one place in the configuration: an attribute of an object, an output, a variable.
+type Finding struct {
+	Address string
+	Path    string // the attribute; "" for an output, a variable, and a whole object
+	Reason  Reason
+	Labels  []int    // labels of the values, in all places, sorted; none if all values are booleans
+	Places  []*Place // sorted as they were added, without versions
+	// Versions are the earlier versions that contain it, sorted as they were added.
+	Versions []*Place
+	Remedy   Remedy
+
+	object addr.Object // zero unless an object has it
+	unit   *unit       // the first unit with the finding
+	values []string    // different values, in the order in which they were found
+	known  map[string]bool
+	in     map[*Place]map[string]bool // the values in each place
+}
+
+// Clear reports whether a place that is not encrypted has the secret.
+func (f *Finding) Clear() bool {
+	for p := range f.in {
+		if !p.Encrypted {
+			return true
+		}
+	}
+	return false
+}
+
+// Gap is a part of the places that could not be examined completely.
+type Gap struct {
+	Provider addr.Provider
+	Types    []string // resource types, sorted
+	Problem  string   // as sentences
+}
+
+// Report is the result of an audit.
+type Report struct {
+	Findings []*Finding // sorted by address
+	Places   []*Place   // sorted as they were added
+	Values   int        // different values, which is the highest label
+	Short    int        // values that are too short or too common to be searched for inside others
+	Gaps     []Gap
+	Packed   []string // addresses of values with so much packed into them that they were not searched completely
+}
+
+// Clear returns the number of findings in clear.
+func (r *Report) Clear() int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Clear() {
+			n++
+		}
+	}
+	return n
+}
+
+// Inputs are facts that an audit needs besides the contents of places.
+type Inputs struct {
+	// Schemas returns the schemas of a provider, or the reason why they are not available.
+	Schemas func(addr.Provider) (*provider.Schemas, error)
+	// Alternatives asks a provider which write-only arguments may replace arguments of a configuration; may be nil. An
+	// error means that the provider could not be asked.
+	Alternatives func(p addr.Provider, typ string, s *schema.Schema, config cty.Value) ([]object.Alternative, error)
+	// Progress is called after each part of the work; may be nil.
+	Progress func(done, all int)
+}

@@ -1,0 +1,155 @@
+package audit
+
+import (
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config/style"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Remedy is the way to store a secret no longer.
+type Remedy struct {
+	Kind     RemedyKind
+	Argument string // WriteOnly: the path of the argument in the same resource
+	Type     string // Ephemeral: the type of the ephemeral resource
+}
+
+// RemedyKind is the kind of a remedy.
+type RemedyKind string
+
+// The kinds of remedies.
+const (
+	WriteOnly  RemedyKind = "write-only"
+	Ephemeral  RemedyKind = "ephemeral"
+	Encryption RemedyKind = "encryption" // nothing else is known
+)
+
+// adviceKey identifies an attribute of a resource type, by the names on its path.
+type adviceKey struct {
+	provider   addr.Provider
+	typ, names string
+}
+
+// remedy returns the remedy for a finding.
+func (x *examination) remedy(f *Finding) Remedy {
+	if f.object == (addr.Object{}) || f.Reason == Private {
+		return Remedy{Kind: Encryption}
+	}
+	p := f.unit.from
+	if f.unit.entry != nil {
+		p = f.unit.entry.Provider.Provider
+	}
+	t := x.facts(p, f.object)
+	switch {
+	case t.schema == nil:
+	case t.ephemeral:
+		return Remedy{Kind: Ephemeral, Type: f.object.Type}
+	default:
+		if a := x.writeOnly(f, p, t); a != "" {
+			return Remedy{Kind: WriteOnly, Argument: a}
+		}
+	}
+	return Remedy{Kind: Encryption}
+}
+
+// writeOnly returns the path of the write-only argument that can replace the attribute of a finding, "" if none is known.
+// By its name it is found in the schema; otherwise the provider recommends it.
+func (x *examination) writeOnly(f *Finding, p addr.Provider, t *typeFacts) string {
+	if !t.schema.HasWriteOnly() {
+		return ""
+	}
+	names := namesOf(f.Path)
+	for n := len(names); n > 0; n-- {
+		if a := sibling(t.schema.Block, names[:n], names[n-1]+"_wo"); a != "" {
+			return a
+		}
+	}
+	if f.Reason != Schema && f.Reason != Configuration || x.in.Alternatives == nil {
+		return ""
+	}
+	key := adviceKey{p, f.object.Type, strings.Join(names, ".")}
+	if !x.asked[key] {
+		x.asked[key] = true
+		x.ask(f, p, t)
+	}
+	return x.advice[key]
+}
+
+// ask asks the provider for alternatives to the arguments of the object of a finding.
+func (x *examination) ask(f *Finding, p addr.Provider, t *typeFacts) {
+	v := f.unit.value.Raw
+	if f.unit.entry != nil {
+		var typed bool
+		if v, typed = x.decode(f.unit, t); !typed {
+			return
+		}
+	}
+	config := style.Generation{Schema: t.schema.Block, Value: v}.Config()
+	found, err := x.in.Alternatives(p, f.object.Type, t.schema, config)
+	if err != nil {
+		x.gap(p, f.object, "The provider could not be asked for write-only arguments: "+strings.TrimSuffix(err.Error(), ".")+".")
+		return
+	}
+	for _, a := range found {
+		names := namesOf(mark.PathString(a.Path))
+		key := adviceKey{p, f.object.Type, strings.Join(names, ".")}
+		if to := sibling(t.schema.Block, names, a.Argument); to != "" {
+			x.advice[key], x.asked[key] = to, true
+		}
+	}
+}
+
+// sibling returns the path of the write-only argument with a name beside the last of the names on a path, "" if the
+// schema has no such argument.
+func sibling(b *schema.Block, names []string, name string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	var path cty.Path
+	for _, n := range names[:len(names)-1] {
+		path = path.GetAttr(n)
+	}
+	if a := b.Attribute(path.GetAttr(name)); a == nil || a.Name != name || !a.WriteOnly {
+		return ""
+	}
+	return strings.Join(append(names[:len(names)-1:len(names)-1], name), ".")
+}
+
+// namesOf returns the names of attributes and blocks on a path as a report shows it, without keys.
+func namesOf(path string) []string {
+	var out []string
+	for path != "" {
+		end := strings.IndexAny(path, ".[")
+		switch {
+		case end < 0:
+			return append(out, path)
+		case end > 0:
+			out = append(out, path[:end])
+		}
+		if path = path[end:]; path[0] == '.' {
+			path = path[1:]
+			continue
+		}
+		path = afterKey(path)
+	}
+	return out
+}
+
+// afterKey returns the rest of a path after the key in brackets at its beginning.
+func afterKey(path string) string {
+	quoted := false
+	for i := 0; i < len(path); i++ {
+		switch {
+		case quoted && path[i] == '\\':
+			i++
+		case path[i] == '"':
+			quoted = !quoted
+		case path[i] == ']' && !quoted:
+			return path[i+1:]
+		}
+	}
+	return ""
+}

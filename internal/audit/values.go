@@ -1,0 +1,145 @@
+package audit
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// untyped decodes attributes whose schema is not available: maps are objects, and lists are tuples.
+func untyped(attrs []byte) (cty.Value, bool) {
+	var v ctyjson.SimpleJSONValue
+	if v.UnmarshalJSON(attrs) != nil || !v.Type().IsObjectType() {
+		return cty.NilVal, false
+	}
+	return v.Value, true
+}
+
+// leaves calls visit for every string, number and boolean in v, with its path below at. An element of a set has the step
+// [...], because its key is its value.
+func leaves(at string, v cty.Value, visit func(at string, leaf cty.Value, text string)) {
+	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
+		return
+	}
+	switch ty := v.Type(); {
+	case ty.IsPrimitiveType():
+		if text, ok := ctyvalue.Text(v); ok {
+			visit(at, v, text)
+		}
+	case ty.IsObjectType():
+		for name, e := range ctyvalue.Members(v) {
+			leaves(below(at, name), e, visit)
+		}
+	case ty.IsMapType():
+		for key, e := range ctyvalue.Members(v) {
+			leaves(at+mark.PathString(cty.IndexStringPath(key)), e, visit)
+		}
+	case ty.IsSetType():
+		for _, e := range ctyvalue.Items(v) {
+			leaves(at+"[...]", e, visit)
+		}
+	case ty.IsTupleType() || ty.IsListType():
+		for i, e := range ctyvalue.Items(v) {
+			leaves(at+"["+strconv.Itoa(i)+"]", e, visit)
+		}
+	}
+}
+
+func below(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+// inside reports whether a path is one of the paths, or leads into the value at one of them.
+func inside(path string, of []string) bool {
+	path = plainly(path)
+	return slices.ContainsFunc(of, func(p string) bool {
+		rest, ok := strings.CutPrefix(path, plainly(p))
+		return ok && (p == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
+}
+
+// plainly writes keys of maps like names of attributes: without a schema, maps are objects.
+var plainly = strings.NewReplacer(`["`, ".", `"]`, "").Replace
+
+// at returns the value at a path, which may have the types of a schema although v was decoded without it. It returns
+// false if there is no such value.
+func at(v cty.Value, path cty.Path) (cty.Value, bool) {
+	for _, step := range path {
+		if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
+			return cty.NilVal, false
+		}
+		name, i := "", -1
+		switch s := step.(type) {
+		case cty.GetAttrStep:
+			name = s.Name
+		case cty.IndexStep:
+			if s.Key.Type() == cty.String {
+				name = s.Key.AsString()
+			} else if n, ok := ctyvalue.Text(s.Key); ok {
+				var err error
+				if i, err = strconv.Atoi(n); err != nil {
+					return cty.NilVal, false
+				}
+			}
+		}
+		var next cty.Value
+		switch ty := v.Type(); {
+		case ty.IsObjectType() || ty.IsMapType():
+			for key, e := range ctyvalue.Members(v) {
+				if key == name && i < 0 {
+					next = e
+				}
+			}
+		case ty.IsTupleType() || ty.IsListType():
+			for n, e := range ctyvalue.Items(v) {
+				if n == i {
+					next = e
+				}
+			}
+		}
+		v = next
+	}
+	return v, v != cty.NilVal && v.IsKnown() && !v.IsNull()
+}
+
+const (
+	shortest = mark.LeastPiece // bytes of the shortest value that is searched for
+	wordy    = 12              // bytes of the shortest word of letters that is searched for
+)
+
+// names are values that are common although they are long enough.
+var names = map[string]bool{
+	"127.0.0.1": true, "0.0.0.0/0": true, "localhost:5432": true, "localhost:3306": true, "administrator": true,
+	"utf8mb4_unicode_ci": true, "arn:aws:iam::aws:policy": true,
+}
+
+// region matches the names of regions and zones of cloud services.
+var region = regexp.MustCompile(`^[a-z]+(-[a-z]+)+-?[0-9][a-z]?$`)
+
+// letters matches words of letters of one case.
+var letters = regexp.MustCompile(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)$`)
+
+// common reports whether a value is too short or too common to be searched for inside other values: there it would be
+// found by chance. Such values have less than 8 bytes, are numbers of less than 8 digits, words of less than 12 letters,
+// names of regions, or well-known names.
+func common(text string) bool {
+	switch {
+	case len(text) < shortest || names[strings.ToLower(text)]:
+		return true
+	case len(text) < wordy && letters.MatchString(text):
+		return true
+	case len(text) < 2*wordy && region.MatchString(text):
+		return true
+	}
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil && len(strings.Trim(text, "+-.0eE")) < shortest
+}

@@ -1,0 +1,174 @@
+package secretscmd
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/audit"
+	"github.com/lethe-iac/lethe/internal/cli/savedplan"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/store/crypt"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+// collection collects the contents of the places for an audit.
+type collection struct {
+	session *session.Session
+	plans   *savedplan.Plans
+	auditor *audit.Auditor
+	hints   []string // places that Lethe cannot list, as sentences
+}
+
+var kinds = map[workspace.TextKind]audit.Kind{
+	workspace.CurrentText: audit.State, workspace.FormerText: audit.Version, workspace.BackupText: audit.Backup,
+	workspace.ErroredText: audit.Errored, workspace.JournalText: audit.Journal,
+}
+
+// state adds the state of the selected workspace with all its copies. Without a state and copies, it reports an error,
+// unless the user has named other files. It returns false after an error.
+func (x *collection) state(ctx context.Context, others bool) bool {
+	c := x.session.Dir.Call
+	at, ok := x.session.States.Selected(ctx)
+	if !ok {
+		return false
+	}
+	texts, err := at.Inventory(ctx)
+	if err != nil {
+		c.Bag.Add(workspace.Problem(err, diag.Errorf("Failed to load state", "The copies of the state cannot be listed: %s.", err)))
+		return false
+	}
+	x.hint(at)
+	former, read := 0, 0
+	for _, t := range texts {
+		if t.Kind == workspace.FormerText {
+			former++
+		}
+	}
+	any := false
+	for _, t := range texts {
+		if ctx.Err() != nil {
+			return false
+		}
+		if t.Kind == workspace.FormerText {
+			c.UI.Send(event.Transfer{Name: readingVersions, Done: int64(read), All: int64(former), Unit: "versions"})
+			read++
+		}
+		found, ok := x.text(ctx, at, &t)
+		if !ok {
+			return false
+		}
+		any = any || found
+	}
+	if former > 0 {
+		c.UI.Send(event.Transfer{Name: readingVersions, Unit: "versions", Ended: true})
+	}
+	if !any && !others {
+		c.Bag.Add(diag.Errorf("No state file was found!", "This command needs a state. Run it in a directory where Lethe has been applied, or name a state file with -state."))
+	}
+	return any || others
+}
+
+const readingVersions = "Earlier versions of the state"
+
+// text adds the content of one text. found is false if it does not exist.
+func (x *collection) text(ctx context.Context, at states.Selected, t *workspace.Text) (found, ok bool) {
+	c := x.session.Dir.Call
+	data, err := t.Stored(ctx)
+	p := audit.Place{Kind: kinds[t.Kind], Name: t.Where, Serial: t.Serial, Time: t.Time}
+	switch {
+	case err != nil && t.Kind == workspace.CurrentText:
+		c.Bag.Add(workspace.Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
+		return false, false
+	case err != nil:
+		x.unread(p, err.Error())
+		return true, true
+	case len(data) == 0:
+		return false, true
+	case t.Kind == workspace.JournalText:
+		x.journal(at, p, data)
+		return true, true
+	}
+	p.Encrypted = crypt.Sealed(data)
+	plain, err := at.Open(ctx, data)
+	if err != nil {
+		if t.Kind == workspace.CurrentText {
+			c.Bag.Add(workspace.Problem(err, diag.Errorf("Failed to load state", "Error refreshing state: %s", err)))
+			return false, false
+		}
+		x.unread(p, err.Error())
+		return true, true
+	}
+	var bag diag.Bag
+	s, ok := state.Read(plain, &bag)
+	if !ok {
+		if t.Kind == workspace.CurrentText {
+			c.Bag.Move(&bag)
+			return false, false
+		}
+		x.unread(p, problems(&bag))
+		return true, true
+	}
+	p.Serial = s.Serial
+	x.auditor.State(x.auditor.Place(p), s)
+	return true, true
+}
+
+// problems returns diagnostics as sentences.
+func problems(bag *diag.Bag) string {
+	var out []string
+	for _, d := range bag.List() {
+		out = append(out, d.Summary+": "+d.Detail)
+	}
+	return strings.Join(out, " ")
+}
+
+// unread adds a place that cannot be read.
+func (x *collection) unread(p audit.Place, problem string) {
+	p.Problem = strings.TrimSuffix(problem, ".") + "."
+	x.auditor.Place(p)
+}
+
+// journal adds the objects of a journal.
+func (x *collection) journal(at states.Selected, p audit.Place, data []byte) {
+	changes, encrypted, damaged, err := at.Objects(data)
+	if p.Encrypted = encrypted; err != nil {
+		x.unread(p, err.Error())
+		return
+	}
+	if damaged > 0 {
+		p.Problem = "A part of it is damaged, and was not examined."
+	}
+	x.auditor.Journal(x.auditor.Place(p), changes)
+}
+
+// savedPlans adds the contents of plan files.
+func (x *collection) savedPlans(ctx context.Context, names []string) bool {
+	c := x.session.Dir.Call
+	for _, name := range names {
+		data, err := os.ReadFile(c.Path(name))
+		if err != nil {
+			c.Bag.Add(diag.Errorf("Failed to load \""+name+"\" as a plan file", "The file %s cannot be read: %s.", name, disk.Reason(err)))
+			return false
+		}
+		saved, ok := x.plans.Decode(ctx, name, data)
+		if !ok {
+			return false
+		}
+		p := x.auditor.Place(audit.Place{Kind: audit.Plan, Name: name, Encrypted: crypt.Sealed(data), Time: saved.Plan.Timestamp})
+		x.auditor.Plan(p, saved.Plan, x.plans.Sensitive(saved))
+	}
+	return true
+}
+
+// hint records the places of earlier versions that Lethe cannot list.
+func (x *collection) hint(at states.Selected) {
+	if at.Capabilities().History == nil {
+		x.hints = append(x.hints, "The backend keeps no earlier versions that Lethe can list. Its service may keep some: the versions of a bucket, the backups of a database.")
+	}
+}

@@ -1,0 +1,165 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// TextKind is the kind of a text in an inventory.
+type TextKind uint8
+
+// The kinds.
+const (
+	CurrentText TextKind = iota + 1 // the state
+	FormerText                      // a former state in the store
+	BackupText                      // a copy of a state in a file
+	ErroredText                     // a state that could not be stored
+	JournalText                     // a journal
+)
+
+// Text is a text that contains objects of a state: the state itself, a copy, a journal.
+type Text struct {
+	Kind   TextKind
+	Where  string    // for people: a path, or the former state
+	Path   string    // of a file; "" if the text is in the store
+	Serial uint64    // of a former state
+	Time   time.Time // when it was written; zero if unknown
+
+	data func(context.Context) ([]byte, error)
+}
+
+// Stored returns the text in its stored form, which may be encrypted; nil if it no longer exists.
+func (t *Text) Stored(ctx context.Context) ([]byte, error) { return t.data(ctx) }
+
+// Inventory lists all texts that Lethe knows of a state, the state first. It reads only their names. The error names a
+// list that could not be read; the other texts are listed all the same.
+func Inventory(ctx context.Context, env *Env, st store.Store, name string) ([]Text, error) {
+	out := []Text{{Kind: CurrentText, Where: place(env, st, name), data: func(ctx context.Context) ([]byte, error) {
+		if s := st.Capabilities().Sealer; s != nil {
+			data, _, err := s.Stored(ctx, name)
+			return data, err
+		}
+		data, _, err := st.Get(ctx, name)
+		return data, err
+	}}}
+	var problems error
+	files, err := remains(env, st, name)
+	out, problems = append(out, files...), err
+	if h := st.Capabilities().History; h != nil {
+		former, err := h.History(ctx, name)
+		if err != nil {
+			problems = errors.Join(problems, err)
+		}
+		seen := map[uint64]bool{}
+		for n, p := range former {
+			if n > 0 && !seen[p.Serial] {
+				out = append(out, Text{Kind: FormerText, Where: fmt.Sprintf("the former state with the serial %d", p.Serial), Serial: p.Serial, Time: p.Time,
+					data: func(ctx context.Context) ([]byte, error) { return h.Former(ctx, name, p.Serial) }})
+			}
+			seen[p.Serial] = true
+		}
+	}
+	stored, err := store.OrphanedJournals(ctx, st, name)
+	if err != nil {
+		problems = errors.Join(problems, err)
+	}
+	for _, j := range stored {
+		out = append(out, Text{Kind: JournalText, Where: "a journal in the backend", data: func(context.Context) ([]byte, error) { return j.Data, nil }})
+	}
+	return out, problems
+}
+
+// remains returns the files beside a state: backups, states that were put aside or could not be stored, journals. If the
+// state is not a file, a state that was once in the working directory may have left files there.
+func remains(env *Env, st store.Store, name string) ([]Text, error) {
+	var out []Text
+	var problems error
+	var own, backup string
+	find := func(dir string, kind func(name string) TextKind) {
+		entries, err := env.FS.ReadDir(dir)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				problems = errors.Join(problems, err)
+			}
+			return
+		}
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			k := kind(e.Name())
+			if path == backup {
+				k = BackupText
+			}
+			info, err := env.FS.Stat(path)
+			if k == 0 || path == own || err == nil && info.IsDir() || slices.ContainsFunc(out, func(t Text) bool { return t.Path == path }) {
+				continue
+			}
+			t := Text{Kind: k, Where: relative(env, path), Path: path, data: func(context.Context) ([]byte, error) { return disk.Read(env.FS, path) }}
+			if err == nil {
+				t.Time = info.ModTime().UTC()
+			}
+			out = append(out, t)
+		}
+	}
+	journals := journalFile(env, st, name)
+	base := "terraform.tfstate"
+	dir := env.Dir
+	if f := st.Capabilities().Files; f != nil {
+		own, backup = f.File(name), f.BackupFile(name)
+		dir, base = filepath.Split(own)
+		find(filepath.Clean(dir), func(name string) TextKind { return besides(name, base) })
+	} else {
+		find(dir, func(name string) TextKind {
+			if name == base {
+				return BackupText
+			}
+			return besides(name, base)
+		})
+	}
+	if backup != "" && filepath.Dir(backup) != filepath.Clean(dir) {
+		find(filepath.Dir(backup), func(string) TextKind { return 0 })
+	}
+	find(filepath.Dir(journals), func(name string) TextKind {
+		return besides(name, strings.TrimSuffix(filepath.Base(journals), ".journal"))
+	})
+	find(env.Dir, func(name string) TextKind { return errored(name) })
+	return out, problems
+}
+
+// besides returns the kind of the file with a name beside a state whose file name, or name, is base; 0 for other files.
+func besides(name, base string) TextKind {
+	rest, ok := strings.CutPrefix(name, base+".")
+	switch {
+	case errored(name) != 0:
+		return errored(name)
+	case !ok || strings.HasSuffix(name, ".lock.info"):
+		return 0
+	case rest == "journal", strings.HasPrefix(rest, "journal.aside-"):
+		return JournalText
+	case rest == "backup", strings.HasSuffix(rest, ".backup"), strings.HasPrefix(rest, "unreadable"), rest == "writing":
+		return BackupText
+	}
+	return 0
+}
+
+func errored(name string) TextKind {
+	if name == store.EmergencyName || strings.HasPrefix(name, store.EmergencyName+".") {
+		return ErroredText
+	}
+	return 0
+}
+
+// Open returns the text of a state in the clear. The error is that of the encryption.
+func Open(ctx context.Context, st store.Store, data []byte) ([]byte, error) { return opened(ctx, st, data) }
+
+// Sealing returns the encryption of a store for journals; nil if it encrypts nothing.
+func Sealing(st store.Store) journal.Sealing { return sealing(st) }
