@@ -20,6 +20,8 @@ type Options struct {
 	Env []string
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
+
+	run string // identifies the process; all sessions have the same
 }
 
 // Provider is the table of types with its open leases.
@@ -27,6 +29,7 @@ type Provider struct {
 	*builtin.Provider
 	o       Options
 	tunnels tunnels
+	keys    versionKeys // set by Configure
 
 	mu     sync.Mutex
 	life   context.Context // ends with Stop
