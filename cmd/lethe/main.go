@@ -7,11 +7,16 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli"
+	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
+	"github.com/lethe-iac/lethe/internal/provider/plugin"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 func main() {
+	if plugin.Hosted(os.Args) {
+		os.Exit(plugin.Serve(lethe.New(lethe.Options{})))
+	}
 	if code, first := keeper.First(os.Args, os.Environ()); first {
 		os.Exit(code)
 	}
