@@ -33,13 +33,16 @@ func New(o Options) *Provider {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Address.IsZero() {
+		o.Address = addr.Builtin("lethe")
+	}
 	if o.run == "" {
 		o.run = rand.Text()
 	}
 	p := &Provider{o: o}
 	p.life, p.giveUp = context.WithCancel(context.Background())
 	p.Provider = &builtin.Provider{
-		Address:  addr.Builtin("lethe"),
+		Address:  o.Address,
 		Settings: p.settings(),
 		Resources: map[string]*builtin.Resource{
 			"lethe_secret_file":    p.secretFile(),
