@@ -24,6 +24,9 @@ type Provider struct{ Host, Namespace, Type string }
 // Builtin returns the built-in provider with this name.
 func Builtin(name string) Provider { return Provider{BuiltinHost, BuiltinNamespace, name} }
 
+// Published returns the address of the built-in provider lethe in the default registry.
+func Published() Provider { return Provider{DefaultHost, "lethe-iac", "lethe"} }
+
 // Default returns the provider for a local name that required_providers does not declare.
 func Default(name string) Provider {
 	if name == "terraform" || name == "lethe" {
@@ -33,7 +36,13 @@ func Default(name string) Provider {
 }
 
 // IsBuiltin reports whether p is part of the program.
-func (p Provider) IsBuiltin() bool { return p.Host == BuiltinHost && p.Namespace == BuiltinNamespace }
+func (p Provider) IsBuiltin() bool {
+	return p.Host == BuiltinHost && p.Namespace == BuiltinNamespace || p.IsPublished()
+}
+
+// IsPublished reports whether p is the built-in provider lethe under its address in the registries. Terraform and
+// OpenTofu use it under this address as a plugin.
+func (p Provider) IsPublished() bool { return p.Canon() == Published() }
 
 // IsZero reports whether p is the zero value.
 func (p Provider) IsZero() bool { return p == Provider{} }

@@ -52,7 +52,7 @@ func (q *requirements) requirement(local string, a *hcl.Attribute) {
 	} else if !requirementText(q.rd, r, a.Expr) {
 		return
 	}
-	if r.Source.IsBuiltin() && len(r.Versions) > 0 {
+	if r.Source.IsBuiltin() && !r.Source.IsPublished() && len(r.Versions) > 0 {
 		q.rd.error(a.Range, "Invalid dependency on built-in provider", "Provider %s is built in to Lethe and has no separate version. Remove the version argument.", r.Source)
 		return
 	}
@@ -147,7 +147,7 @@ func (q *requirements) addImplied() {
 	for _, name := range sortedNames(q.mod.Providers) {
 		p := q.mod.Providers[name]
 		q.imply(p.Local)
-		if r := q.mod.Required[p.Local]; !r.Source.IsBuiltin() {
+		if r := q.mod.Required[p.Local]; !r.Source.IsBuiltin() || r.Source.IsPublished() {
 			r.Versions = append(r.Versions, p.Versions...)
 		}
 	}

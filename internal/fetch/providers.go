@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"fmt"
 	"path/filepath"
 	"sync"
 
@@ -65,6 +66,20 @@ func allowed(n Need, bag *diag.Bag) (versions.Set, string, bool) {
 		all = append(all, spec...)
 	}
 	return released(versions.MeetingConstraints(all)), text, true
+}
+
+// Allows returns an error if the configuration does not allow a release of the program as the version of a provider that
+// is built in. A development version counts as the release that follows it.
+func (n Need) Allows(release string) error {
+	set, text, ok := allowed(n, &diag.Bag{})
+	v, err := versions.ParseVersion(release)
+	if err != nil || !ok {
+		return fmt.Errorf("the constraint %q and version %s cannot be compared", text, release)
+	}
+	if v.Prerelease = ""; !set.Has(v) {
+		return fmt.Errorf("the constraint %q does not allow version %s", text, release)
+	}
+	return nil
 }
 
 // released removes pre-releases from a set, except for those that the set names explicitly.

@@ -42,7 +42,7 @@ var innerLayers = map[string][][]string{
 		{"azurestore", "consulstore", "crypt", "gcsstore", "httpstore", "kubestore", "pgstore", "remotestore", "s3store"},
 	},
 	"object":   {{"guard"}, {""}},
-	"provider": {{"wire/wirepb"}, {"", "rpc"}, {"wire", "builtin"}, {"launch", "builtin/lethe", "builtin/terraform"}, {"keeper"}},
+	"provider": {{"wire/wirepb"}, {"", "rpc"}, {"wire", "builtin"}, {"wire/serve", "launch", "builtin/lethe", "builtin/terraform"}, {"keeper", "plugin"}},
 	"cli": {
 		{"base"}, {"logging", "plankey", "settings"}, {"workdir"}, {"variables"}, {"loader", "plugins"}, {"states"}, {"session"},
 		{"savedplan", "statecmd", "testcmd/teststates"}, {"devcmd", "initcmd", "logincmd", "manual", "runcmd", "secretscmd", "testcmd", "workspacecmd"}, {""},

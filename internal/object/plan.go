@@ -40,6 +40,8 @@ type Current struct {
 	// Private is the private data of the plan request if Entry is nil. The second plan of a replacement has the private
 	// data that the first plan returned.
 	Private []byte
+	// Approved is the private data of the approved plan if an apply plans again.
+	Approved []byte
 }
 
 // Proposal is a provider's plan for a configuration, with the inputs of the plan. Planning and applying both use it.
@@ -86,6 +88,7 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 	answer, ok := callPlan(ctx, t, provider.PlanRequest{
 		Type: t.Type.Name, Prior: guard.Send(p.Prior), Proposed: guard.Send(wantWire), Config: guard.Send(p.Config),
 		Private: private, Identity: t.Type.IdentityWire(identity), Meta: t.Type.Meta, Allow: t.Allow,
+		Approved: cur.Approved,
 	})
 	if !ok {
 		return nil, plan.Outcome{}

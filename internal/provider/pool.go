@@ -100,8 +100,14 @@ func NewPool(l Launcher) *Pool {
 	}
 }
 
-// Builtin makes the pool use p for the provider of that address instead of starting a process,
-// for sessions too. It is called before anything else.
+// Divisible is a built-in Provider with settings, which belong to one session.
+type Divisible interface {
+	// Session returns a provider for one session. It is shut down at the end of the session.
+	Session() Provider
+}
+
+// Builtin makes the pool use p for the provider of that address instead of starting a process, for sessions too. If p
+// is Divisible, each session has a separate provider. Builtin is called before anything else.
 func (pool *Pool) Builtin(a addr.Provider, p Provider) { pool.kind(a).builtin = p }
 
 func (pool *Pool) kind(a addr.Provider) *kind {
@@ -120,6 +126,9 @@ func (pool *Pool) kind(a addr.Provider) *kind {
 // has a session already.
 func (pool *Pool) Session(ctx context.Context, a addr.Provider) (Provider, error) {
 	k := pool.kind(a)
+	if d, ok := k.builtin.(Divisible); ok {
+		return pool.divide(k, d)
+	}
 	if k.builtin != nil {
 		return k.builtin, nil
 	}
@@ -129,6 +138,19 @@ func (pool *Pool) Session(ctx context.Context, a addr.Provider) (Provider, error
 	}
 	pool.prime(ctx, p)
 	return p.Provider, nil
+}
+
+// divide returns the provider of a session of a built-in provider.
+func (pool *Pool) divide(k *kind, d Divisible) (Provider, error) {
+	if !pool.enter() {
+		return nil, errClosed
+	}
+	defer pool.starting.Done()
+	p := d.Session()
+	pool.mu.Lock()
+	defer pool.mu.Unlock()
+	pool.running[p] = &process{Provider: p, kind: k, inUse: true}
+	return p, nil
 }
 
 // acquire finds or starts a process that has no session, and marks it as having one.

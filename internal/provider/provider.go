@@ -159,6 +159,9 @@ type PlanRequest struct {
 	Identity                Dynamic
 	Meta                    Dynamic
 	Allow                   Allow
+	// Approved is the private data of the approved plan if an apply plans again. Only providers that are built in get it:
+	// the protocol has no such field.
+	Approved []byte `wire:"-"`
 }
 
 // PlanResponse is the planned object.

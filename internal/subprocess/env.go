@@ -19,8 +19,11 @@ func Getenv(env []string, name string) string {
 // PlanKey is the environment variable with the key that seals saved plans.
 const PlanKey = "LETHE_PLAN_KEY"
 
-// keys are variables whose keys only Lethe needs: for saved plans, and for encrypted states and plans.
-var keys = []string{PlanKey, "TF_ENCRYPTION", "AGE_IDENTITY"}
+// VersionKey is the environment variable with the key of the digests of lethe_secret_version.
+const VersionKey = "LETHE_VERSION_KEY"
+
+// keys are variables whose keys only Lethe needs: for saved plans, for encrypted states and plans, and for digests.
+var keys = []string{PlanKey, VersionKey, "TF_ENCRYPTION", "AGE_IDENTITY"}
 
 // Environ returns the environment for a program. It withholds values of variables (TF_VAR_*) and arguments of commands
 // (TF_CLI_ARGS*), which may contain secrets, Lethe's keys, and the variables for which withheld returns true.

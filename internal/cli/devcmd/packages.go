@@ -213,7 +213,7 @@ func runVendor(ctx context.Context, c *base.Call, f *packageFlags) int {
 		return c.UI.Fail()
 	}
 	for _, lock := range l.Dir.Lock.Providers() { // the state may need providers that the configuration does not
-		if !slices.ContainsFunc(copies.Needs, func(n fetch.Need) bool { return n.Provider.Canon() == lock.Provider.Canon() }) {
+		if !lock.Provider.IsBuiltin() && !slices.ContainsFunc(copies.Needs, func(n fetch.Need) bool { return n.Provider.Canon() == lock.Provider.Canon() }) {
 			copies.Needs = append(copies.Needs, fetch.Need{Provider: lock.Provider, Host: true})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -104,6 +105,15 @@ func (i *Installation) Check(tree *config.Tree, needs []fetch.Need, known map[ad
 	list, changed := "", ""
 	var broken, unfit []addr.Provider
 	absent, ok = doubtful(tree), true
+	for _, n := range needs {
+		if !n.Provider.IsPublished() || i.Developed(n.Provider) {
+			continue
+		}
+		if err := n.Allows(base.Release); err != nil {
+			bag.Add(neededBy(tree, n.Provider, diag.Errorf("Invalid dependency on built-in provider", "Provider %s is built in to Lethe and has the version of Lethe: %s. Change the constraint, or use another version of Lethe.", n.Provider.ForDisplay(), err)))
+			ok = false
+		}
+	}
 	needs = slices.DeleteFunc(needs, func(n fetch.Need) bool {
 		return known[n.Provider] != nil || absent[n.Provider] || n.Provider.IsBuiltin() || i.Attached(n.Provider)
 	})

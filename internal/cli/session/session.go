@@ -265,6 +265,19 @@ func (s *Session) newPool() *provider.Pool {
 	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
 		return s.States.Backend.Outputs(ctx, object, backend, workspace, config)
 	}, func(backend string, config cty.Value) provider.Diags { return s.States.Backend.Check(backend, config) }))
-	pool.Builtin(addr.Builtin("lethe"), lethe.New(lethe.Options{Dir: d.Path, Env: d.Call.Environ, Now: d.Call.Now}))
+	for _, a := range s.ownAddresses() {
+		pool.Builtin(a, lethe.New(lethe.Options{Address: a, Dir: d.Path, Env: d.Call.Environ, Now: d.Call.Now}))
+	}
 	return pool
+}
+
+// ownAddresses returns the addresses of the built-in provider lethe. A development override or an attached process
+// replaces it under its addresses in the registries.
+func (s *Session) ownAddresses() []addr.Provider {
+	own, published := addr.Builtin("lethe"), addr.Published()
+	if s.Plugins.Developed(published) {
+		return []addr.Provider{own}
+	}
+	other, _ := published.Counterpart()
+	return []addr.Provider{own, published, other}
 }

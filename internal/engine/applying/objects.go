@@ -172,6 +172,7 @@ func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.T
 	if !t.Validate(ctx, config) {
 		return nil, false
 	}
+	cur.Approved = c.Private
 	p, out := t.Propose(ctx, config, cur, forced)
 	return p, out.Kind == plan.Known && t.Within(c, p)
 }

@@ -25,15 +25,58 @@ import (
 type Resource struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
-	// Plan returns the planned object and the changes that need a replacement. prior is null for a create.
-	Plan func(prior, proposed, config cty.Value) (cty.Value, []cty.Path, provider.Diags)
-	// Apply makes the planned change; planned is null for a destroy. The result is stored even if there are errors.
-	Apply func(ctx context.Context, prior, planned, config cty.Value) (cty.Value, provider.Diags)
+	// Plan returns the planned object and the changes that need a replacement.
+	Plan func(c PlanCall) (Planned, provider.Diags)
+	// Apply makes the planned change. The result is stored even if there are errors.
+	Apply func(ctx context.Context, c ApplyCall) (Applied, provider.Diags)
 	Read  func(ctx context.Context, current cty.Value) (cty.Value, provider.Diags)
 	// Import returns the object with an ID.
 	Import func(ctx context.Context, id string) (cty.Value, provider.Diags)
 	// Move converts an object of another type.
 	Move func(req provider.MoveRequest) (cty.Value, provider.Diags)
+}
+
+// PlanCall is a request of Resource.Plan.
+type PlanCall struct {
+	Prior, Proposed, Config cty.Value // Prior is null for a create
+	Private                 []byte
+	Approved                []byte // see provider.PlanRequest
+}
+
+// Planned is the answer of Resource.Plan.
+type Planned struct {
+	Object  cty.Value
+	Replace []cty.Path
+	Private []byte
+}
+
+// ApplyCall is a request of Resource.Apply.
+type ApplyCall struct {
+	Prior, Planned, Config cty.Value // Planned and Config are null for a destroy
+	Private                []byte
+}
+
+// Applied is the answer of Resource.Apply.
+type Applied struct {
+	Object  cty.Value
+	Private []byte
+}
+
+// PlanWith returns the Plan function of a type without private data. Its results are the planned object and the changes
+// that need a replacement.
+func PlanWith(plan func(prior, proposed, config cty.Value) (cty.Value, []cty.Path, provider.Diags)) func(PlanCall) (Planned, provider.Diags) {
+	return func(c PlanCall) (Planned, provider.Diags) {
+		v, replace, ds := plan(c.Prior, c.Proposed, c.Config)
+		return Planned{v, replace, c.Private}, ds
+	}
+}
+
+// ApplyWith returns the Apply function of a type without private data.
+func ApplyWith(apply func(ctx context.Context, prior, planned, config cty.Value) (cty.Value, provider.Diags)) func(context.Context, ApplyCall) (Applied, provider.Diags) {
+	return func(ctx context.Context, c ApplyCall) (Applied, provider.Diags) {
+		v, ds := apply(ctx, c.Prior, c.Planned, c.Config)
+		return Applied{v, c.Private}, ds
+	}
 }
 
 // Data is a data source.
@@ -66,9 +109,18 @@ type Function struct {
 	Impl function.Function
 }
 
-// Provider is a table of types. It needs no process and has no settings.
+// Settings are the settings of a provider.
+type Settings struct {
+	*schema.Schema
+	Validate func(config cty.Value) provider.Diags
+	// Configure stores the settings, which may be unknown.
+	Configure func(config cty.Value) provider.Diags
+}
+
+// Provider is a table of types. It needs no process.
 type Provider struct {
 	Address    addr.Provider
+	Settings   *Settings // nil: it has none
 	Resources  map[string]*Resource
 	Data       map[string]*Data
 	Ephemerals map[string]*Ephemeral
@@ -82,7 +134,7 @@ func (p *Provider) Addr() addr.Provider { return p.Address }
 
 // Schemas returns the schemas of the table.
 func (p *Provider) Schemas(context.Context) (*provider.Schemas, provider.Diags) {
-	s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
+	s := provider.NewSchemas(p.settings().Schema)
 	s.Capabilities = provider.Capabilities{Move: true}
 	for name, t := range p.Resources {
 		s.AddOwn(addr.Managed, name, t.Schema)
@@ -99,14 +151,38 @@ func (p *Provider) Schemas(context.Context) (*provider.Schemas, provider.Diags) 
 	return s, nil
 }
 
-// ValidateConfig accepts the empty settings.
-func (p *Provider) ValidateConfig(_ context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
-	return config, nil
+// settings returns the settings, without any arguments if the provider has none.
+func (p *Provider) settings() *Settings {
+	if p.Settings != nil {
+		return p.Settings
+	}
+	return &Settings{Schema: &schema.Schema{Block: &schema.Block{}}}
 }
 
-// Configure does nothing.
-func (p *Provider) Configure(context.Context, provider.Dynamic, provider.Allow) provider.Diags {
-	return nil
+// ValidateConfig checks the settings.
+func (p *Provider) ValidateConfig(_ context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
+	s := p.settings()
+	if s.Validate == nil {
+		return config, nil
+	}
+	v, err := config.Decode(s.Schema)
+	if err != nil {
+		return config, provider.Failed(err)
+	}
+	return config, s.Validate(v)
+}
+
+// Configure passes the settings on.
+func (p *Provider) Configure(_ context.Context, config provider.Dynamic, _ provider.Allow) provider.Diags {
+	s := p.settings()
+	if s.Configure == nil {
+		return nil
+	}
+	v, err := config.Decode(s.Schema)
+	if err != nil {
+		return provider.Failed(err)
+	}
+	return s.Configure(v)
 }
 
 // Stop does nothing, because the calls wait only for their contexts.
@@ -234,12 +310,12 @@ func (p *Provider) Plan(_ context.Context, req provider.PlanRequest) (provider.P
 	if proposed.IsNull() {
 		return provider.PlanResponse{Planned: req.Proposed, Private: req.Private}, nil
 	}
-	planned, replace, ds := t.Plan(prior, proposed, config)
+	planned, ds := t.Plan(PlanCall{prior, proposed, config, req.Private, req.Approved})
 	if ds.HasErrors() {
 		return provider.PlanResponse{}, ds
 	}
-	d, ds := encoded(t.Schema, planned, ds)
-	return provider.PlanResponse{Planned: d, Replace: replace, Private: req.Private}, ds
+	d, ds := encoded(t.Schema, planned.Object, ds)
+	return provider.PlanResponse{Planned: d, Replace: planned.Replace, Private: planned.Private}, ds
 }
 
 // Apply applies a planned change.
@@ -254,9 +330,9 @@ func (p *Provider) Apply(ctx context.Context, req provider.ApplyRequest) (provid
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return provider.ApplyResponse{}, provider.Failed(err)
 	}
-	v, ds := t.Apply(ctx, prior, planned, config)
-	d, ds := encoded(t.Schema, v, ds)
-	return provider.ApplyResponse{State: d, Private: req.Private}, ds
+	made, ds := t.Apply(ctx, ApplyCall{prior, planned, config, req.Private})
+	d, ds := encoded(t.Schema, made.Object, ds)
+	return provider.ApplyResponse{State: d, Private: made.Private}, ds
 }
 
 // Import returns the existing object with an ID.

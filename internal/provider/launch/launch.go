@@ -45,9 +45,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// handshake tells a program that it was started as a plugin, by a client that speaks the protocol.
+// Handshake tells a program that it was started as a plugin, by a client that speaks the protocol.
 // The cookie is the protocol's and the same for all clients; it is no secret.
-var handshake = plugin.HandshakeConfig{
+var Handshake = plugin.HandshakeConfig{
 	MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
 	MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
 }
@@ -189,7 +189,7 @@ func configure(program Program, proc *process) (*plugin.ClientConfig, error) {
 		secure, own = config, []string{certVariable + "=" + certificate}
 	}
 	return &plugin.ClientConfig{
-		HandshakeConfig:  handshake,
+		HandshakeConfig:  Handshake,
 		VersionedPlugins: map[int]plugin.PluginSet{5: {}, 6: {}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		TLSConfig:        secure,

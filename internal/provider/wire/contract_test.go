@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/provider/wire/serve"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wiretest"
 )
 
@@ -65,7 +66,7 @@ func TestConfigure(t *testing.T) {
 				return providertest.Msgpack("completed"), nil
 			},
 			OnConfigure: func(ctx context.Context, _ provider.Dynamic, _ provider.Allow) provider.Diags {
-				version = wiretest.TerraformVersion(ctx)
+				version = serve.TerraformVersion(ctx)
 				return nil
 			},
 		}}, wire.Options{Terraform: "1.12.0"})

@@ -17,6 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/provider/wire/serve"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wiretest"
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -449,7 +450,7 @@ func wide(types int) *provider.Schemas {
 // BenchmarkSchemas reads 1,500 schemas and uses 20 of them. The cost has a part for the answer and a part for each used
 // type.
 func BenchmarkSchemas(b *testing.B) {
-	m, err := wiretest.SchemaAnswer(6, wide(1500))
+	m, err := serve.SchemaAnswer(6, wide(1500))
 	if err != nil {
 		b.Fatal(err)
 	}

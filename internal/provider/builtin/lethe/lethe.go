@@ -6,6 +6,7 @@
 //	ephemeral "lethe_exec"         a lease that a program issues
 //	ephemeral "lethe_ssh_tunnel"   a local address that is forwarded through an SSH server
 //	resource  "lethe_secret_file"  a secret file; its content is write-only
+//	resource  "lethe_secret_version" a number that increases when a secret changes
 //	data      "lethe_null"         returns its arguments, for experiments
 //
 // The provider runs in Lethe's process and receives values without their marks. Therefore, no diagnostic contains a
@@ -15,10 +16,12 @@ package lethe
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
 )
 
@@ -30,12 +33,22 @@ func New(o Options) *Provider {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Address.IsZero() {
+		o.Address = addr.Builtin("lethe")
+	}
+	if o.run == "" {
+		o.run = rand.Text()
+	}
 	p := &Provider{o: o}
 	p.life, p.giveUp = context.WithCancel(context.Background())
 	p.Provider = &builtin.Provider{
-		Address:   addr.Builtin("lethe"),
-		Resources: map[string]*builtin.Resource{"lethe_secret_file": p.secretFile()},
-		Data:      map[string]*builtin.Data{"lethe_null": null()},
+		Address:  o.Address,
+		Settings: p.settings(),
+		Resources: map[string]*builtin.Resource{
+			"lethe_secret_file":    p.secretFile(),
+			"lethe_secret_version": p.secretVersion(),
+		},
+		Data: map[string]*builtin.Data{"lethe_null": null()},
 		Ephemerals: map[string]*builtin.Ephemeral{
 			"lethe_exec":       p.exec(),
 			"lethe_file":       p.file(),
@@ -45,6 +58,9 @@ func New(o Options) *Provider {
 	}
 	return p
 }
+
+// Session returns a provider with separate settings and leases.
+func (p *Provider) Session() provider.Provider { return New(p.o) }
 
 // Stop cancels the opening and renewing calls in progress. Open leases remain open, can be renewed and must be closed.
 func (p *Provider) Stop(context.Context) error {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
 	"github.com/lethe-iac/lethe/internal/subprocess"
@@ -13,13 +14,17 @@ import (
 
 // Options are the settings of the provider.
 type Options struct {
-	// Dir is the start of relative paths. "" means the directory of the process.
+	// Address is the address of the provider. The zero value means terraform.io/builtin/lethe.
+	Address addr.Provider
+	// Dir is the start of relative paths, an absolute path.
 	Dir string
 	// Env is the environment for the programs of lethe_exec, which receive it without the values of variables. It names
 	// the SSH agent, too. nil means the environment of the process.
 	Env []string
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
+
+	run string // identifies the process; all sessions have the same
 }
 
 // Provider is the table of types with its open leases.
@@ -27,6 +32,7 @@ type Provider struct {
 	*builtin.Provider
 	o       Options
 	tunnels tunnels
+	keys    versionKeys // set by Configure
 
 	mu     sync.Mutex
 	life   context.Context // ends with Stop

@@ -30,8 +30,8 @@ func (p *Provider) secretFile() *builtin.Resource {
 			computed("mode", cty.String, "The mode of the file: "+secretMode+"."),
 		),
 		Validate: validatePath,
-		Plan:     planSecretFile,
-		Apply:    p.applySecretFile,
+		Plan:     builtin.PlanWith(planSecretFile),
+		Apply:    builtin.ApplyWith(p.applySecretFile),
 		Read:     p.readSecretFile,
 		Import:   p.importSecretFile,
 	}

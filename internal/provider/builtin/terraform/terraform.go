@@ -44,8 +44,8 @@ func data() *builtin.Resource {
 			{Name: "output", Type: cty.DynamicPseudoType, Computed: true},
 			{Name: "triggers_replace", Type: cty.DynamicPseudoType, Optional: true},
 		}}},
-		Plan:   planData,
-		Apply:  applyData,
+		Plan:   builtin.PlanWith(planData),
+		Apply:  builtin.ApplyWith(applyData),
 		Import: importData,
 		Move:   moveData,
 	}

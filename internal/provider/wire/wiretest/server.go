@@ -4,7 +4,7 @@
 // replaced by handlers that answer with any bytes, or with an error, so that a provider that
 // misbehaves is a few lines of test.
 //
-// The names of the calls are spelled out here a second time, on purpose.
+// The answers are those of package serve, with which the built-in provider is a plugin.
 package wiretest
 
 import (
@@ -16,16 +16,30 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/proto" // the codec that is asked for by name
-	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/rpc"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/provider/wire/serve"
 )
+
+// Server serves a provider.
+type Server struct {
+	Major    int // 5 or 6
+	Provider provider.Provider
+	// Handlers replace calls, by their names in protocol 6.
+	Handlers map[string]Handler
+	// Streams are the calls with many answers, by their names. Messages are *[]byte.
+	Streams map[string]func(grpc.ServerStream) error
+
+	grpc *grpc.Server
+}
+
+// Handler answers a call. Request and answer are encoded messages.
+type Handler func(ctx context.Context, request []byte) (answer []byte, err error)
 
 // Dial serves on a connection in memory until the test ends, and returns its other end. The options are in addition to
 // the options of every connection.
@@ -70,23 +84,12 @@ func (s *Server) Start(l net.Listener) {
 }
 
 func (s *Server) server(more []grpc.ServerOption) *grpc.Server {
-	return grpc.NewServer(append(more, grpc.UnknownServiceHandler(s.serve), grpc.ForceServerCodecV2(bytesCodec{}),
+	return grpc.NewServer(append(more, grpc.UnknownServiceHandler(s.serve), grpc.ForceServerCodecV2(serve.Codec{}),
 		grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30))...)
 }
 
 // Kill breaks the connection off, with all calls on it.
 func (s *Server) Kill() { s.grpc.Stop() }
-
-// newNames are the calls of which protocol 6 has the name that protocol 5 does not have, by the
-// latter's.
-var newNames = map[string]string{
-	"GetSchema":                  "GetProviderSchema",
-	"PrepareProviderConfig":      "ValidateProviderConfig",
-	"ValidateResourceTypeConfig": "ValidateResourceConfig",
-	"ValidateDataSourceConfig":   "ValidateDataResourceConfig",
-	"Configure":                  "ConfigureProvider",
-	"Stop":                       "StopProvider",
-}
 
 // serve answers one call.
 func (s *Server) serve(_ any, stream grpc.ServerStream) error {
@@ -94,7 +97,8 @@ func (s *Server) serve(_ any, stream grpc.ServerStream) error {
 	if f := s.Streams[full[strings.LastIndexByte(full, '/')+1:]]; f != nil {
 		return f(stream)
 	}
-	name, ok := s.name(full)
+	real := &serve.Server{Major: s.Major, Provider: s.Provider}
+	name, ok := real.Name(full)
 	if !ok {
 		return status.Errorf(codes.Unimplemented, "unknown method %s", full)
 	}
@@ -104,44 +108,13 @@ func (s *Server) serve(_ any, stream grpc.ServerStream) error {
 	}
 	handler := s.Handlers[name]
 	if handler == nil {
-		handler = s.real(name)
+		handler = func(ctx context.Context, request []byte) ([]byte, error) { return real.Answer(ctx, name, request) }
 	}
 	answer, err := handler(stream.Context(), request)
 	if err != nil {
 		return err
 	}
 	return stream.SendMsg(&answer)
-}
-
-// name is the name in protocol 6 of a call of the served protocol.
-func (s *Server) name(full string) (string, bool) {
-	service, name, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
-	if s.Major == 6 {
-		return name, service == "tfplugin6.Provider" && newNames[name] == "" && calls[name] != nil
-	}
-	if service != "tfplugin5.Provider" {
-		return "", false
-	}
-	if new := newNames[name]; new != "" {
-		return new, true
-	}
-	for _, new := range newNames {
-		if new == name {
-			return "", false
-		}
-	}
-	return name, calls[name] != nil
-}
-
-// real is the provider's own answer.
-func (s *Server) real(name string) Handler {
-	return func(ctx context.Context, request []byte) ([]byte, error) {
-		answer, err := calls[name](s, ctx, request)
-		if err != nil {
-			return nil, err
-		}
-		return proto.Marshal(answer)
-	}
 }
 
 // Answer is a handler that always answers with this message.
@@ -153,26 +126,4 @@ func Answer(m proto.Message) Handler {
 // Fail is a handler that always fails with this code.
 func Fail(code codes.Code, text string) Handler {
 	return func(context.Context, []byte) ([]byte, error) { return nil, status.Error(code, text) }
-}
-
-// bytesCodec leaves the messages that Server handles encoded. Messages of go-plugin are decoded.
-type bytesCodec struct{}
-
-func (bytesCodec) Name() string { return "proto" }
-
-func (bytesCodec) Marshal(v any) (mem.BufferSlice, error) {
-	b, ok := v.(*[]byte)
-	if !ok {
-		return encoding.GetCodecV2("proto").Marshal(v)
-	}
-	return mem.BufferSlice{mem.SliceBuffer(*b)}, nil
-}
-
-func (bytesCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	b, ok := v.(*[]byte)
-	if !ok {
-		return encoding.GetCodecV2("proto").Unmarshal(data, v)
-	}
-	*b = data.Materialize()
-	return nil
 }

@@ -1,4 +1,4 @@
-package wiretest
+package serve
 
 import (
 	"github.com/zclconf/go-cty/cty"

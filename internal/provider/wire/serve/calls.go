@@ -1,33 +1,18 @@
-package wiretest
+package serve
 
 import (
 	"context"
 	"errors"
 	"slices"
 
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
-
-// Server serves a provider.
-type Server struct {
-	Major    int // 5 or 6
-	Provider provider.Provider
-	// Handlers replace calls, by their names in protocol 6.
-	Handlers map[string]Handler
-	// Streams are the calls with many answers, by their names. Messages are *[]byte.
-	Streams map[string]func(grpc.ServerStream) error
-
-	grpc *grpc.Server
-}
-
-// Handler answers a call. Request and answer are encoded messages.
-type Handler func(ctx context.Context, request []byte) (answer []byte, err error)
 
 // call answers a request with the provider's own answer.
 type call func(s *Server, ctx context.Context, request []byte) (proto.Message, error)
@@ -95,14 +80,38 @@ func (s *Server) configure(ctx context.Context, q *wirepb.ConfigureProvider_Requ
 	return &wirepb.ConfigureProvider_Response{Diagnostics: diagnostics(ds)}, nil
 }
 
-var errWriteOnly = errors.New("the client did not announce that write-only attributes are allowed")
-
 func (s *Server) validateResource(ctx context.Context, q *wirepb.ValidateResourceConfig_Request) (proto.Message, error) {
-	if !q.ClientCapabilities.GetWriteOnlyAttributesAllowed() {
-		return nil, errWriteOnly
-	}
 	ds := s.Provider.Validate(ctx, addr.Managed, q.TypeName, value(q.Config))
+	if !q.ClientCapabilities.GetWriteOnlyAttributesAllowed() {
+		more, err := s.refuseWriteOnly(ctx, q.TypeName, value(q.Config))
+		if err != nil {
+			return nil, err
+		}
+		ds = append(ds, more...)
+	}
 	return &wirepb.ValidateResourceConfig_Response{Diagnostics: diagnostics(ds)}, nil
+}
+
+// refuseWriteOnly returns errors for values of write-only attributes: a client that does not know such attributes would
+// store them.
+func (s *Server) refuseWriteOnly(ctx context.Context, typ string, config provider.Dynamic) (provider.Diags, error) {
+	schemas, _ := s.Provider.Schemas(ctx)
+	if schemas == nil {
+		return nil, errors.New("the provider has no schemas")
+	}
+	t, err := schemas.Type(addr.Managed, typ)
+	if err != nil {
+		return nil, err
+	}
+	v, err := config.Decode(t)
+	if err != nil {
+		return nil, err
+	}
+	var ds provider.Diags
+	for _, path := range t.WriteOnly(v) {
+		ds = append(ds, diag.Errorf("Write-only attribute not supported", "The program that called this provider does not support write-only attributes, and would store the value of this one. Use Lethe, Terraform 1.11 or later, or OpenTofu 1.11 or later.").In(path))
+	}
+	return ds, nil
 }
 
 func (s *Server) validateData(ctx context.Context, q *wirepb.ValidateDataResourceConfig_Request) (proto.Message, error) {

@@ -1,0 +1,125 @@
+package lethe
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// Methods of digests. The name of a method includes its parameters: other parameters need another name.
+const (
+	keyed   = "hmac-sha256"
+	unkeyed = "argon2id-64m-3-4" // 64 MiB, 3 passes, 4 lanes: the second recommended option of RFC 9106
+)
+
+const saltSize = 16
+
+// digest identifies a secret value without containing it. It is made with a random salt, so equal values have different
+// digests.
+type digest struct {
+	Method string `json:"method,omitempty"`
+	Salt   []byte `json:"salt,omitempty"`
+	Sum    []byte `json:"digest,omitempty"`
+	// Check identifies the key of a keyed digest. It is made with the same salt.
+	Check []byte `json:"check,omitempty"`
+}
+
+// newDigest makes the digest of a value. key may be "".
+func newDigest(value, key string) digest {
+	d := digest{Method: unkeyed, Salt: make([]byte, saltSize)}
+	rand.Read(d.Salt)
+	if key != "" {
+		d.Method, d.Check = keyed, keyedSum(key, "key", d.Salt, "")
+	}
+	d.Sum = d.sum(value, key)
+	return d
+}
+
+// exists reports whether there is a digest.
+func (d digest) exists() bool { return d.Method != "" }
+
+// fits reports whether the digest was made with the key, or without a key if key is "".
+func (d digest) fits(key string) bool {
+	if key == "" || d.Method != keyed {
+		return key == "" && d.Method == unkeyed
+	}
+	return hmac.Equal(d.Check, keyedSum(key, "key", d.Salt, ""))
+}
+
+// of reports whether the digest is that of the value. The digest must fit the key.
+func (d digest) of(value, key string) bool { return hmac.Equal(d.Sum, d.sum(value, key)) }
+
+func (d digest) sum(value, key string) []byte {
+	if d.Method == keyed {
+		return keyedSum(key, "value", d.Salt, value)
+	}
+	return slowSum(value, d.Salt)
+}
+
+// keyedSum returns an HMAC. purpose separates digests of values from checks of keys.
+func keyedSum(key, purpose string, salt []byte, value string) []byte {
+	m := hmac.New(sha256.New, []byte(key))
+	for _, part := range [][]byte{[]byte("lethe_secret_version " + purpose + "\x00"), salt, []byte(value)} {
+		m.Write(part)
+	}
+	return m.Sum(nil)
+}
+
+// slowly limits the memory: one digest without a key needs 64 MiB.
+var slowly sync.Mutex
+
+// slowSum returns a digest that takes much time and memory, because anyone who has the digest can try values.
+func slowSum(value string, salt []byte) []byte {
+	slowly.Lock()
+	defer slowly.Unlock()
+	return argon2.IDKey([]byte(value), salt, 3, 64<<10, 4, sha256.Size)
+}
+
+// record is the private data of a lethe_secret_version.
+type record struct {
+	Version     int64 `json:"version,omitempty"`
+	KeyRevision int64 `json:"key_revision,omitempty"`
+	digest
+	Plan *planning `json:"plan,omitempty"` // nil in a state
+}
+
+// planning has the members of planned private data.
+type planning struct {
+	Run       string          `json:"run"`                 // the process that made the plan
+	Undecided bool            `json:"undecided,omitempty"` // the value or the key was unknown
+	Was       json.RawMessage `json:"was,omitempty"`       // the private data before the change
+}
+
+// isPlan reports whether the record is that of a plan with known numbers.
+func (r record) isPlan() bool { return r.exists() && r.Plan != nil && !r.Plan.Undecided }
+
+var errRecord = errors.New("its private data in the state cannot be read")
+
+// readRecord decodes private data. It returns an empty record if there is none.
+func readRecord(private []byte) (record, error) {
+	var r record
+	if len(private) == 0 {
+		return r, nil
+	}
+	err := json.Unmarshal(private, &r)
+	known := !r.exists() || slices.Contains([]string{keyed, unkeyed}, r.Method) && len(r.Salt) == saltSize && len(r.Sum) == sha256.Size
+	if err != nil || !known {
+		return record{}, errRecord
+	}
+	return r, nil
+}
+
+// encode returns the private data.
+func (r record) encode() []byte {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // it consists of numbers, texts and bytes, and Was was decoded before
+	}
+	return b
+}

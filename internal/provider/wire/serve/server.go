@@ -1,0 +1,115 @@
+// Package serve answers the calls of the provider protocol for a provider.Provider: the other side of package wire.
+//
+// The built-in provider is a plugin by way of it, and tests check with it that package wire loses nothing. The names of
+// the calls are spelled out here a second time, on purpose.
+package serve
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // the codec that is asked for by name
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/lethe-iac/lethe/internal/provider"
+)
+
+// Server answers calls for a provider.
+type Server struct {
+	Major    int // 5 or 6
+	Provider provider.Provider
+}
+
+// Options returns the options of a gRPC server that answers the calls. max is the maximum size of a message in bytes.
+func (s *Server) Options(max int) []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.UnknownServiceHandler(s.serve), grpc.ForceServerCodecV2(Codec{}), grpc.MaxRecvMsgSize(max), grpc.MaxSendMsgSize(max),
+	}
+}
+
+// serve answers one call.
+func (s *Server) serve(_ any, stream grpc.ServerStream) error {
+	full, _ := grpc.MethodFromServerStream(stream)
+	name, ok := s.Name(full)
+	if !ok {
+		return status.Errorf(codes.Unimplemented, "unknown method %s", full)
+	}
+	var request []byte
+	if err := stream.RecvMsg(&request); err != nil {
+		return err
+	}
+	answer, err := s.Answer(stream.Context(), name, request)
+	if err != nil {
+		return err
+	}
+	return stream.SendMsg(&answer)
+}
+
+// Answer answers a call by its name in protocol 6. Request and answer are encoded messages.
+func (s *Server) Answer(ctx context.Context, name string, request []byte) ([]byte, error) {
+	answer, err := calls[name](s, ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return proto.Marshal(answer)
+}
+
+// newNames are the names in protocol 6 of calls that have another name in protocol 5, by the name in protocol 5.
+var newNames = map[string]string{
+	"GetSchema":                  "GetProviderSchema",
+	"PrepareProviderConfig":      "ValidateProviderConfig",
+	"ValidateResourceTypeConfig": "ValidateResourceConfig",
+	"ValidateDataSourceConfig":   "ValidateDataResourceConfig",
+	"Configure":                  "ConfigureProvider",
+	"Stop":                       "StopProvider",
+}
+
+// Name returns the name in protocol 6 of a call of the served protocol. full is the name of the call with its service.
+func (s *Server) Name(full string) (string, bool) {
+	service, name, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
+	if s.Major == 6 {
+		return name, service == "tfplugin6.Provider" && newNames[name] == "" && calls[name] != nil
+	}
+	if service != "tfplugin5.Provider" {
+		return "", false
+	}
+	if new := newNames[name]; new != "" {
+		return new, true
+	}
+	for _, new := range newNames {
+		if new == name {
+			return "", false
+		}
+	}
+	return name, calls[name] != nil
+}
+
+// Codec leaves the messages of the protocol encoded. Messages of go-plugin are decoded.
+type Codec struct{}
+
+// Name returns the name of the codec that it replaces.
+func (Codec) Name() string { return "proto" }
+
+// Marshal encodes a message.
+func (Codec) Marshal(v any) (mem.BufferSlice, error) {
+	b, ok := v.(*[]byte)
+	if !ok {
+		return encoding.GetCodecV2("proto").Marshal(v)
+	}
+	return mem.BufferSlice{mem.SliceBuffer(*b)}, nil
+}
+
+// Unmarshal decodes a message.
+func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
+	b, ok := v.(*[]byte)
+	if !ok {
+		return encoding.GetCodecV2("proto").Unmarshal(data, v)
+	}
+	*b = data.Materialize()
+	return nil
+}
