@@ -69,8 +69,9 @@ own_key() {
 END
 }
 
-# signed checks with the key in $work/key that it signed SHA256SUMS. gpg also exits with 0 if the key is revoked, so its
-# status lines decide. A separate home directory keeps the user's keys out of the decision.
+# signed checks that the key in $work/key signed SHA256SUMS. The status lines of gpg decide, because it also exits with 0
+# if the key is revoked. A key that has expired since is accepted, because nobody can renew the signatures of old releases.
+# A separate home directory keeps the user's keys out of the decision.
 signed() {
 	if command -v sqv >/dev/null; then
 		sqv --keyring "$work/key" "$work/SHA256SUMS.sig" "$work/SHA256SUMS"
@@ -79,7 +80,7 @@ signed() {
 		gpg --homedir "$work/gnupg" --batch --quiet --import "$work/key" &&
 			gpg --homedir "$work/gnupg" --batch --trust-model always --status-fd 1 \
 				--verify "$work/SHA256SUMS.sig" "$work/SHA256SUMS" >"$work/status" &&
-			grep -q '^\[GNUPG:\] GOODSIG ' "$work/status" && grep -q '^\[GNUPG:\] VALIDSIG ' "$work/status"
+			grep -Eq '^\[GNUPG:\] (GOODSIG|EXPKEYSIG) ' "$work/status" && grep -q '^\[GNUPG:\] VALIDSIG ' "$work/status"
 	fi
 }
 
