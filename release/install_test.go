@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -191,4 +192,66 @@ func TestInstallWithoutCheck(t *testing.T) {
 	if out, err := d.install(path, "-k", filepath.Join(d.dir, "given.asc")); err == nil || !strings.Contains(out, "-k needs sqv or gpg") {
 		t.Errorf("no program, with -k: %v\n%s", err, out)
 	}
+}
+
+// TestDownloadPage runs the commands of the section about downloads of docs/installing-lethe.md, with a key for the test,
+// and compares the output except for keys and times.
+func TestDownloadPage(t *testing.T) {
+	for _, name := range []string{"gpg", "sqv", "sha256sum"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip(err)
+		}
+	}
+	page := string(read(t, "../docs/installing-lethe.md"))
+	_, section, _ := strings.Cut(page, "\n## How do I check a download?\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	key, err := openpgp.NewEntity("Example key", "", "key@example.test", &packet.Config{Algorithm: packet.PubKeyAlgoEdDSA})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key.Subkeys = nil // gpg lists them
+	d := dist{t, t.TempDir()}
+	const name = "lethe_1.2.3_linux_amd64.tar.gz"
+	d.write(name, []byte("archive"))
+	d.write(sumsName, fmt.Appendf(nil, "%x  %s\n%064d  lethe_1.2.3_linux_amd64.deb\n", sha256.Sum256([]byte("archive")), name, 0))
+	d.write(signatureName, d.signature(key, time.Now()))
+	d.write("signing-key.asc", []byte(publicKey(t, key)))
+	home, err := os.MkdirTemp("", "gpg-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(home)
+	commands := 0
+	for block := range strings.SplitSeq(section, "```console\n") {
+		block, _, ok := strings.Cut(block, "\n```")
+		if !ok {
+			continue
+		}
+		for _, part := range strings.Split("\n"+block, "\n$ ")[1:] {
+			command, want, _ := strings.Cut(part, "\n")
+			cmd := exec.Command("sh", "-c", command)
+			cmd.Dir = d.dir
+			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GNUPGHOME=" + home, "LC_ALL=C", "TZ=UTC"}
+			out, err := cmd.CombinedOutput()
+			if got := strings.TrimSuffix(string(out), "\n"); err != nil || keyless(got, home) != keyless(want, home) {
+				t.Errorf("$ %s\n%v\n%s\nthe page has:\n%s", command, err, got, want)
+			}
+			commands++
+		}
+	}
+	if commands < 4 {
+		t.Errorf("the page has %d commands", commands)
+	}
+}
+
+var (
+	keyIDs = regexp.MustCompile(`[0-9A-F]{16,}|[0-9A-F]{4}(?: +[0-9A-F]{4}){9}`)
+	times  = regexp.MustCompile(`Signature made [^\n]*|\b20\d\d-\d\d-\d\d\b`)
+	fresh  = regexp.MustCompile(`(?m)^gpg: (?:keybox|.*trustdb\.gpg: trustdb created|directory).*\n`) // of an empty home directory
+)
+
+// keyless replaces the parts of an output that differ between keys, times and home directories.
+func keyless(text, home string) string {
+	text = fresh.ReplaceAllString(strings.ReplaceAll(text, home, "HOME"), "")
+	return times.ReplaceAllString(keyIDs.ReplaceAllString(text, "KEY"), "TIME")
 }
