@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,6 +30,8 @@ type release struct {
 	version string // the version of Lethe
 	time    time.Time
 	targets []target
+	key     string  // the published public key, in ASCII armor, or ""
+	signer  *signer // nil: the release is not signed
 
 	building string // the directory for programs before they are packed
 }
@@ -50,14 +55,24 @@ func main() {
 	source := flag.String("source", "..", "The directory of the module.")
 	list := flag.String("platforms", platforms, "Platforms, with commas between.")
 	flag.Parse()
-	if err := run(*source, *out, *version, *list); err != nil {
+	if err := run(os.Stdout, *source, *out, *version, *list); err != nil {
 		fmt.Fprintf(os.Stderr, "release: %s\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(source, out, version, list string) error {
+// run makes a release, and reports to stdout which key signed it. It reads the key first, because a wrong key should not
+// be reported after minutes of compiling, and because no child process may receive it.
+func run(stdout io.Writer, source, out, version, list string) error {
 	r := &release{source: source, out: out, version: version}
+	text, published, err := readPublished(source)
+	if err != nil {
+		return err
+	}
+	r.key = text
+	if r.signer, err = newSigner(published); err != nil {
+		return err
+	}
 	for _, p := range strings.Split(list, ",") {
 		system, arch, ok := strings.Cut(p, "/")
 		if !ok {
@@ -65,14 +80,24 @@ func run(source, out, version, list string) error {
 		}
 		r.targets = append(r.targets, target{system, arch})
 	}
-	var err error
 	if r.time, err = commitTime(source); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	return r.make()
+	if err := r.make(); err != nil {
+		return err
+	}
+	if r.signer == nil {
+		fmt.Fprintf(stdout, "The release is not signed, because %s is not set.\n", keyVariable)
+		return nil
+	}
+	fmt.Fprintf(stdout, "The key %s signed the release: %s.\n", fingerprint(r.signer.entity), signatureName)
+	if published == nil {
+		fmt.Fprintf(stdout, "Users cannot check the signature yet, because %s does not exist: publish the public key there, and its fingerprint in SECURITY.md.\n", publishedKey)
+	}
+	return nil
 }
 
 // commitTime returns the time for files: SOURCE_DATE_EPOCH, or the time of the commit.
@@ -116,7 +141,7 @@ func (r *release) make() error {
 	for name, mode := range map[string]os.FileMode{"install.sh": 0o755, "Containerfile": 0o644} {
 		data, err := os.ReadFile(filepath.Join(r.source, "release", name))
 		if err == nil {
-			data = []byte(strings.ReplaceAll(string(data), "@VERSION@", r.version))
+			data = []byte(r.fill(string(data)))
 			err = os.WriteFile(filepath.Join(r.out, name), data, mode)
 		}
 		if err != nil {
@@ -125,6 +150,11 @@ func (r *release) make() error {
 		made = append(made, name)
 	}
 	return r.sums(made)
+}
+
+// fill replaces the placeholders in a file of the release: the version, and the line for the published key.
+func (r *release) fill(text string) string {
+	return strings.NewReplacer("@VERSION@", r.version, "@KEY@\n", r.key).Replace(text)
 }
 
 // build compiles the program of a platform. It is static, and its bytes do not depend on the machine. It has no traces
@@ -147,7 +177,7 @@ func (r *release) build(t target) ([]byte, error) {
 }
 
 // environment returns the environment of the compiler. The compiler is the toolchain of go.mod, because another one may
-// lack security fixes and makes other bytes.
+// lack security fixes and makes other bytes. Variables that change the bytes of programs are replaced or removed.
 func environment(source string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
 	if err != nil {
@@ -160,7 +190,11 @@ func environment(source string) ([]string, error) {
 	if file.Toolchain == nil {
 		return nil, errors.New("go.mod names no toolchain")
 	}
-	return append(os.Environ(), "GOTOOLCHAIN="+file.Toolchain.Name), nil
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return name == "GOFLAGS" || name == "GOEXPERIMENT" || name == "GOFIPS140"
+	})
+	return append(env, "GOTOOLCHAIN="+file.Toolchain.Name, "GOFLAGS=-mod=readonly"), nil
 }
 
 // wrap puts a program into an archive and packages, and writes its bill of materials.
@@ -204,10 +238,10 @@ func (r *release) wrap(t target, program []byte, common []file) ([]string, error
 	return made, nil
 }
 
-// sums writes the checksums of files.
+// sums writes the checksums of files, and their signature.
 func (r *release) sums(names []string) error {
 	slices.SortFunc(names, cmp.Compare[string])
-	var b strings.Builder
+	var b bytes.Buffer
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(r.out, name))
 		if err != nil {
@@ -215,5 +249,19 @@ func (r *release) sums(names []string) error {
 		}
 		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(data), name)
 	}
-	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(b.String()), 0o644)
+	if err := os.WriteFile(filepath.Join(r.out, sumsName), b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	path := filepath.Join(r.out, signatureName)
+	if r.signer == nil { // the signature of an earlier release in the directory would not fit
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	signature, err := r.signer.sign(b.Bytes())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, signature, 0o644)
 }

@@ -5,7 +5,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,10 +16,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
 )
 
-// TestRelease checks that a release is complete, and that two releases have the same bytes. With LETHE_LONG it makes
-// the releases of all platforms, and compiles the second one without a cache.
+// TestRelease checks that a release is complete, and that a second release of the same source, made in another directory
+// by a hostile environment, has the same bytes. With LETHE_LONG it makes the releases of all platforms, and compiles the
+// second one without a cache. The first release is signed: no file, no output and no child process receives the key.
 func TestRelease(t *testing.T) {
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	list := here
@@ -25,21 +32,30 @@ func TestRelease(t *testing.T) {
 	}
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
 	const version = "9.8.7"
-	first, second := t.TempDir(), t.TempDir()
-	if err := run("..", first, version, list); err != nil {
+	key := newKey(t, time.Now(), 0)
+	secrets := secrets(t, key, armored(t, openpgp.PrivateKeyType, key))
+	t.Setenv(keyVariable, encrypted(t, key))
+	t.Setenv(passphraseVariable, passphrase)
+	first, temp := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	watched := watchCommands(t)
+	var stdout bytes.Buffer
+	if err := run(&stdout, "..", first, version, list); err != nil {
 		t.Fatal(err)
 	}
-	if list != here { // no file of the first release is reused
-		t.Setenv("GOCACHE", t.TempDir())
+	if want := "The key " + fingerprint(key) + " signed the release: SHA256SUMS.sig.\n"; !strings.HasPrefix(stdout.String(), want) {
+		t.Errorf("the release prints:\n%s", &stdout)
 	}
-	if err := run("..", second, version, here); err != nil {
-		t.Fatal(err)
+	noSecret(t, "the output", stdout.Bytes(), secrets)
+	noSecret(t, "the environment of a child process", watched(), secrets)
+	for _, dir := range []string{first, temp} {
+		noSecretIn(t, dir, secrets)
 	}
-	sums := read(t, filepath.Join(first, "SHA256SUMS"))
-	for line := range strings.Lines(string(read(t, filepath.Join(second, "SHA256SUMS")))) {
-		if !strings.Contains(string(sums), line) {
-			t.Errorf("made twice, the second time with %sand the first time with\n%s", line, sums)
-		}
+	checkSameBytes(t, first, version, here)
+	sums := read(t, filepath.Join(first, sumsName))
+	signature := read(t, filepath.Join(first, signatureName))
+	if _, err := openpgp.CheckDetachedSignature(openpgp.EntityList{key}, bytes.NewReader(sums), bytes.NewReader(signature), nil); err != nil {
+		t.Error(err)
 	}
 	for _, platform := range strings.Split(list, ",") {
 		system, arch, _ := strings.Cut(platform, "/")
@@ -128,22 +144,6 @@ func checkArchive(t *testing.T, path string) {
 	}
 }
 
-// TestInstallRefused checks that the install script refuses unclear arguments, and writes nothing to the root directory
-// if no home directory is set.
-func TestInstallRefused(t *testing.T) {
-	for args, want := range map[string]string{
-		"-u .":       "HOME is not set",
-		"/opt/lethe": `"/opt/lethe" is not an option`,
-		"-x":         "usage: sh install.sh",
-	} {
-		cmd := exec.Command("sh", append([]string{"install.sh"}, strings.Fields(args)...)...)
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "install.sh: "+want) {
-			t.Errorf("install.sh %s: %v\n%s", args, err, out)
-		}
-	}
-}
-
 // checkInstall checks that the script installs the program of the release, and refuses a program with a wrong checksum.
 func checkInstall(t *testing.T, dist, version string) {
 	t.Helper()
@@ -164,6 +164,160 @@ func checkInstall(t *testing.T, dist, version string) {
 	}
 	if out, err := install(); err == nil || !strings.Contains(out, "nothing was installed") {
 		t.Errorf("install.sh with another archive: %v\n%s", err, out)
+	}
+}
+
+// watchCommands puts a program "go" into PATH that records its environment and runs the real one. The result returns the
+// record.
+func watchCommands(t *testing.T) func() []byte {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		return func() []byte { return nil }
+	}
+	real, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	record := filepath.Join(dir, "record")
+	script := fmt.Sprintf("#!/bin/sh\nenv >>'%s'\nexec '%s' \"$@\"\n", record, real)
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	return func() []byte {
+		text := read(t, record)
+		if !bytes.Contains(text, []byte("GOTOOLCHAIN=go")) {
+			t.Errorf("the compiler's environment was not recorded:\n%s", text)
+		}
+		return text
+	}
+}
+
+// noSecretIn checks that no file in a directory contains a secret, as it is or unpacked.
+func noSecretIn(t *testing.T, dir string, secrets [][]byte) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data := read(t, path)
+		noSecret(t, path, data, secrets)
+		if zip, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
+			if data, err = io.ReadAll(zip); err != nil {
+				return err
+			}
+			noSecret(t, path, data, secrets)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkSameBytes makes the release of one platform from a copy of the source, and compares it with a release of the
+// original. The copy has other times and modes, and the process has another directory, umask, time zone and language, and
+// variables that change programs.
+func checkSameBytes(t *testing.T, first, version, platform string) {
+	t.Helper()
+	source, second := filepath.Join(t.TempDir(), "a copy"), filepath.Join(t.TempDir(), "dist")
+	copySource(t, source)
+	program := filepath.Join(t.TempDir(), "release.exe")
+	build := exec.Command("go", "build", "-trimpath", "-tags=grpcnotrace", "-o", program, ".")
+	build.Dir = filepath.Join(source, "release")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	args := []string{program, "-source", source, "-out", second, "-version", version, "-platforms", platform}
+	if runtime.GOOS != "windows" {
+		args = append([]string{"sh", "-c", `umask 077 && exec "$@"`, "sh"}, args...)
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "TZ=Asia/Tokyo", "LC_ALL=tr_TR.UTF-8", "USER=other", "HOSTNAME=other", "TMPDIR="+t.TempDir(),
+		"GOFLAGS=-tags=other -gcflags=-N", "GOAMD64=v3", "GOARM64=v9.0", "GO111MODULE=on", "CGO_ENABLED=1")
+	if os.Getenv("LETHE_LONG") != "" {
+		cmd.Env = append(cmd.Env, "GOCACHE="+t.TempDir())
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil || string(out) != "The release is not signed, because LETHE_SIGNING_KEY is not set.\n" {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	made, err := os.ReadDir(second)
+	if err != nil || len(made) < 5 {
+		t.Fatalf("%v, %v", made, err)
+	}
+	for _, f := range made {
+		if f.Name() == sumsName { // the first release may have more platforms
+			for line := range strings.Lines(string(read(t, filepath.Join(second, sumsName)))) {
+				if !strings.Contains(string(read(t, filepath.Join(first, sumsName))), line) {
+					t.Errorf("the sums of the first release lack the line %s", line)
+				}
+			}
+		} else if !bytes.Equal(read(t, filepath.Join(first, f.Name())), read(t, filepath.Join(second, f.Name()))) {
+			t.Errorf("%s differs between two releases", f.Name())
+		}
+	}
+}
+
+// copySource copies the tracked files of the repository to a directory, with other modes and times.
+func copySource(t *testing.T, to string) {
+	t.Helper()
+	list := exec.Command("git", "ls-files", "-z")
+	list.Dir = ".."
+	names, err := list.Output()
+	if err != nil {
+		t.Fatalf("the tracked files are not known: %v", err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
+		from := filepath.Join("..", filepath.FromSlash(name))
+		info, err := os.Lstat(from)
+		if err != nil || !info.Mode().IsRegular() { // deleted, or a link
+			continue
+		}
+		path := filepath.Join(to, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, read(t, from), info.Mode().Perm()&0o700); err != nil {
+			t.Fatal(err)
+		}
+		old := time.Unix(1e9, 0)
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestOldSignature checks that an unsigned release removes the signature of an earlier release in the directory.
+func TestOldSignature(t *testing.T) {
+	r := release{out: t.TempDir()}
+	r.signer = &signer{newKey(t, time.Now(), 0)}
+	path := filepath.Join(r.out, signatureName)
+	if err := r.sums(nil); err != nil || len(read(t, path)) == 0 {
+		t.Fatal(err)
+	}
+	r.signer = nil
+	for range 2 {
+		if err := r.sums(nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// TestKeyIsReadFirst checks that a wrong key is reported before anything is made.
+func TestKeyIsReadFirst(t *testing.T) {
+	t.Setenv(keyVariable, "x")
+	out := filepath.Join(t.TempDir(), "dist")
+	if err := run(io.Discard, "..", out, "1.0.0", "linux/amd64"); err == nil || !strings.Contains(err.Error(), keyVariable) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the directory of the release was made")
 	}
 }
 
