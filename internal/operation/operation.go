@@ -55,7 +55,8 @@ type Policy struct {
 	// others. The arguments of resources are not evaluated, failed conditions are warnings, and import blocks have no
 	// effect.
 	ImportsOnly bool
-	// DestroysProtected is true if plans of the operation destroy objects whose configuration has prevent_destroy.
+	// DestroysProtected is true if plans of the operation destroy objects whose configuration has prevent_destroy or
+	// destroy = false. A test destroys everything that it created.
 	DestroysProtected bool
 }
 

@@ -38,7 +38,7 @@ func (o *planFlags) define(c *base.Call) {
 	f.BoolVar(&o.refresh, "refresh", true, "Read the real objects before planning.")
 	f.BoolVar(&o.refreshOnly, "refresh-only", false, "Only update the state to match the real objects.")
 	f.Var(&o.targets, "target", "Plan only for this `address` and its dependencies. May be given many times.")
-	f.Var(&o.excludes, "exclude", "Plan for everything except this `address` and its dependents. May be given many times.")
+	f.Var(&o.excludes, "exclude", "Plan for everything except this `address` and its dependents. A destroy plan keeps its dependencies instead. May be given many times.")
 	f.Var(&o.targetFiles, "target-file", "Read -target addresses from the `file`, one per line.")
 	f.Var(&o.excludeFiles, "exclude-file", "Read -exclude addresses from the `file`, one per line.")
 	f.Var(&o.replace, "replace", "Plan to replace the object at this `address`. May be given many times.")

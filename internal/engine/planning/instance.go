@@ -70,7 +70,7 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	if c.SkipDestroy, evaluated = x.f.Forget(x.d.ID, x.p.faceOf(x.f), x.run.Bag); evaluated != frame.OK {
 		return nil, nil, plan.Outcome{}
 	}
-	if c.Action.Replaces() && cur.Entry != nil && cur.Entry.SkipDestroy {
+	if c.Action.Replaces() && cur.Entry != nil && (cur.Entry.SkipDestroy || c.SkipDestroy) {
 		c.Action = plan.ForgetCreate
 	}
 	if c.Action.Replaces() {

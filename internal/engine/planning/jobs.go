@@ -81,7 +81,7 @@ func (p *planner) faceOf(f *frame.Frame) frame.Face {
 
 // allowed reports whether lifecycle.prevent_destroy permits a change. It reports an error if not.
 func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change) bool {
-	if p.req.Operation.Policy().DestroysProtected || !c.Action.Downs() || c.Action == plan.Forget || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
+	if p.req.Operation.Policy().DestroysProtected || !c.Action.Downs() || c.Action == plan.Forget || c.Action == plan.ForgetCreate || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
 		return true
 	}
 	prevent, out := f.PreventDestroy(d.ID, p.faceOf(f), p.run.Bag)

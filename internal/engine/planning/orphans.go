@@ -75,7 +75,7 @@ func (p *planner) addGhosts() {
 }
 
 func (p *planner) addGhost(res addr.Resource) {
-	objects := p.stored(res)
+	objects := slices.DeleteFunc(p.stored(res), func(o addr.Object) bool { return p.sel.Stays(o.Instance) })
 	decide := p.nodes.add(res.String(), func(_ context.Context, f *walk.Fan) bool {
 		if p.req.Mode == plan.RefreshOnly {
 			return true // nothing is decided
@@ -93,12 +93,13 @@ func (p *planner) addGhost(res addr.Resource) {
 		}
 	}
 	for _, o := range objects {
-		use(p.prior.Get(o).Provider)
-		if implied, ok := p.impliedProvider(o); ok {
+		stored := &storedObject{p, o, p.prior.Get(o)}
+		use(stored.entry.Provider)
+		if implied, ok := stored.impliedProvider(); ok {
 			use(implied)
 		}
 	}
-	p.addRefresh(res, decide, through...)
+	p.addRefresh(objects, res, decide, through...)
 }
 
 func (p *planner) ghostReason(o addr.Object) plan.Reason {
@@ -159,7 +160,10 @@ func (x *endedObject) decide(ctx context.Context) bool {
 
 // plan returns a change that destroys the object, or forgets it if the configuration or the object requires that.
 func (x *endedObject) plan(ctx context.Context, t *object.Tools, cur object.Current) (*plan.Change, bool) {
-	forgets, stated := x.forgets(cur.Entry)
+	forgets, stated, ok := x.forgets(cur.Entry)
+	if !ok {
+		return nil, false
+	}
 	if !forgets {
 		schemas, _ := x.p.run.Settings.Pool.Schemas(ctx, t.Provider.Addr())
 		return t.PlanDown(ctx, cur, schemas.Capabilities.PlanDestroy)
@@ -171,17 +175,36 @@ func (x *endedObject) plan(ctx context.Context, t *object.Tools, cur object.Curr
 }
 
 // forgets reports whether the end of an object keeps the real object (yes), and whether the configuration or the state
-// states that (stated). A removed block without destroy forgets, except in a destroy plan.
-func (x *endedObject) forgets(e *state.Entry) (yes, stated bool) {
-	if x.d == nil {
-		switch x.p.run.Removals.Fate(x.o.Instance) {
-		case declared.RemovedForget:
-			return true, true
-		case declared.RemovedDestroy:
-			return false, false
-		case declared.RemovedUnsaid:
-			return x.p.req.Mode != plan.Destroy || e.SkipDestroy, e.SkipDestroy
-		}
+// states that (stated). A declared object stays if its lifecycle block has destroy = false now or had it in the last
+// apply. A removed block without destroy forgets, except in a destroy plan. ok is false if the lifecycle block cannot be
+// evaluated.
+func (x *endedObject) forgets(e *state.Entry) (yes, stated, ok bool) {
+	switch {
+	case x.p.req.Operation.Policy().DestroysProtected:
+		return false, false, true
+	case x.d == nil:
+		yes, stated = x.removed(e)
+		return yes, stated, true
+	case e.SkipDestroy:
+		return true, true, true
+	}
+	f := x.p.run.Frame.At(x.o.Module, frame.Before)
+	if f == nil {
+		return false, false, true
+	}
+	yes, out := f.Forget(x.d.ID, x.p.faceOf(f), x.p.run.Bag)
+	return yes, yes, out == frame.OK
+}
+
+// removed returns the first two results of forgets for an object that is not declared.
+func (x *endedObject) removed(e *state.Entry) (yes, stated bool) {
+	switch x.p.run.Removals.Fate(x.o.Instance) {
+	case declared.RemovedForget:
+		return true, true
+	case declared.RemovedDestroy:
+		return false, false
+	case declared.RemovedUnsaid:
+		return x.p.req.Mode != plan.Destroy || e.SkipDestroy, e.SkipDestroy
 	}
 	return e.SkipDestroy, e.SkipDestroy
 }

@@ -139,7 +139,7 @@ func (p *planner) build() {
 	}
 	for _, d := range decls {
 		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed {
-			p.addRefresh(d.Resource, p.nodes.decide[d.ID], p.run.Program.ProviderOf(d.ID))
+			p.addRefresh(p.stored(d.Resource), d.Resource, p.nodes.decide[d.ID], p.run.Program.ProviderOf(d.ID))
 		}
 	}
 	p.addGhosts()

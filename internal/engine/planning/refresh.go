@@ -18,10 +18,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// addRefresh adds a node that refreshes the stored objects of a resource. It runs before decide, and after the provider
+// addRefresh adds a node that refreshes stored objects of a resource. It runs before decide, and after the provider
 // configurations in through were decided.
-func (p *planner) addRefresh(res addr.Resource, decide walk.Node, through ...program.Decl) {
-	objects := p.stored(res)
+func (p *planner) addRefresh(objects []addr.Object, res addr.Resource, decide walk.Node, through ...program.Decl) {
 	if len(objects) == 0 {
 		return
 	}
@@ -89,7 +88,7 @@ func (x *storedObject) look(ctx context.Context) bool {
 // settings are not known: the object keeps its stored value, and the session's first such object causes a warning.
 func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, *run.Session, bool) {
 	stored := x.entry.Provider
-	if implied, ok := x.p.impliedProvider(x.o); ok && !x.supports(ctx, stored.Provider) {
+	if implied, ok := x.impliedProvider(); ok && !x.supports(ctx, stored.Provider) {
 		stored = implied
 	}
 	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, stored)
@@ -114,14 +113,14 @@ func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, 
 
 // impliedProvider returns the provider of an object that moves to another type at an address that is not declared: the
 // name of the type implies it. ok is false for other objects.
-func (p *planner) impliedProvider(o addr.Object) (implied addr.ProviderInstance, ok bool) {
-	if p.moved.Retyped[o] == (addr.Instance{}) {
+func (x *storedObject) impliedProvider() (implied addr.ProviderInstance, ok bool) {
+	if x.p.moved.Retyped[x.o] == (addr.Instance{}) {
 		return addr.ProviderInstance{}, false
 	}
-	if _, declared := p.run.Program.Resource(o.Resource()); declared {
+	if _, declared := x.p.run.Program.Resource(x.o.Resource()); declared {
 		return addr.ProviderInstance{}, false
 	}
-	return addr.ProviderInstance{ProviderConfig: p.run.Program.ImpliedProvider(o.Resource())}, true
+	return addr.ProviderInstance{ProviderConfig: x.p.run.Program.ImpliedProvider(x.o.Resource())}, true
 }
 
 // supports reports whether a provider has the type of the object.

@@ -2,12 +2,16 @@ package targeting
 
 import (
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // If the user destroys targets, their dependents are destroyed, too. The state determines the dependents, because the
 // configuration may have changed since the last apply. The state does not record which instance of a resource depends
 // on which instance of another. So Lethe takes all instances in the module instance that contains both.
+//
+// If the user destroys everything except for some objects, these objects stay together with everything that they were
+// made from.
 
 // dependents collects the targets and their dependents.
 type dependents struct {
@@ -83,5 +87,67 @@ func (x *dependents) selectAll(a affected) {
 func (x *dependents) follow(a affected) {
 	for res := range x.users[a.res] {
 		x.enqueue(affected{res, a.in.Around(res.Module)})
+	}
+}
+
+// kept collects the objects that a plan with excludes does not destroy: the excluded objects and their dependencies.
+type kept struct {
+	selector *selector
+	objects  map[addr.Instance]bool
+	seen     map[affected]bool
+	queue    []affected
+}
+
+// chooseKept selects all objects except for the excluded objects and their dependencies. receivers are the declarations
+// that receive excluded ephemeral resources: they are left out as well, because they cannot be destroyed without these.
+func (p *selector) chooseKept(s *Selection, receivers map[program.Decl]bool) {
+	stay := p.kept(func(i addr.Instance) bool {
+		d, declared := p.request.Program.Resource(i.Resource())
+		return contains(s.exclude, i) || declared && receivers[d.ID]
+	})
+	s.objects = map[addr.Instance]bool{}
+	for o := range p.request.Prior.Objects() {
+		if stay[o.Instance] {
+			continue
+		}
+		s.objects[o.Instance] = true
+		if d, ok := p.request.Program.Resource(o.Resource()); ok {
+			s.decls[d.ID] = true
+		}
+	}
+}
+
+// kept returns the stored objects that are excluded, and everything that they depend on according to the state.
+func (p *selector) kept(excluded func(addr.Instance) bool) map[addr.Instance]bool {
+	x := kept{selector: p, objects: map[addr.Instance]bool{}, seen: map[affected]bool{}}
+	for o, e := range p.request.Prior.Objects() {
+		if excluded(o.Instance) {
+			x.keep(o, e)
+		}
+	}
+	for len(x.queue) > 0 {
+		a := x.queue[0]
+		x.queue = x.queue[1:]
+		for _, r := range p.request.Stored[a.res] {
+			if !r.Addr.Module.Under(a.in) {
+				continue
+			}
+			for o, e := range r.Objects() {
+				x.keep(o, e)
+			}
+		}
+	}
+	return x.objects
+}
+
+// keep keeps an object, and adds its dependencies to the queue.
+func (x *kept) keep(o addr.Object, e *state.Entry) {
+	x.objects[o.Instance] = true
+	for _, dep := range e.Recorded {
+		a := affected{dep, o.Module.Around(dep.Module)}
+		if !x.seen[a] {
+			x.seen[a] = true
+			x.queue = append(x.queue, a)
+		}
 	}
 }

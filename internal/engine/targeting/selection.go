@@ -22,7 +22,8 @@ type Selection struct {
 	Named   map[addr.Resource]bool              // resources that a target covers: their instances in the target are selected
 	left    map[addr.Resource][]addr.Target     // instances that are left out because they depend on excluded instances
 	decls   map[program.Decl]bool               // all selected declarations
-	objects map[addr.Instance]bool              // if the user destroys targets: the selected instances; the fields above then do not apply
+	stay    map[addr.Instance]bool              // excluded objects and their dependencies in the state: they are not destroyed if they are no longer declared
+	objects map[addr.Instance]bool              // in a partial destroy plan: the selected instances; the fields above then do not apply
 }
 
 // Includes reports whether the selection includes an instance.
@@ -39,6 +40,10 @@ func (s *Selection) Includes(i addr.Instance) bool {
 	}
 	return s.whole[res] || s.some[res][i.Key] || contains(s.within[res], i) || s.Named[res] && contains(s.targets, i)
 }
+
+// Stays reports whether an object that is no longer declared must not be destroyed, because an excluded object depends
+// on it.
+func (s *Selection) Stays(i addr.Instance) bool { return s.stay[i] }
 
 // Skips reports whether the selection includes no part of a declaration.
 func (s *Selection) Skips(d program.Decl) bool { return s.Active && !s.decls[d] }

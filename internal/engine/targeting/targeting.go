@@ -136,9 +136,18 @@ func (s *Selection) selects(ref program.Ref, res addr.Resource) bool {
 	return false
 }
 
-// chooseExcludes leaves out the excluded resources and their dependents.
+// chooseExcludes leaves out the excluded resources and their dependents, or their dependencies in a destroy plan.
 func (p *selector) chooseExcludes(s *Selection) {
 	x := excluder{selector: p, s: s, out: map[program.Decl]bool{}, seen: map[string]bool{}, back: p.referrers()}
+	if p.request.Mode == plan.Destroy {
+		for _, d := range p.request.Program.Decls() {
+			if d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral && covers(s.exclude, d.Resource) {
+				x.leave(d.ID)
+			}
+		}
+		p.chooseKept(s, x.out)
+		return
+	}
 	for _, d := range p.request.Program.Decls() {
 		switch {
 		case d.Kind != program.Resource || !covers(s.exclude, d.Resource):
@@ -165,6 +174,9 @@ func (p *selector) chooseExcludes(s *Selection) {
 		if _, declared := p.request.Program.Resource(res); !declared {
 			s.whole[res] = true
 		}
+	}
+	if p.request.Mode == plan.Normal {
+		s.stay = p.kept(func(i addr.Instance) bool { return !s.Includes(i) })
 	}
 }
 

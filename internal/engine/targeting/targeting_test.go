@@ -33,7 +33,7 @@ locals {
 var all = []string{"t_item.a[0]", "t_item.a[1]", "t_item.b[0]", "t_item.b[1]", "t_item.c", "t_item.other"}
 
 // A target is selected with its dependencies, or with its dependents in a destroy plan. An excluded resource is left
-// out with its dependents.
+// out with its dependents, or with its dependencies in a destroy plan.
 func TestSelect(t *testing.T) {
 	for what, c := range map[string]struct {
 		targets, excludes string
@@ -45,6 +45,8 @@ func TestSelect(t *testing.T) {
 		"one instance":             {"t_item.a[1]", "", plan.Normal, "t_item.a[1]"},
 		"destroyed with its users": {"t_item.b[0]", "", plan.Destroy, "t_item.b[0] t_item.c"},
 		"excluded with its users":  {"", "t_item.a[1]", plan.Normal, "t_item.a[0] t_item.b[0] t_item.c t_item.other"},
+		"kept with what it needs":  {"", "t_item.c", plan.Destroy, "t_item.a[0] t_item.a[1] t_item.other"},
+		"its users are destroyed":  {"", "t_item.b[1]", plan.Destroy, "t_item.a[0] t_item.a[1] t_item.b[0] t_item.c t_item.other"},
 		"the last of a chain":      {"", "t_item.c", plan.Normal, "t_item.a[0] t_item.a[1] t_item.b[0] t_item.b[1] t_item.other"},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -5,6 +5,7 @@ package testview
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,7 +105,9 @@ func (t *Text) Left(l *suite.Left) {
 		t.Out.Print(t.kept(l, of), false)
 		return
 	}
-	t.Out.Print(t.O.Name()+" encountered an error destroying resources created while executing\n"+of+".\n", true)
+	if len(l.Objects) > 0 || slices.ContainsFunc(l.Diags, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
+		t.Out.Print(t.O.Name()+" encountered an error destroying resources created while executing\n"+of+".\n", true)
+	}
 	t.diagnostics(l.Diags)
 	if len(l.Objects) == 0 {
 		return
