@@ -27,6 +27,9 @@ func (b *Block) WriteOnly(v cty.Value) []cty.Path {
 	return f.found
 }
 
+// HasSensitive reports whether the block contains an attribute that is sensitive in the schema, at any depth.
+func (b *Block) HasSensitive() bool { return b.shape().sensitive }
+
 // HasWriteOnly reports whether the block contains a write-only attribute, at any depth.
 func (b *Block) HasWriteOnly() bool { return b.shape().writeOnly }
 
