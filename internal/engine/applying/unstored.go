@@ -67,6 +67,7 @@ func (x *rereading) prepare(r *run.Run, p *plan.Plan) *plan.Plan {
 	}
 	slices.SortFunc(out.Changes, func(a, b *plan.Change) int { return a.Object.Compare(b.Object) })
 	if len(x.lacks) > 0 {
+		r.Objects.Reread = true
 		r.Settings.Send(event.Note{Text: "Reading data sources again, because the plan file does not contain their results (forget_data)."})
 	}
 	return &out
