@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/state"
 )
 
 func write(t *testing.T, name, text string) {
@@ -61,6 +62,7 @@ func TestLoad(t *testing.T) {
 	write(t, filepath.Join(home, ".terraformrc"), `
 "plugin_cache_dir" = "/cache/${name}"
 close_timeout = "30s"
+forget_data = "all"
 registry_protocols {
   retry_count             = 5
   request_timeout_seconds = 30
@@ -102,7 +104,7 @@ credentials "example.com" { token = "t" }
 	}
 	four, five := 4, 5
 	want := &Settings{
-		PluginCacheDir: "/cache/${name}", CloseTimeout: time.Minute, Installs: true,
+		PluginCacheDir: "/cache/${name}", CloseTimeout: time.Minute, ForgetData: state.ForgetAll, Installs: true,
 		Overrides:       map[addr.Provider]string{x: "/dev/x"},
 		Sources:         []Installation{{Method: "filesystem_mirror", Path: "/mirror", Include: []string{"lethe/*"}}, {Method: "direct", Retries: &four}, {Method: "network_mirror", Path: "https://m.example/", Trusted: true}},
 		RegistryRetries: &five, RegistryTimeout: 30 * time.Second,

@@ -16,6 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/registry"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/gocty"
@@ -32,6 +33,7 @@ type Settings struct {
 	DeferEphemerals bool                         // defer_ephemerals
 	CloseTimeout    time.Duration                // close_timeout; 0: not set
 	SkipDeposed     bool                         // skip_deposed_provisioners
+	ForgetData      state.Forgetting             // forget_data
 	WithoutInit     bool                         // backend_without_init
 	Language        string                       // language_version; "": not set
 	Overrides       map[addr.Provider]string     // dev_overrides: directory of the executable
@@ -84,11 +86,11 @@ func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag
 	if !ok {
 		return false
 	}
-	timeout := ""
+	timeout, forget := "", ""
 	arguments := map[string]any{
 		"plugin_cache_dir": &s.PluginCacheDir, "vendor_dir": &s.VendorDir, "default_registry": &s.DefaultRegistry,
 		"plugin_cache_may_break_dependency_lock_file": &s.CacheMayBreak,
-		"defer_ephemerals":                            &s.DeferEphemerals, "skip_deposed_provisioners": &s.SkipDeposed, "close_timeout": &timeout,
+		"defer_ephemerals":                            &s.DeferEphemerals, "skip_deposed_provisioners": &s.SkipDeposed, "close_timeout": &timeout, "forget_data": &forget,
 		"backend_without_init": &s.WithoutInit, "language_version": &s.Language,
 	}
 	schema := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
@@ -116,6 +118,8 @@ func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag
 			bag.Add(diag.Errorf("Invalid CLI configuration", "The setting %q has to be %s.", name, kind).At(a.Expr.Range()))
 		} else if name == "close_timeout" {
 			s.closeTimeout(timeout, a, bag)
+		} else if name == "forget_data" {
+			s.forgetData(forget, a, bag)
 		}
 	}
 	seen := map[string]*hcl.Block{}
@@ -172,6 +176,15 @@ func (s *Settings) closeTimeout(text string, a *hcl.Attribute, bag *diag.Bag) {
 		return
 	}
 	s.CloseTimeout = d
+}
+
+func (s *Settings) forgetData(text string, a *hcl.Attribute, bag *diag.Bag) {
+	f, err := state.ParseForgetting(text)
+	if err != nil {
+		bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"forget_data\" %s.", err).At(a.Range))
+		return
+	}
+	s.ForgetData = f
 }
 
 func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {

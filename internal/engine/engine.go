@@ -240,7 +240,8 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 		}
 		next.Put(c.Object, hosts.Hosted(c.Object, run.Amended(c, c.Entry)))
 	}
-	return next.Done(), true
+	kept, _ := e.Split(req.Program, next.Done())
+	return kept, true
 }
 
 // imported returns the planned change for the target of an import, or nil if the plan has no such object.

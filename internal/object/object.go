@@ -44,6 +44,8 @@ type Walk struct {
 	Token func(ctx context.Context, call func()) bool
 	// Unanswered explains calls that no provider answered; nil: FollowedByPlan.
 	Unanswered Advice
+	// Reread is true if the walk reads data sources again whose results a saved plan does not contain.
+	Reread bool
 }
 
 // Report reports the provider's diagnostics about the object. It returns false if there is an error among them.

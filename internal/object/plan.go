@@ -287,7 +287,12 @@ func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.
 func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
 	const title = "Provider produced inconsistent final plan"
 	why := "This is a bug in the provider. Report it to its developers."
+	breaches := t.Type.ApplyBreaches(approved.After.Raw, p.Value)
 	if approved.Settled && !bytes.Equal(approved.Asked, p.digest()) {
+		if t.Walk.Reread && (len(breaches) > 0 || approved.Action == plan.Update && len(p.Replace) > 0) {
+			t.breach("Saved plan is stale", "The configuration of %s has another value than in the plan. It refers to a data source that was read again, because the plan file does not contain its result (forget_data), and the result has changed.\n\n%s was not changed. Make a new plan for the remaining changes.", t.Object, t.Object)
+			return false
+		}
 		why = "The configuration of " + t.Object.String() + " was known in the plan, and has another value now. If it depends on the working directory or the home directory (path.cwd, abspath, pathexpand), apply the plan in the directory of the plan. Otherwise another provider planned a value and then changed it. This is a bug in that provider. Report it to its developers."
 	}
 	why += "\n\n" + t.Object.String() + " was not changed. Make a new plan for the remaining changes."
@@ -300,7 +305,6 @@ func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
 			t.Object, t.who(), replace, t.subject().AttributeText(p.Replace[0]), why)
 		return false
 	}
-	breaches := t.Type.ApplyBreaches(approved.After.Raw, p.Value)
 	for _, b := range breaches {
 		t.breach(title, "When applying %s, %s planned an invalid new value for %s: %s.\n\n%s",
 			t.Object, t.who(), t.subject().AttributeText(b.Path), guard.BreachText(b, approved.After.Marks), why)

@@ -86,6 +86,7 @@ const (
 	ReadConfigUnknown     Reason = "read_because_config_unknown"
 	ReadDependencyPending Reason = "read_because_dependency_pending"
 	ReadCheckNested       Reason = "read_because_check_nested"
+	ReadNotStored         Reason = "read_because_not_stored" // of an apply of a saved plan; no plan has it
 )
 
 // Change describes what happens to one object. Its tags define its form in saved plans.
@@ -227,6 +228,7 @@ type Plan struct {
 	Request
 	Relevant []Relevant `json:"relevant"`
 	Evaluation
+	Unstored `json:"unstored,omitzero"`
 
 	ProvisionerSettings // embedded for its keys in the plan file
 

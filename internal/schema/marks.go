@@ -27,6 +27,9 @@ func (b *Block) WriteOnly(v cty.Value) []cty.Path {
 	return f.found
 }
 
+// HasSensitive reports whether the block contains an attribute that is sensitive in the schema, at any depth.
+func (b *Block) HasSensitive() bool { return b.shape().sensitive }
+
 // HasWriteOnly reports whether the block contains a write-only attribute, at any depth.
 func (b *Block) HasWriteOnly() bool { return b.shape().writeOnly }
 
@@ -96,9 +99,6 @@ func (b *Block) EachSensitive(v cty.Value, visit func(path cty.Path, value cty.V
 	e := sensitiveEach{visit: visit}
 	e.object(b.shape(), v)
 }
-
-// HasSensitive reports whether the block contains a sensitive attribute, at any depth.
-func (b *Block) HasSensitive() bool { return b.shape().sensitive }
 
 // sensitiveEach visits the values of sensitive attributes.
 type sensitiveEach struct {

@@ -63,6 +63,7 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 		plans.Lacking()
 		return c.UI.Fail()
 	}
+	saved.Plan.AddLacking(ws.Snapshot())
 	now, was := ws.Snapshot(), saved.Plan.Previous
 	if ws.Shared() && was != nil && was.Lineage == now.Lineage && was.Serial <= now.Serial {
 		now = was // claim compares the parts that the plan uses

@@ -26,7 +26,8 @@ func (p *Plans) Save(ctx context.Context, name string, made *plan.Plan) (ok bool
 	if !ok {
 		return false, nil
 	}
-	contents := &file.Contents{Plan: made, Config: p.configuration(), Lock: s.Dir.Lock.Bytes(), Version: base.Version, Schemas: p.described(made)}
+	stored := made.Omitted(func(o addr.Object, entry *state.Entry) bool { return s.Engine.Forgets(s.Program, o, entry) })
+	contents := &file.Contents{Plan: stored, Config: p.configuration(), Lock: s.Dir.Lock.Bytes(), Version: base.Version, Schemas: p.described(made)}
 	key := s.Dir.PlanKey.Make()
 	err = disk.ReplaceBy(s.Dir.Call.FS(), s.Dir.Call.Path(name), func(w io.Writer) error {
 		if !e.Plan.Encrypts() {

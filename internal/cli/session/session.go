@@ -185,7 +185,7 @@ func (s *Session) remember(a addr.Provider) {
 func (s *Session) newEngine() *engine.Engine {
 	d, c := s.Dir, s.Dir.Call
 	return &engine.Engine{Settings: engine.Settings{
-		Pool: s.Pool, Secrets: c.Secrets, Parallelism: d.Options.Parallelism, Closed: d.Settings.Disabled, Now: c.Now, Sink: d.Log.Sink(c.UI),
+		Pool: s.Pool, Secrets: c.Secrets, Parallelism: d.Options.Parallelism, Closed: d.Settings.Disabled, ForgetData: d.Settings.ForgetData, Now: c.Now, Sink: d.Log.Sink(c.UI),
 		Timeouts: run.Timeouts{
 			Close: cmp.Or(d.Options.CloseTimeout, d.Settings.CLI.CloseTimeout, d.Settings.Deadlines.Close), Renew: d.Settings.Deadlines.Renew, Stop: d.Settings.Deadlines.Stop,
 		},

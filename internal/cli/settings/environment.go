@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
@@ -83,6 +84,22 @@ func readInterval(c *base.Call) (time.Duration, bool) {
 		return 0, false
 	}
 	return time.Duration(n) * time.Second, true
+}
+
+// forgetVariable is the environment variable for the results of data sources that are not stored.
+const forgetVariable = "LETHE_FORGET_DATA"
+
+// forgetData returns the setting for results of data sources. The environment overrides the CLI configuration.
+func forgetData(c *base.Call, s *cliconfig.Settings) (state.Forgetting, bool) {
+	text := c.Getenv(forgetVariable)
+	if text == "" {
+		return s.ForgetData, true
+	}
+	f, err := state.ParseForgetting(text)
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Invalid "+forgetVariable, "The environment variable %s %s.", forgetVariable, err))
+	}
+	return f, err == nil
 }
 
 // withoutInit reports whether a backend may be used without init.

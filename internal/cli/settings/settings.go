@@ -22,6 +22,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
@@ -34,6 +35,7 @@ type Settings struct {
 	Interim     time.Duration      // the time between two interim states
 	Language    string             // the version that is compared with required_version; "" means the version of Lethe
 	WithoutInit bool               // a backend may be used without init
+	ForgetData  state.Forgetting   // results of data sources that are not stored
 }
 
 // Read reads the settings. It stops at the first invalid setting and reports an error.
@@ -69,6 +71,9 @@ func Read(c *base.Call) (*Settings, bool) {
 		return nil, false
 	}
 	if s.WithoutInit, ok = withoutInit(c, s.CLI); !ok {
+		return nil, false
+	}
+	if s.ForgetData, ok = forgetData(c, s.CLI); !ok {
 		return nil, false
 	}
 	return s, true

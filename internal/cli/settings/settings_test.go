@@ -15,6 +15,7 @@ func TestFirstSettingThatCannotBeUsedIsReported(t *testing.T) {
 		{"LETHE_LIMITS=nonsense=1", "Invalid LETHE_LIMITS"},
 		{"TF_STATE_PERSIST_INTERVAL=soon", "Invalid TF_STATE_PERSIST_INTERVAL"},
 		{"LETHE_KEEPER=perhaps", "Invalid LETHE_KEEPER"},
+		{"LETHE_FORGET_DATA=some", "Invalid LETHE_FORGET_DATA"},
 		{"TF_TEMPLATE_RECURSION_DEPTH=0", "Invalid TF_TEMPLATE_RECURSION_DEPTH"},
 	} {
 		d := basetest.New(t, "")

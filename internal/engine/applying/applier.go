@@ -42,6 +42,7 @@ type applier struct {
 	req   *Request
 	plan  *plan.Plan
 	hosts run.Hosts
+	again *rereading
 
 	records pending
 
@@ -52,10 +53,15 @@ type applier struct {
 	going           map[addr.Object]time.Time // objects that will be destroyed, with the begin of their first destroy-time provisioner
 	importedObjects map[addr.Object]bool      // imported objects that were recorded
 
-	changes                                        map[addr.Object]*plan.Change
-	notStarted                                     []addr.Object               // objects without any step that ran
-	failures                                       []string                    // addresses of failed steps
-	deposed                                        map[addr.Object]addr.Object // current object → the deposed object that it replaces
+	changes    map[addr.Object]*plan.Change
+	notStarted []addr.Object               // objects without any step that ran
+	failures   []string                    // addresses of failed steps
+	deposed    map[addr.Object]addr.Object // current object → the deposed object that it replaces
+	counts
+}
+
+// counts are the numbers of changed objects, for the summary.
+type counts struct {
 	added, changed, destroyed, imported, forgotten atomic.Int32
 }
 

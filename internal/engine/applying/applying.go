@@ -26,21 +26,24 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	if req.Journal == nil {
 		req.Journal = journal.None{}
 	}
+	again := &rereading{}
 	r, ok := run.New(ctx, env, run.Request{
-		Program: req.Program, Options: req.Options, Results: req.Plan.Functions, Kind: run.Kind{Mode: req.Plan.Mode},
+		Program: req.Program, Options: req.Options, Results: req.Plan.Functions, Kind: run.Kind{Mode: req.Plan.Mode}, Before: again.before,
 	}, bag)
 	if !ok {
 		return &Result{Snapshot: req.Plan.Previous}, false
 	}
 	defer r.Sessions.Close(ctx, bag)
 	defer r.End()
+	req.Plan = again.prepare(r, req.Plan)
 	a := &applier{
-		run: r, req: &req, plan: req.Plan, hosts: run.HostsFor(env.Settings, req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
+		run: r, again: again, req: &req, plan: req.Plan, hosts: run.HostsFor(env.Settings, req.Program.Tree(), req.Plan.Refreshed), edit: req.Plan.Refreshed.Edit(),
 		changes: filling.ChangesByObject(req.Plan), deposed: map[addr.Object]addr.Object{}, made: map[addr.Object]made{}, going: map[addr.Object]time.Time{}, importedObjects: map[addr.Object]bool{},
 	}
 	a.amend()
 	a.expectChecks()
 	filling.Applied(a.run.Program, a.run.Frame, a.plan)
+	again.begin(ctx, a)
 	ok = a.walk(ctx)
 	a.unfinished()
 	if !ok && a.plan.Mode == plan.Destroy {
@@ -82,7 +85,8 @@ func (a *applier) amend() {
 }
 
 // keepData restores the data sources that the remaining objects depend on. A destroy plan drops all data sources. When
-// the user tries again, a provider may need them for its configuration, and reading them may fail.
+// the user tries again, a provider may need them for its configuration, and reading them may fail. Results that are not
+// stored stay out.
 func (a *applier) keepData() {
 	needed := map[addr.Resource]bool{}
 	for _, e := range a.edit.Head().Objects() {
@@ -91,7 +95,7 @@ func (a *applier) keepData() {
 		}
 	}
 	for o, e := range a.plan.Previous.Objects() {
-		if o.Mode == addr.Data && needed[o.Resource()] && a.edit.Get(o) == nil {
+		if o.Mode == addr.Data && needed[o.Resource()] && a.edit.Get(o) == nil && !a.run.Settings.Forgets(a.run.Program, o, e) {
 			a.edit.Put(o, e)
 		}
 	}
@@ -235,6 +239,9 @@ func (x *step) begin(ctx context.Context, h ordering.Hold, face frame.Face) bool
 	if h.Lease == nil {
 		_, ok := x.run.Sessions.Get(ctx, x.run.Bag, h.Use, face)
 		return ok
+	}
+	if face == frame.Before {
+		x.a.again.before(ctx, h.Lease.ID)
 	}
 	if f := x.run.Frame.At(h.At, face); f != nil {
 		x.run.Leases.ReceiveFrom(ctx, x.run.Bag, h.Lease, f, x.run.Receivers.Face(h.Lease.ID, face), h.Keys())

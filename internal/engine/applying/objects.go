@@ -83,6 +83,12 @@ func (x *step) read(ctx context.Context, t *object.Tools, u declared.Use, c *pla
 	if out.Kind != plan.Known {
 		return v, false
 	}
+	if x.run.Settings.Forgets(x.run.Program, c.Object, entry) {
+		if x.a.entry(c.Object) == nil {
+			return v, true
+		}
+		entry = nil
+	}
 	return v, x.write(0, journal.Change{Object: c.Object, Entry: entry})
 }
 

@@ -17,26 +17,37 @@ type filler struct {
 	prog    *program.Program
 	frame   *frame.Frame
 	plan    *plan.Plan
+	state   *state.Snapshot // the refreshed state, with the results that are not stored
 	changes map[addr.Object]*plan.Change
 }
 
 // Applied fills a frame for the start of the apply walk of a plan.
 func Applied(prog *program.Program, frame *frame.Frame, p *plan.Plan) {
-	(&filler{prog, frame, p, ChangesByObject(p)}).fill()
+	newFiller(prog, frame, p).fill()
 }
 
 // Predicted fills a frame like the end of the apply walk of a plan.
 func Predicted(prog *program.Program, frame *frame.Frame, p *plan.Plan) {
-	x := &filler{prog, frame, p, ChangesByObject(p)}
+	x := newFiller(prog, frame, p)
 	x.fill()
 	x.fillPlanned()
+}
+
+func newFiller(prog *program.Program, frame *frame.Frame, p *plan.Plan) *filler {
+	known := p.Refreshed.Edit()
+	for _, r := range p.Unstored.Results {
+		if !r.Before && r.Entry != nil {
+			known.Put(r.Object, r.Entry)
+		}
+	}
+	return &filler{prog, frame, p, known.Objects(), ChangesByObject(p)}
 }
 
 // fill sets the stored values: of all objects on the before face, and of unchanged objects on the after face. Objects
 // that targeting left out and that do not exist have unknown values.
 func (x *filler) fill() {
 	x.expand()
-	for _, res := range x.plan.Refreshed.Resources() {
+	for _, res := range x.state.Resources() {
 		d, ok := x.prog.Resource(res.Addr.Resource())
 		if !ok {
 			continue
@@ -54,7 +65,7 @@ func (x *filler) fill() {
 
 // expand sets the instance keys from the plan.
 func (x *filler) expand() {
-	ExpandBefore(x.prog, x.frame, x.plan.Refreshed)
+	ExpandBefore(x.prog, x.frame, x.state)
 	for _, d := range x.prog.Decls() {
 		switch {
 		case d.Repeat() == program.Once || d.Kind == program.Provider || d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral:
@@ -97,7 +108,13 @@ func (x *filler) fillFace(d *program.Declaration, res *state.Resource, face fram
 
 // fillReadings sets the values that planning read for the before face.
 func (x *filler) fillReadings() {
-	for _, r := range x.plan.Readings {
+	readings := slices.Clone(x.plan.Readings)
+	for _, r := range x.plan.Unstored.Results {
+		if r.Before {
+			readings = append(readings, plan.Reading{Object: r.Object, Entry: r.Entry})
+		}
+	}
+	for _, r := range readings {
 		d, ok := x.prog.Resource(r.Object.Resource())
 		if !ok || r.Entry == nil {
 			continue
@@ -124,7 +141,7 @@ func (x *filler) fillLeft() {
 			abs := d.Resource.In(f.Addr())
 			for _, k := range f.Expanded(d.ID, frame.After).List {
 				o := abs.Instance(k).Current()
-				if x.changes[o] == nil && x.plan.Refreshed.Get(o) == nil {
+				if x.changes[o] == nil && x.state.Get(o) == nil {
 					f.Put(d.ID, k, frame.After, mark.Plain(x.prog.Schema(d.ID).Unknown()))
 				}
 			}
@@ -154,7 +171,7 @@ func (x *filler) fillPlanned() {
 		case c.Action.Ups():
 			f.Put(d.ID, c.Object.Key, frame.After, c.After)
 		case c.Action == plan.NoOp:
-			if e := x.plan.Refreshed.Get(c.Object); e != nil {
+			if e := x.state.Get(c.Object); e != nil {
 				f.PutLazy(d.ID, c.Object.Key, frame.After, func() mark.Value { return StoredValue(x.prog, d, e) })
 			}
 		}

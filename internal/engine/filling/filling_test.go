@@ -49,7 +49,7 @@ func TestUnchangedObjectHasItsValue(t *testing.T) {
 	s := enginetest.State(t, "t_item.a", "t_item.b")
 	a := enginetest.Declaration(t, prog, "t_item.a")
 	p := &plan.Plan{Refreshed: s, Changes: []*plan.Change{{Object: a.Resource.In(addr.ModuleInstance{}).Instance(addr.NoKey).Current(), Action: plan.Update}}}
-	x := &filler{prog: prog, plan: p, changes: ChangesByObject(p)}
+	x := &filler{prog: prog, plan: p, state: s, changes: ChangesByObject(p)}
 	for o := range s.Objects() {
 		if got := x.stays(o); got != (o.Name == "b") {
 			t.Errorf("%s stays: %v", o, got)

@@ -170,7 +170,7 @@ func (o *Ordering) addObjects() {
 func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32 {
 	x := plan.Object{
 		Group: o.group(obj.Abs()), Key: o.key(obj.Key), Deposed: obj.IsDeposed(), Current: -1,
-		Existed: e != nil, CreateFirst: e != nil && e.CreateFirst && (c == nil || c.Action != plan.Forget), // forgetting changes no object
+		Existed: e != nil || c != nil && c.Why == plan.ReadNotStored, CreateFirst: e != nil && e.CreateFirst && (c == nil || c.Action != plan.Forget), // forgetting changes no object
 	}
 	if h, ok := o.hold(obj, e, c); ok {
 		x.UpHolds = o.alone(h)

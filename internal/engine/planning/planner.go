@@ -11,6 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/engine/targeting"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -86,6 +87,7 @@ type planner struct {
 	decisions  decisions
 	leaseUsers *leases.Users
 	spared     map[program.Decl]bool // ephemeral resources that remain closed during planning
+	again      sync.Once             // reports that data sources are read because their results are not stored
 }
 
 // beforeFace makes values ready on the before face of a plan walk.
@@ -131,6 +133,8 @@ func stores(prior *moving.Moves, t frame.Trigger) bool {
 
 // recordedDependencies are the dependencies of each resource that the state stores. They are computed once.
 type recordedDependencies struct {
+	throughData bool // see receivers.Analysis.Recorded
+
 	mu sync.Mutex
 	by map[program.Decl][]addr.Resource
 }
@@ -144,7 +148,7 @@ func (r *recordedDependencies) of(a *receivers.Analysis, d program.Decl) []addr.
 		if r.by == nil {
 			r.by = map[program.Decl][]addr.Resource{}
 		}
-		deps = a.Recorded(d)
+		deps = a.Recorded(d, r.throughData)
 		r.by[d] = deps
 	}
 	return deps
@@ -161,7 +165,13 @@ func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark
 	if p.req.Refresh || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
 		return mark.Value{}, nil, false
 	}
-	return t.StoredData(config, p.prior.Get(inst.Current()))
+	entry := p.prior.Get(inst.Current())
+	if entry == nil && p.run.Settings.ForgetData.Forgets(d.Resource, t.Type.HasSensitive() || config.Has(mark.Sensitive)) {
+		p.again.Do(func() {
+			p.run.Settings.Send(event.Note{Text: "Reading data sources although -refresh=false is set, because their results are not in the state (forget_data)."})
+		})
+	}
+	return t.StoredData(config, entry)
 }
 
 // evaluate calls f and reports its diagnostics. In a refresh-only plan it reports only failures of providers, because

@@ -20,6 +20,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
@@ -51,6 +52,7 @@ func planWith(ctx context.Context, env run.Env, req Request, blocks map[addr.Res
 		nodes:    newNodes(len(req.Program.Decls())),
 		outcomes: &outcomes{prog: req.Program, failed: make([]atomic.Bool, len(req.Program.Decls())), changes: map[within]changeKind{}, behind: map[program.Decl][]program.Decl{}},
 	}
+	p.recorded.throughData = env.Settings.ForgetData != state.ForgetNone
 	p.back = &beforeFace{p: p, after: map[addr.Instance]reading{}}
 	var ok bool
 	p.run, ok = run.New(ctx, env, run.Request{
@@ -200,7 +202,7 @@ func (p *planner) result() *plan.Plan {
 	slices.SortFunc(out.Changes, byObject)
 	slices.SortFunc(out.Drift, byObject)
 	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
-	out.Refreshed = p.state.edit.Objects()
+	p.omitResults(out)
 	ordering.SettleReplacements(p.run.Source(out))
 	warnForgotten(p.run, out.Changes)
 	warnRetired(p.run, out)

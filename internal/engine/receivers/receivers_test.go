@@ -153,7 +153,7 @@ data "t_thing" "d" {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if got := fmt.Sprint(a.Recorded(enginetest.Declaration(t, p, "data.t_thing.d").ID)); got != "[t_item.a]" {
+	if got := fmt.Sprint(a.Recorded(enginetest.Declaration(t, p, "data.t_thing.d").ID, false)); got != "[t_item.a]" {
 		t.Errorf("recorded %s", got)
 	}
 }

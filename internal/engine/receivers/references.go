@@ -182,8 +182,9 @@ func (r *Analysis) references(d program.Decl, visit func(program.Ref)) {
 }
 
 // Recorded returns the dependencies of a resource that the state stores: the managed and data resources that it refers
-// to, directly, through values, through ephemeral resources and through provider settings.
-func (r *Analysis) Recorded(d program.Decl) []addr.Resource {
+// to, directly, through values, through ephemeral resources and through provider settings. If throughData is true, they
+// include the dependencies of data sources: a data source that the state lacks leads to none.
+func (r *Analysis) Recorded(d program.Decl, throughData bool) []addr.Resource {
 	var out []addr.Resource
 	self := r.prog.Decls()[d].Resource
 	seen := map[program.Decl]bool{}
@@ -198,7 +199,9 @@ func (r *Analysis) Recorded(d program.Decl) []addr.Resource {
 		case to.Kind == program.Provider || to.Resource.Mode == addr.Ephemeral:
 			r.references(ref.To, visit)
 		case to.Resource != self:
-			out = append(out, to.Resource)
+			if out = append(out, to.Resource); throughData && to.Resource.Mode == addr.Data {
+				r.references(ref.To, visit)
+			}
 		}
 	}
 	r.references(d, visit)

@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
@@ -23,6 +24,7 @@ type Settings struct {
 	Parallelism int          // maximum number of concurrent calls to providers; 0: 10
 	Closed      shortcut.Set // disabled shortcuts
 	Now         func() time.Time
+	ForgetData  state.Forgetting // results of data sources that no state and no plan file contains
 
 	Timeouts     Timeouts
 	Shutdown     Shutdown

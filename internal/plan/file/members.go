@@ -65,7 +65,7 @@ func noArchive(name string) *diag.Diagnostic {
 }
 
 // format is the version of the form in body.go.
-const format = "10"
+const format = "11"
 
 // firstLine returns the first line of the member tfplan. The rest is the body (body.go).
 func firstLine(program string) string { return "lethe plan v" + format + " " + program + "\n" }

@@ -189,3 +189,55 @@ func legacyData() *source {
 		},
 	}
 }
+
+// credentialData returns a login and a sensitive password.
+func credentialData() *source {
+	return &source{
+		suffix: "credential",
+		schema: schema.Schema{Attributes: dataKnobs(map[string]schema.Attribute{
+			"name":     schema.StringAttribute{Required: true},
+			"rotates":  schema.BoolAttribute{Optional: true, Description: "Whether each reading returns another password."},
+			"login":    schema.StringAttribute{Computed: true},
+			"password": schema.StringAttribute{Computed: true, Sensitive: true},
+		})},
+		read: func(ctx context.Context, config view) (map[string]any, error) {
+			seed := config.str("name")
+			if config.has("rotates") {
+				seed = ""
+			}
+			password := token("password", seed)
+			calls.Note(ctx, "value", calls.Hash(password))
+			return map[string]any{"login": "login-" + config.str("name"), "password": password}, nil
+		},
+	}
+}
+
+// usersData returns users. Only the password inside each user is sensitive.
+func usersData() *source {
+	user := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"name": tftypes.String, "password": tftypes.String}}
+	return &source{
+		suffix: "users",
+		schema: schema.Schema{Attributes: dataKnobs(map[string]schema.Attribute{
+			"names": schema.ListAttribute{Required: true, ElementType: stringType},
+			"users": schema.ListNestedAttribute{Computed: true, NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+				"name":     schema.StringAttribute{Computed: true},
+				"password": schema.StringAttribute{Computed: true, Sensitive: true},
+			}}},
+		})},
+		read: func(_ context.Context, config view) (map[string]any, error) {
+			var names []tftypes.Value
+			if err := config["names"].As(&names); err != nil {
+				return nil, err
+			}
+			users := make([]tftypes.Value, len(names))
+			for i, n := range names {
+				var name string
+				if err := n.As(&name); err != nil {
+					return nil, err
+				}
+				users[i] = tftypes.NewValue(user, map[string]tftypes.Value{"name": n, "password": tftypes.NewValue(tftypes.String, token("password", name))})
+			}
+			return map[string]any{"users": tftypes.NewValue(tftypes.List{ElementType: user}, users)}, nil
+		},
+	}
+}

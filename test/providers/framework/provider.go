@@ -167,6 +167,8 @@ func (p *playground) DataSources(context.Context) []func() datasource.DataSource
 		func() datasource.DataSource { return nullData() },
 		func() datasource.DataSource { return thingData() },
 		func() datasource.DataSource { return legacyData() },
+		func() datasource.DataSource { return credentialData() },
+		func() datasource.DataSource { return usersData() },
 	}
 }
 

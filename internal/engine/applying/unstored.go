@@ -1,0 +1,144 @@
+package applying
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/walk"
+)
+
+// rereading reads data sources whose results a saved plan does not contain. It reads:
+//
+//   - before the walk, data sources that depend on no managed resource;
+//   - in a step, other data sources: a change with the action Read orders them after the resources they depend on;
+//   - on the before face, the data sources that the settings of a session refer to, when the session begins.
+type rereading struct {
+	run    *run.Run
+	steady map[addr.Object]*plan.Change // to be read before the walk
+	lacks  map[addr.Object]bool         // all results that the plan lacks
+	mode   plan.Mode
+	got    sync.Map // by rereadKey: a *sync.Once
+}
+
+type rereadKey struct {
+	decl program.Decl
+	face frame.Face
+}
+
+// prepare returns the plan to carry out: without the results that the settings forget, and with changes that read what
+// the plan lacks. If the plan has no steps, nothing needs the results.
+func (x *rereading) prepare(r *run.Run, p *plan.Plan) *plan.Plan {
+	x.run, x.mode, x.steady, x.lacks = r, p.Mode, map[addr.Object]*plan.Change{}, map[addr.Object]bool{}
+	out := *p
+	kept, results := r.Settings.Split(r.Program, p.Refreshed)
+	out.Refreshed, out.Unstored.Results = kept, append(results, p.Unstored.Results...)
+	changes := filling.ChangesByObject(p)
+	for _, result := range p.Unstored.Results {
+		d, ok := r.Program.Resource(result.Object.Resource())
+		if result.Entry != nil || !ok || !p.Visits() {
+			continue
+		}
+		x.lacks[result.Object] = true
+		if p.Mode != plan.Normal || result.Before || changes[result.Object] != nil {
+			continue
+		}
+		unknown := r.Program.Schema(d.ID)
+		c := &plan.Change{
+			Object: result.Object, Was: result.Object, Action: plan.Read, Why: plan.ReadNotStored,
+			Before: mark.Plain(unknown.Null()), After: mark.Plain(unknown.Unknown()), Provider: result.Provider,
+		}
+		if r.Receivers.Steady(d.ID) {
+			x.steady[c.Object] = c
+		} else {
+			out.Changes = append(out.Changes[:len(out.Changes):len(out.Changes)], c)
+		}
+	}
+	slices.SortFunc(out.Changes, func(a, b *plan.Change) int { return a.Object.Compare(b.Object) })
+	if len(x.lacks) > 0 {
+		r.Objects.Reread = true
+		r.Settings.Send(event.Note{Text: "Reading data sources again, because the plan file does not contain their results (forget_data)."})
+	}
+	return &out
+}
+
+// begin reads the data sources that depend on no managed resource.
+func (x *rereading) begin(ctx context.Context, a *applier) {
+	list := x.run.Program.Decls()
+	walk.Each(len(list), func(i int) {
+		if x.run.Receivers.Steady(list[i].ID) && len(x.steady) > 0 {
+			x.ready(ctx, list[i].ID, frame.After, func(_ *program.Declaration, _ *frame.Frame, o addr.Object) {
+				if c := x.steady[o]; c != nil {
+					(&step{a: a, run: a.run, records: &stepRecords{}}).up(ctx, c)
+				}
+			})
+		}
+	})
+}
+
+// before reads the data sources that a declaration refers to on the before face.
+func (x *rereading) before(ctx context.Context, d program.Decl) {
+	if len(x.lacks) == 0 {
+		return
+	}
+	x.ready(ctx, d, frame.Before, func(d *program.Declaration, f *frame.Frame, o addr.Object) {
+		if _, has := f.Got(d.ID, o.Key, frame.Before); x.lacks[o] && !has {
+			x.readBefore(ctx, d, f, o)
+		}
+	})
+}
+
+// ready calls read for all instances of a data source, and first for those that it depends on. A managed resource ends
+// the search: its values are in the state.
+func (x *rereading) ready(ctx context.Context, id program.Decl, face frame.Face, read func(*program.Declaration, *frame.Frame, addr.Object)) {
+	once, _ := x.got.LoadOrStore(rereadKey{id, face}, new(sync.Once))
+	once.(*sync.Once).Do(func() {
+		d := x.run.Program.Decls()[id]
+		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed || face == frame.Before && x.mode != plan.Destroy && x.run.Receivers.Steady(id) {
+			return
+		}
+		for _, ref := range x.run.Program.Refs(id) {
+			x.ready(ctx, ref.To, face, read)
+		}
+		frames, _ := x.run.Frame.Instances(d.Module, face)
+		for _, f := range frames {
+			switch {
+			case d.Kind == program.Call && face == frame.Before:
+				f.Keys(id, face, &diag.Bag{})
+			case d.Kind == program.Resource && d.Resource.Mode == addr.Data:
+				list := f.Keys(id, face, &diag.Bag{}).List
+				walk.Each(len(list), func(i int) { read(d, f, d.Resource.In(f.Addr()).Instance(list[i]).Current()) })
+			}
+		}
+	})
+}
+
+// readBefore reads one instance on the before face.
+func (x *rereading) readBefore(ctx context.Context, d *program.Declaration, f *frame.Frame, o addr.Object) {
+	bag := x.run.Bag
+	config, out := f.Config(d.ID, o.Key, frame.Before, bag)
+	pk, known := f.ProviderKey(d.ID, o.Key, frame.Before, bag)
+	if out == frame.OK && known == frame.OK && config.Raw.IsWhollyKnown() {
+		u := declared.UseOf(x.run.Program, d, pk)
+		s, ok := x.run.Sessions.Get(ctx, bag, u, frame.Before)
+		typ := x.run.Types.Of(ctx, bag, u.Instance.Provider, d.Resource, o.Instance)
+		if ok && !s.Unknown && typ != nil {
+			if v, _, got := x.run.Tools(o, s, typ).ReadData(ctx, config, object.Stored{Provider: u.Instance}, true); got.Kind == plan.Known {
+				f.Put(d.ID, o.Key, frame.Before, v)
+				return
+			}
+		}
+	}
+	f.Fail(d.ID, o.Key, frame.Before)
+}

@@ -1,0 +1,38 @@
+package run
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Forgets reports whether an object is the result of a data source that is not stored. If the configuration does not
+// declare the data source, its schema is unknown, and nothing uses the result: it is then not stored either.
+func (s *Settings) Forgets(prog *program.Program, o addr.Object, e *state.Entry) bool {
+	if o.Mode != addr.Data || s.ForgetData == state.ForgetNone {
+		return false
+	}
+	d, declared := prog.Resource(o.Resource())
+	return s.ForgetData.Forgets(o.Resource(), !declared || len(e.Sensitive) > 0 || s.sensitive(prog, d))
+}
+
+func (s *Settings) sensitive(prog *program.Program, d *program.Declaration) bool {
+	sch := prog.Schema(d.ID)
+	return sch == nil || sch.HasSensitive()
+}
+
+// Split removes the results of data sources that are not stored from a state, and returns them.
+func (s *Settings) Split(prog *program.Program, all *state.Snapshot) (kept *state.Snapshot, results []plan.Result) {
+	if s.ForgetData == state.ForgetNone || all == nil {
+		return all, nil
+	}
+	edit := all.Edit()
+	for o, e := range all.Objects() {
+		if s.Forgets(prog, o, e) {
+			edit.Put(o, nil)
+			results = append(results, plan.Result{Object: o, Entry: e, Provider: e.Provider})
+		}
+	}
+	return edit.Objects(), results
+}

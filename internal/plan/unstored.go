@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Unstored lists the results of data sources that neither states nor plan files contain (state.Forgetting).
+type Unstored struct {
+	// Results are the results that planning read. Refreshed lacks them.
+	Results []Result `json:"results,omitempty"`
+	// Lacking are the addresses of results that the prior state in a plan file lacks.
+	Lacking []addr.Object `json:"lacking,omitempty"`
+}
+
+// Result is a result of a data source that is not stored.
+type Result struct {
+	Object addr.Object  `json:"object"`
+	Before bool         `json:"before,omitzero"` // the result on the before face, as in Reading
+	Entry  *state.Entry `json:"-"`               // nil in a saved plan
+
+	Provider addr.ProviderInstance `json:"provider"`
+}
+
+// Omitted returns a copy of the plan for a file: without the results of data sources that forgets selects, and without
+// the sensitive arguments of data sources that apply reads. forgets receives the entries of both states and of changes.
+func (p *Plan) Omitted(forgets func(addr.Object, *state.Entry) bool) *Plan {
+	out := *p
+	prior := p.Previous.Edit()
+	for o, e := range p.Previous.Objects() {
+		if forgets(o, e) {
+			prior.Put(o, nil)
+			out.Unstored.Lacking = append(out.Unstored.Lacking, o)
+		}
+	}
+	if len(out.Unstored.Lacking) > 0 {
+		out.Previous = prior.Done()
+	}
+	out.Changes = slices.Clone(p.Changes)
+	for i, c := range out.Changes {
+		if c.Action == Read && forgets(c.Object, &state.Entry{Sensitive: c.After.PathsOf(mark.Sensitive)}) {
+			hidden := *c
+			hidden.Entry, hidden.After = nil, withoutSensitive(c.After)
+			out.Changes[i] = &hidden
+		}
+	}
+	return &out
+}
+
+// withoutSensitive returns a value with unknown values in the places that are marked as sensitive.
+func withoutSensitive(v mark.Value) mark.Value {
+	paths := v.PathsOf(mark.Sensitive)
+	raw, err := cty.Transform(v.Raw, func(at cty.Path, x cty.Value) (cty.Value, error) {
+		if slices.ContainsFunc(paths, at.Equals) {
+			return cty.UnknownVal(x.Type()), nil
+		}
+		return x, nil
+	})
+	if err != nil {
+		raw = cty.UnknownVal(v.Raw.Type())
+	}
+	return mark.Value{Raw: raw, Marks: v.Marks}
+}
+
+// AddLacking adds the results of data sources to the prior state of a saved plan, which lacks them, from the current
+// state.
+func (p *Plan) AddLacking(now *state.Snapshot) {
+	if len(p.Unstored.Lacking) == 0 {
+		return
+	}
+	prior := p.Previous.Edit()
+	for _, o := range p.Unstored.Lacking {
+		prior.Put(o, now.Get(o))
+	}
+	p.Previous = prior.Done()
+}
