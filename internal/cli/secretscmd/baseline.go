@@ -45,7 +45,7 @@ func (f *secretsFlags) accept(c *base.Call, r *audit.Report) {
 	if f.baselineOut == "" {
 		return
 	}
-	if err := disk.Replace(c.FS(), c.Path(f.baselineOut), audit.BaselineOf(r)); err != nil {
+	if err := disk.ReplaceShared(c.FS(), c.Path(f.baselineOut), audit.BaselineOf(r)); err != nil {
 		c.Bag.Add(diag.Errorf("Failed to write the baseline", "The file %s cannot be written: %s.", f.baselineOut, disk.Reason(err)))
 	}
 }

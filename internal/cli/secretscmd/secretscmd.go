@@ -56,7 +56,7 @@ func defineSecrets(c *base.Call, f *secretsFlags) {
 	c.DocumentFlags()
 	c.Flags.StringVar(&f.baseline, "baseline", "", "Compare with the accepted secrets in this `file`.")
 	c.Flags.StringVar(&f.baselineOut, "baseline-out", "", "Write the secrets to this `file`, as accepted.")
-	c.Flags.StringVar(&f.failOn, "fail-on", failOnAny, "Exit with 2 for `any` secret, or only for new ones: those that the baseline lacks.")
+	c.Flags.StringVar(&f.failOn, "fail-on", failOnAny, "Exit with 2 for `which` secrets: any, or new, which the baseline lacks.")
 }
 
 func runSecrets(ctx context.Context, c *base.Call, f *secretsFlags) int {
