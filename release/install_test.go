@@ -220,7 +220,10 @@ func TestDownloadPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(home)
+	defer func() {
+		_ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run()
+		os.RemoveAll(home)
+	}()
 	commands := 0
 	for block := range strings.SplitSeq(section, "```console\n") {
 		block, _, ok := strings.Cut(block, "\n```")
