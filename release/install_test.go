@@ -236,7 +236,7 @@ func TestDownloadPage(t *testing.T) {
 			cmd.Dir = d.dir
 			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GNUPGHOME=" + home, "LC_ALL=C", "TZ=UTC"}
 			out, err := cmd.CombinedOutput()
-			if got := strings.TrimSuffix(string(out), "\n"); err != nil || keyless(got, home) != keyless(want, home) {
+			if got := strings.TrimRight(string(out), "\n"); err != nil || keyless(got, home) != keyless(want, home) {
 				t.Errorf("$ %s\n%v\n%s\nthe page has:\n%s", command, err, got, want)
 			}
 			commands++
