@@ -220,7 +220,10 @@ func TestDownloadPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(home)
+	defer func() {
+		_ = exec.Command("gpgconf", "--homedir", home, "--kill", "all").Run()
+		os.RemoveAll(home)
+	}()
 	commands := 0
 	for block := range strings.SplitSeq(section, "```console\n") {
 		block, _, ok := strings.Cut(block, "\n```")
@@ -233,7 +236,7 @@ func TestDownloadPage(t *testing.T) {
 			cmd.Dir = d.dir
 			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GNUPGHOME=" + home, "LC_ALL=C", "TZ=UTC"}
 			out, err := cmd.CombinedOutput()
-			if got := strings.TrimSuffix(string(out), "\n"); err != nil || keyless(got, home) != keyless(want, home) {
+			if got := strings.TrimRight(string(out), "\n"); err != nil || keyless(got, home) != keyless(want, home) {
 				t.Errorf("$ %s\n%v\n%s\nthe page has:\n%s", command, err, got, want)
 			}
 			commands++

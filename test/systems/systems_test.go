@@ -31,7 +31,22 @@ type engine struct {
 	dir  string
 }
 
-// engines builds the programs. An architecture that LETHE_ARCHITECTURES names must be able to run here.
+// binaries is the directory of the built programs.
+var binaries string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "lethe-systems-*")
+	if err != nil {
+		panic(err)
+	}
+	binaries = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// engines builds the programs, unless an earlier test has. An architecture that LETHE_ARCHITECTURES names must be able to
+// run here.
 func engines(t *testing.T) []engine {
 	t.Helper()
 	named := os.Getenv("LETHE_ARCHITECTURES")
@@ -43,9 +58,9 @@ func engines(t *testing.T) []engine {
 	}
 	var out []engine
 	for _, arch := range list {
-		e := engine{arch, filepath.Join(t.TempDir(), arch)}
-		e.build(t, "../..", "./cmd/lethe", "-tags=grpcnotrace")
-		e.build(t, "../providers", "./cmd/terraform-provider-playground", "-mod=mod")
+		e := engine{arch, filepath.Join(binaries, arch)}
+		e.build(t, "../..", "./cmd/lethe", "readonly")
+		e.build(t, "../providers", "./cmd/terraform-provider-playground", "mod")
 		text, err := exec.Command(filepath.Join(e.dir, "lethe"), "version").CombinedOutput()
 		switch {
 		case err == nil && bytes.Contains(text, []byte("_"+arch+"\n")):
@@ -62,11 +77,16 @@ func engines(t *testing.T) []engine {
 	return out
 }
 
-func (e engine) build(t *testing.T, module, pkg string, flag string) {
+// build builds a program of a module, unless it is there.
+func (e engine) build(t *testing.T, module, pkg, mod string) {
 	t.Helper()
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", flag, "-o", e.dir+string(filepath.Separator), pkg)
+	path := filepath.Join(e.dir, filepath.Base(pkg))
+	if _, err := os.Stat(path); err == nil {
+		return
+	}
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, pkg)
 	cmd.Dir = module
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOOS="+runtime.GOOS, "GOARCH="+e.arch, "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod="+mod, "GOOS="+runtime.GOOS, "GOARCH="+e.arch, "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s for %s: %v\n%s", pkg, e.arch, err, out)
 	}

@@ -72,5 +72,6 @@ resource "terraform_data" "texts" {
 }
 
 output "values" {
+  sensitive = true # things have a sensitive attribute
   value = [playground_thing.first, playground_thing.second, terraform_data.numbers.output, terraform_data.texts.output]
 }
