@@ -159,7 +159,9 @@ func errored(name string) TextKind {
 }
 
 // Open returns the text of a state in the clear. The error is that of the encryption.
-func Open(ctx context.Context, st store.Store, data []byte) ([]byte, error) { return opened(ctx, st, data) }
+func Open(ctx context.Context, st store.Store, data []byte) ([]byte, error) {
+	return opened(ctx, st, data)
+}
 
 // Sealing returns the encryption of a store for journals; nil if it encrypts nothing.
 func Sealing(st store.Store) journal.Sealing { return sealing(st) }
