@@ -87,7 +87,8 @@ func (f *Finding) Clear() bool {
 	return false
 }
 
-// Gap is a part of the places that could not be examined completely.
+// Gap is a problem with a provider, such as a missing schema. The objects of the listed types were examined only as far
+// as the problem permits, or may lack a remedy.
 type Gap struct {
 	Provider addr.Provider
 	Types    []string // resource types, sorted

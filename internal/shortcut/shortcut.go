@@ -1,8 +1,7 @@
-// Package shortcut names the places where less is done because more would make no difference, and
-// lets each of them be closed: to find out whether a shortcut is to blame for something, and to run
-// tests both ways.
+// Package shortcut names the optimizations that do not change results, and turns each of them off. Users turn them off
+// to find out whether a shortcut causes a fault, and tests run with and without them.
 //
-// People close shortcuts with the environment variable LETHE_NO_SHORTCUTS (see docs/performance.md).
+// The environment variable LETHE_NO_SHORTCUTS lists the disabled shortcuts (see docs/performance.md).
 package shortcut
 
 import (
@@ -19,12 +18,12 @@ const (
 	Logs      Set = 1 << iota // providers are told not to write log lines that are not shown
 	Sessions                  // apply reuses the processes that plan configured with the same settings
 	Settled                   // apply does not plan objects again whose inputs cannot have changed
-	Wire                      // an answer of the same bytes as the question is not decoded
+	Wire                      // an answer with the same bytes as the request is not decoded
 	Packages                  // a provider's package is not read again while its files are the same
 	Calls                     // providers are called with package rpc, not with all of gRPC
 	Schemas                   // a provider is not asked again for the schemas of the same package
 	Constants                 // locals that depend on nothing are evaluated once for all walks
-	Values                    // values of package cty are read and made where it has them
+	Values                    // cty values are read and made through unexported fields (package ctyvalue)
 )
 
 var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "schemas", "constants", "values"}
@@ -32,7 +31,7 @@ var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls",
 // All is every shortcut.
 const All = Values<<1 - 1
 
-// Variable is the name of the environment variable that closes shortcuts.
+// Variable is the name of the environment variable that turns shortcuts off.
 const Variable = "LETHE_NO_SHORTCUTS"
 
 // Parse reads a list of names with commas between them, or "all".

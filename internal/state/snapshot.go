@@ -297,9 +297,10 @@ func (v hostCounts) winner() string {
 	return ""
 }
 
-// HostFor returns p with the registry host that the snapshot uses for it, or else for its other providers; false if it
-// uses none, or p is from elsewhere. It is for configurations that name no host: a configuration that names one means
-// that host.
+// HostFor returns p with the registry host that most of its resources in the snapshot have. If none of its resources is
+// in the snapshot, it returns the host that most resources of other providers have. It returns false if no resource has
+// the host of Terraform's or OpenTofu's registry, or if p is from another host. Use it only for configurations that
+// name no host.
 func (s *Snapshot) HostFor(p addr.Provider) (addr.Provider, bool) {
 	if _, ok := p.Counterpart(); !ok || s == nil {
 		return p, false

@@ -40,15 +40,14 @@ var LocalDriver = Driver{
 // LocalOptions are the paths of a local store. All are optional.
 type LocalOptions struct {
 	Dir          string // the base of relative paths
-	Path         string // of the default workspace's state; "terraform.tfstate"
-	WorkspaceDir string // of the others'; "terraform.tfstate.d"
+	Path         string // the state of the default workspace; "" means "terraform.tfstate"
+	WorkspaceDir string // the directory of the states of other workspaces; "" means "terraform.tfstate.d"
 
-	// In is read instead of any workspace's state, Out is written instead (by itself: instead of
-	// where the state was read), and Backup is where the content before the first Put goes;
-	// NoBackup: nowhere.
+	// In is the file that Get reads instead of the state of a workspace. Out is the file that Put writes; if it is empty,
+	// Put writes the file that Get reads. Backup is the file for the content before the first Put; NoBackup disables it.
 	In, Out, Backup string
 
-	FS disk.FS // the real one
+	FS disk.FS // nil means disk.OS
 }
 
 // NoBackup as the path of a backup disables the backup.

@@ -13,8 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// OutputsText writes root outputs, one "name = value" after the other. Of sensitive ones the name
-// is written, unless they are to be shown.
+// OutputsText writes root outputs as lines "name = value". It replaces sensitive values by "<sensitive>", unless
+// o.ShowSensitive is true.
 func OutputsText(w io.Writer, outs map[string]state.Output, o Options) error {
 	for _, name := range slices.Sorted(maps.Keys(outs)) {
 		if _, err := fmt.Fprintf(w, "%s = ", EscapeLine(name)); err != nil {
@@ -57,12 +57,12 @@ func OutputRaw(w io.Writer, out state.Output) error {
 	return err
 }
 
-// OutputsJSON writes root outputs, laid out for people too.
+// OutputsJSON writes root outputs as an indented document. It contains sensitive values.
 func OutputsJSON(w io.Writer, outs map[string]state.Output) error {
 	return jsondoc.Write(w, jsondoc.Members(outs, outputDocumentOf), jsondoc.LaidOut)
 }
 
-// outputDocument is a root output. In the lines of -json, sensitive ones have no value.
+// outputDocument is a root output. In the event stream of -json, a sensitive output has no value.
 type outputDocument struct {
 	Sensitive bool         `json:"sensitive"`
 	Type      jsondoc.Type `json:"type"`

@@ -393,7 +393,7 @@ func changeReason(r plan.Reason) string {
 	return string(r)
 }
 
-// Outputs prints root outputs; of sensitive ones the type only.
+// Outputs prints root outputs. A sensitive output has its type and no value.
 func (j *JSON) Outputs(outs map[string]state.Output) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -89,7 +89,7 @@ func (s *State) Stamped() bool {
 // Stamp sets the stamps of the resources for which no work remains once the command's state is written.
 func (s *State) Stamp(stamps map[string]store.Stamp) { s.doc.stamps = stamps }
 
-// Part are the resources that are known of the state; nil: all.
+// Part returns the addresses of the resources that were read from the store. nil means that the whole state was read.
 func (s *State) Part() []string { return s.doc.part }
 
 // unsaved reports that a state could not be written. data are its bytes; recorded is true if the journal has all of it.

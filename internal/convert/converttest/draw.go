@@ -44,7 +44,8 @@ func Type(depth int) *rapid.Generator[cty.Type] {
 	})
 }
 
-// Known draws known values as in configurations: tuples, objects and the collections to which they convert.
+// Known draws values as they occur in configurations: null, primitive values, tuples, objects, and collections that
+// were converted from tuples and objects. The values contain neither unknown parts nor marks.
 func Known(depth int) *rapid.Generator[cty.Value] {
 	return rapid.Custom(func(t *rapid.T) cty.Value { return drawValue(t, depth, false) })
 }

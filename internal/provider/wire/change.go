@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Change is a call that changes something, and its answer, in their encoded form. A process that takes the place of a
-// lost one makes a record of them.
+// Change is a call of ApplyResourceChange with its answer. The objects in it stay encoded. If the engine crashes, the
+// keeper makes the record of the change from it.
 type Change struct {
 	Request  provider.ApplyRequest
 	Response provider.ApplyResponse
@@ -33,7 +33,7 @@ func ReadChange(request, answer []byte) (Change, error) {
 	}, nil
 }
 
-// Opening is a call that opened something and its answer.
+// Opening is a call of OpenEphemeralResource with its answer.
 type Opening struct {
 	Type           string
 	Config, Result provider.Dynamic

@@ -1,4 +1,4 @@
-// Package programtest makes programs of texts, for the tests of the rooms that work on them.
+// Package programtest compiles programs from texts, for tests of packages that use programs.
 package programtest
 
 import (
