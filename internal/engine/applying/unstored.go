@@ -47,7 +47,7 @@ func (x *rereading) prepare(r *run.Run, p *plan.Plan) *plan.Plan {
 	changes := filling.ChangesByObject(p)
 	for _, result := range p.Unstored.Results {
 		d, ok := r.Program.Resource(result.Object.Resource())
-		if result.Entry != nil || !ok || !p.Visits() {
+		if result.Entry != nil || !ok || p.Mode == plan.RefreshOnly || !p.Visits() {
 			continue
 		}
 		x.lacks[result.Object] = true
@@ -75,9 +75,12 @@ func (x *rereading) prepare(r *run.Run, p *plan.Plan) *plan.Plan {
 
 // begin reads the data sources that depend on no managed resource.
 func (x *rereading) begin(ctx context.Context, a *applier) {
+	if len(x.steady) == 0 {
+		return
+	}
 	list := x.run.Program.Decls()
 	walk.Each(len(list), func(i int) {
-		if x.run.Receivers.Steady(list[i].ID) && len(x.steady) > 0 {
+		if x.run.Receivers.Steady(list[i].ID) {
 			x.ready(ctx, list[i].ID, frame.After, func(_ *program.Declaration, _ *frame.Frame, o addr.Object) {
 				if c := x.steady[o]; c != nil {
 					(&step{a: a, run: a.run, records: &stepRecords{}}).up(ctx, c)

@@ -26,6 +26,6 @@ func (p *planner) omitResults(out *plan.Plan) {
 		return forgets
 	})
 	if _, stored := s.Split(prog, p.prior); len(stored) > 0 {
-		s.Send(event.Note{Text: "Apply removes " + diag.Counted(len(stored), "result of a data source", "results of data sources") + " from the state (forget_data)."})
+		s.Send(event.Note{Text: diag.Counted(len(stored), "stored result of a data source", "stored results of data sources") + " will be removed from the state (forget_data)."})
 	}
 }

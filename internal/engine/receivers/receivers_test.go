@@ -146,6 +146,9 @@ locals {
 data "t_thing" "d" {
   a = local.made
 }
+data "t_thing" "e" {
+  a = data.t_thing.d.id
+}
 `})
 	a := Analyse(p, nil)
 	for name, want := range map[string]bool{"t_item.a": false, "data.t_thing.d": false, "local.made": false, "local.plain": true, "ephemeral.t_key.k": true} {
@@ -153,7 +156,16 @@ data "t_thing" "d" {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if got := fmt.Sprint(a.Recorded(enginetest.Declaration(t, p, "data.t_thing.d").ID, false)); got != "[t_item.a]" {
-		t.Errorf("recorded %s", got)
+	for _, c := range []struct {
+		name, want  string
+		throughData bool
+	}{
+		{"data.t_thing.d", "[t_item.a]", false},
+		{"data.t_thing.e", "[data.t_thing.d]", false},
+		{"data.t_thing.e", "[data.t_thing.d t_item.a]", true},
+	} {
+		if got := fmt.Sprint(a.Recorded(enginetest.Declaration(t, p, c.name).ID, c.throughData)); got != c.want {
+			t.Errorf("%s, through data %t: recorded %s", c.name, c.throughData, got)
+		}
 	}
 }
