@@ -16,8 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli"
+	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
+	"github.com/lethe-iac/lethe/internal/provider/plugin"
 	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/subprocess"
@@ -27,7 +30,7 @@ import (
 // TestMain lets scripts run this test binary as the program. Each `lethe` in a script is a separate process.
 func TestMain(m *testing.M) {
 	testscript.Main(tidy{m}, map[string]func(){
-		"peer": peer, "xdg-open": browser,
+		"peer": peer, "xdg-open": browser, "terraform-provider-lethe_v0.1.0": hosted,
 		"lethe": func() {
 			if code, first := keeper.First(os.Args, os.Environ()); first {
 				os.Exit(code)
@@ -43,6 +46,16 @@ func TestMain(m *testing.M) {
 			}))
 		},
 	})
+}
+
+// hosted is the built-in provider as a plugin of another program.
+func hosted() {
+	dir, err := os.Getwd()
+	if err != nil || !plugin.Hosted(os.Args) {
+		fmt.Fprintln(os.Stderr, "not started as a plugin", err)
+		os.Exit(1)
+	}
+	os.Exit(plugin.Serve(lethe.New(lethe.Options{Address: addr.Published(), Dir: dir})))
 }
 
 // tidy removes the programs that the tests have built.
