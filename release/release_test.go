@@ -23,7 +23,7 @@ import (
 
 // TestRelease checks that a release is complete, and that a second release of the same source, made in another directory
 // by a hostile environment, has the same bytes. With LETHE_LONG it makes the releases of all platforms, and compiles the
-// second one without a cache. The first release is signed: no file, no output and no child process receives the key.
+// second release without a cache. The first release is signed: no file, no output and no child process receives the key.
 func TestRelease(t *testing.T) {
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	list := here
@@ -194,7 +194,7 @@ func watchCommands(t *testing.T) func() []byte {
 	}
 }
 
-// noSecretIn checks that no file in a directory contains a secret, as it is or unpacked.
+// noSecretIn checks that no file in a directory contains a secret, in plain or packed form.
 func noSecretIn(t *testing.T, dir string, secrets [][]byte) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

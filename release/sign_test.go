@@ -259,7 +259,7 @@ func checkSignatureOf(t *testing.T, s *signer, public string) {
 	}
 }
 
-// TestPublishedKey checks that SECURITY.md names the fingerprint of the published key, or says that there is none yet.
+// TestPublishedKey checks that SECURITY.md names the fingerprint of the published key, or states that no key is published yet.
 func TestPublishedKey(t *testing.T) {
 	_, published, err := readPublished("..")
 	if err != nil {

@@ -284,7 +284,7 @@ func (u *directory) step(d *drawn) {
 		u.run(0, "state", "rm", one)
 	case n == 4 && one != "":
 		u.run(0, "taint", one)
-	case n == 5 && one != "" && d.moved == "": // it refuses to leave out what moved
+	case n == 5 && one != "" && d.moved == "": // a target that leaves out a moved object is refused
 		u.run(0, "apply", "-auto-approve", "-target="+one)
 	case n == 6:
 	default:
