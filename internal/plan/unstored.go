@@ -9,23 +9,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Unstored lists the results of data sources that neither states nor plan files contain (state.Forgetting).
-type Unstored struct {
-	// Results are the results that planning read. Refreshed lacks them.
-	Results []Result `json:"results,omitempty"`
-	// Lacking are the addresses of results that the prior state in a plan file lacks.
-	Lacking []addr.Object `json:"lacking,omitempty"`
-}
-
-// Result is a result of a data source that is not stored.
-type Result struct {
-	Object addr.Object  `json:"object"`
-	Before bool         `json:"before,omitzero"` // the result on the before face, as in Reading
-	Entry  *state.Entry `json:"-"`               // nil in a saved plan
-
-	Provider addr.ProviderInstance `json:"provider"`
-}
-
 // Omitted returns a copy of the plan for a file: without the results of data sources that forgets selects, and without
 // the sensitive arguments of data sources that apply reads. forgets receives the entries of both states and of changes.
 func (p *Plan) Omitted(forgets func(addr.Object, *state.Entry) bool) *Plan {

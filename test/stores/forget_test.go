@@ -32,7 +32,7 @@ resource "playground_thing" "b" {
 `
 
 // TestForgottenDataInRows checks that no table has a result of a data source that is not stored. Plans of changed
-// resources read it again if they need it, and say so.
+// resources read it again if they need it, and report that.
 func TestForgottenDataInRows(t *testing.T) {
 	port := startPostgres(t)
 	f := newFleet(t, rowsPlace(port, "forgotten"))

@@ -78,8 +78,8 @@ func visits(p *plan.Plan) bool {
 	return slices.ContainsFunc(p.Changes, (*plan.Change).Visited)
 }
 
-// begin reads the data sources that depend on no managed resource.
-func (x *rereading) begin(ctx context.Context, a *applier) {
+// begin reads the data sources that depend on no managed resource. read carries out a change.
+func (x *rereading) begin(ctx context.Context, read func(*plan.Change)) {
 	if len(x.steady) == 0 {
 		return
 	}
@@ -88,7 +88,7 @@ func (x *rereading) begin(ctx context.Context, a *applier) {
 		if x.run.Receivers.Steady(list[i].ID) {
 			x.ready(ctx, list[i].ID, frame.After, func(_ *program.Declaration, _ *frame.Frame, o addr.Object) {
 				if c := x.steady[o]; c != nil {
-					(&step{a: a, run: a.run, records: &stepRecords{}}).up(ctx, c)
+					read(c)
 				}
 			})
 		}

@@ -202,7 +202,7 @@ func (p *planner) result() *plan.Plan {
 	slices.SortFunc(out.Changes, byObject)
 	slices.SortFunc(out.Drift, byObject)
 	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
-	p.omitResults(out)
+	omitResults(p, out)
 	ordering.SettleReplacements(p.run.Source(out))
 	warnForgotten(p.run, out.Changes)
 	warnRetired(p.run, out)

@@ -11,7 +11,7 @@ import (
 // omitResults sets the refreshed state of the plan. It moves the results of data sources that are not stored from the
 // refreshed state and the readings to plan.Unstored, and reports those that the stored state still has. The plan does
 // not use results that targeting leaves out.
-func (p *planner) omitResults(out *plan.Plan) {
+func omitResults(p *planner, out *plan.Plan) {
 	s, prog := p.run.Settings, p.run.Program
 	out.Refreshed, out.Unstored.Results = s.Split(prog, p.state.edit.Objects())
 	out.Unstored.Results = slices.DeleteFunc(out.Unstored.Results, func(r plan.Result) bool {
