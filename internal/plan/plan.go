@@ -6,7 +6,7 @@
 // configuration.
 //
 // The files are layers, and each file uses only later ones: order.go and its rules (sessions.go, rules.go), emit.go,
-// building.go, first.go, facts.go, steps.go, problem.go. plan.go uses none of them.
+// building.go, first.go, facts.go, steps.go, problem.go. plan.go uses none of them. unstored.go uses only plan.go.
 package plan
 
 import (
@@ -163,23 +163,6 @@ func (p *Plan) Visits() bool {
 	})
 }
 
-// Unstored lists the results of data sources that neither states nor plan files contain (state.Forgetting).
-type Unstored struct {
-	// Results are the results that planning read. Refreshed lacks them.
-	Results []Result `json:"results,omitempty"`
-	// Lacking are the addresses of results that the prior state in a plan file lacks.
-	Lacking []addr.Object `json:"lacking,omitempty"`
-}
-
-// Result is a result of a data source that is not stored.
-type Result struct {
-	Object addr.Object  `json:"object"`
-	Before bool         `json:"before,omitzero"` // the result on the before face, as in Reading
-	Entry  *state.Entry `json:"-"`               // nil in a saved plan
-
-	Provider addr.ProviderInstance `json:"provider"`
-}
-
 // OutputChange describes what happens to a root output.
 type OutputChange struct {
 	Name       string     `json:"name"`
@@ -310,6 +293,23 @@ type Lease struct {
 type Reading struct {
 	Object addr.Object  `json:"object"`
 	Entry  *state.Entry `json:"entry"`
+}
+
+// Unstored lists the results of data sources that neither states nor plan files contain (state.Forgetting).
+type Unstored struct {
+	// Results are the results that planning read. Refreshed lacks them.
+	Results []Result `json:"results,omitempty"`
+	// Lacking are the addresses of results that the prior state in a plan file lacks.
+	Lacking []addr.Object `json:"lacking,omitempty"`
+}
+
+// Result is a result of a data source that is not stored.
+type Result struct {
+	Object addr.Object  `json:"object"`
+	Before bool         `json:"before,omitzero"` // the result on the before face, as in Reading
+	Entry  *state.Entry `json:"-"`               // nil in a saved plan
+
+	Provider addr.ProviderInstance `json:"provider"`
 }
 
 // Relevant is an attribute that a change depends on. Relevant attributes determine which drift is shown.

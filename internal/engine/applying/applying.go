@@ -43,9 +43,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	a.amend()
 	a.expectChecks()
 	filling.Applied(a.run.Program, a.run.Frame, a.plan)
-	again.begin(ctx, func(ctx context.Context, c *plan.Change) {
-		(&step{a: a, run: a.run, records: &stepRecords{}}).up(ctx, c)
-	})
+	again.begin(ctx, func(c *plan.Change) { (&step{a: a, run: a.run, records: &stepRecords{}}).up(ctx, c) })
 	ok = a.walk(ctx)
 	a.unfinished()
 	if !ok && a.plan.Mode == plan.Destroy {

@@ -73,8 +73,8 @@ func (x *rereading) prepare(r *run.Run, p *plan.Plan) *plan.Plan {
 	return &out
 }
 
-// begin calls read for each data source that depends on no managed resource.
-func (x *rereading) begin(ctx context.Context, read func(context.Context, *plan.Change)) {
+// begin reads the data sources that depend on no managed resource. read carries out a change.
+func (x *rereading) begin(ctx context.Context, read func(*plan.Change)) {
 	if len(x.steady) == 0 {
 		return
 	}
@@ -83,7 +83,7 @@ func (x *rereading) begin(ctx context.Context, read func(context.Context, *plan.
 		if x.run.Receivers.Steady(list[i].ID) {
 			x.ready(ctx, list[i].ID, frame.After, func(_ *program.Declaration, _ *frame.Frame, o addr.Object) {
 				if c := x.steady[o]; c != nil {
-					read(ctx, c)
+					read(c)
 				}
 			})
 		}

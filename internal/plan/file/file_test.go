@@ -107,6 +107,7 @@ func full(t testing.TB) *Contents {
 				Readings:   []plan.Reading{{Object: a, Entry: &state.Entry{Attrs: []byte(`{"a":1}`), Provider: west}}},
 				NoBefore:   []addr.ProviderInstance{west},
 			},
+			Unstored: plan.Unstored{Results: []plan.Result{{Object: a, Before: true, Provider: west}}, Lacking: []addr.Object{a}},
 			Part: []string{"data.x.y", "time_static.a"}, Changed: true,
 			Origin:    plan.Origin{Workspace: "default", Backend: "local", Settings: []byte(`{"type":"local","config":{}}`), Place: "p"},
 			Timestamp: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC), Errored: true, Complete: true, ProvisionerSettings: plan.ProvisionerSettings{SkipDeposed: true},
@@ -216,7 +217,7 @@ func TestFull(t *testing.T) {
 		}
 	}
 	visit(reflect.ValueOf(full(t).Plan))
-	set["plan.Plan.Leases"] = true // not part of a saved plan
+	set["plan.Plan.Leases"], set["plan.Result.Entry"] = true, true // not part of a saved plan
 	for name, ok := range set {
 		if !ok && (strings.HasPrefix(name, "plan.") || strings.HasPrefix(name, "state.")) {
 			t.Errorf("no %s in the plan that the tests use; add it there, and to body.go with a new version of the format", name)
