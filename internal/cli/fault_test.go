@@ -100,7 +100,7 @@ resource "playground_secret" "a" {
 				began := time.Now()
 				for _, sig := range fault.signals {
 					s.cmd.Process.Signal(sig)
-					time.Sleep(20 * time.Millisecond)
+					p.printed(s, "Interrupt received.")
 				}
 				code, out := s.wait()
 				want := 1
@@ -146,6 +146,15 @@ func TestThirdInterruptNamesWhatIsLeft(t *testing.T) {
 	}
 }
 
+// interruptThrice sends each interrupt after the program has noticed the previous one.
+func (s *started) interruptThrice() {
+	for _, noticed := range []string{"Interrupt received.", "Two interrupts received."} {
+		s.cmd.Process.Signal(syscall.SIGINT)
+		s.printed(s, noticed)
+	}
+	s.cmd.Process.Signal(syscall.SIGINT)
+}
+
 func endsAtOnce(t *testing.T, keeper string) {
 	p := newProcess(t, `
 ephemeral "playground_lease" "l" {
@@ -159,10 +168,7 @@ resource "rogue_thing" "a" {
 `, "LETHE_KEEPER="+keeper)
 	s := p.start("apply", "-auto-approve", "-defer-ephemerals")
 	p.seen("ApplyResourceChange", `"phase":"begin"`)
-	for range 3 {
-		s.cmd.Process.Signal(syscall.SIGINT)
-		time.Sleep(50 * time.Millisecond)
-	}
+	s.interruptThrice()
 	code, out := s.wait()
 	left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases"))
 	if code != 1 || strings.Contains(out, "Left open: ephemeral.playground_lease.l") != (keeper == "off") || (len(left) > 0) != (keeper == "off") || !strings.Contains(out, "Unknown outcome: Lethe did not wait for the provider to finish with rogue_thing.a") {
@@ -190,10 +196,7 @@ resource "rogue_thing" "a" {
 `)
 	s := p.start("plan")
 	p.seen("OpenEphemeralResource", `"phase":"begin"`)
-	for range 3 {
-		s.cmd.Process.Signal(syscall.SIGINT)
-		time.Sleep(50 * time.Millisecond)
-	}
+	s.interruptThrice()
 	code, out := s.wait()
 	if code != 1 || !strings.Contains(out, "Unknown outcome: Lethe did not wait until ephemeral.rogue_lease.l was opened.") {
 		t.Errorf("exit code %d:\n%s", code, out)

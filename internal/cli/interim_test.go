@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/lethe-iac/lethe/internal/store/storetest"
 )
@@ -32,19 +31,15 @@ func newRemote(t *testing.T, config string, env ...string) *remote {
 // has waits until the state on the server contains a text.
 func (r *remote) has(text string) {
 	r.t.Helper()
-	var state []byte
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	r.until(fmt.Sprintf("the state has %q", text), func() bool {
 		a, err := http.Get(r.url)
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		state, err = io.ReadAll(a.Body)
-		a.Body.Close()
-		if err == nil && strings.Contains(string(state), text) {
-			return
-		}
-	}
-	r.t.Fatalf("the state has no %q:\n%s", text, state)
+		defer a.Body.Close()
+		state, err := io.ReadAll(a.Body)
+		return err == nil && strings.Contains(string(state), text)
+	})
 }
 
 // killed simulates the loss of the machine. It returns a process in a new directory with the same configuration, and

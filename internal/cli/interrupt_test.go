@@ -6,7 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestInterruptEndsQuestions checks that an interrupt at a question ends the program without waiting for an answer, and
@@ -339,12 +338,10 @@ resource "playground_secret" "a" {
 			t.Parallel()
 			p := newProcess(t, lease+config)
 			s := p.start("apply", "-auto-approve")
-			for {
-				if _, err := os.Stat(filepath.Join(p.dir, "started")); err == nil {
-					break
-				}
-				time.Sleep(5 * time.Millisecond)
-			}
+			p.until("the program has started", func() bool {
+				_, err := os.Stat(filepath.Join(p.dir, "started"))
+				return err == nil
+			})
 			s.cmd.Process.Signal(syscall.SIGINT)
 			p.printed(s, "A second interrupt abandons")
 			s.cmd.Process.Signal(syscall.SIGINT)

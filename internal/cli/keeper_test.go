@@ -67,7 +67,7 @@ func TestLostEngine(t *testing.T) {
 				s := p.start("apply", "-auto-approve", "-parallelism=4")
 				p.seen(words...)
 				if name == "random" {
-					time.Sleep(rand.N(600 * time.Millisecond))
+					time.Sleep(rand.N(600 * time.Millisecond)) // the moment is the subject
 				}
 				p.unseen(s.keeper(t))
 				if n%2 == 0 {
@@ -360,7 +360,7 @@ resource "rogue_thing" "a" {
 	s.cmd.Process.Kill()
 	_, out := s.wait()
 	waits := p.start("plan", "-no-color", "-var=rule=")
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond) // mostly, the plan waits by then. It cannot be observed, and the result is the same
 	syscall.Kill(keeper, syscall.SIGTERM)
 	code, next := waits.wait()
 	if code != 0 || !strings.Contains(next, `rogue_thing.a: the outcome of "create" is unknown`) || strings.Contains(next, "Leases left open") {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -76,7 +77,7 @@ resource "terraform_data" "large" {
 	}
 	s := p.start("apply", "-auto-approve", "-parallelism", "4")
 	p.seen("ApplyResourceChange", `"phase":"begin"`)
-	time.Sleep(rand.N(time.Second + time.Duration(mb)*20*time.Millisecond))
+	time.Sleep(rand.N(time.Second + time.Duration(mb)*20*time.Millisecond)) // the moment is the subject
 	s.cmd.Process.Kill()
 	s.wait()
 	made := p.settled()
@@ -115,19 +116,36 @@ resource "terraform_data" "large" {
 	}
 }
 
-// settled waits until the provider has exited, and returns the names of the objects that it created.
+// settled waits until the providers have ended, and returns the names of the objects that they created.
 func (p *process) settled() []string {
-	for last := -1; ; time.Sleep(300 * time.Millisecond) {
-		files, _ := filepath.Glob(filepath.Join(p.dir, ".cloud/playground_thing.*.json"))
-		if len(files) != last {
-			last = len(files)
-			continue
+	p.t.Helper()
+	p.until("the providers have ended", func() bool {
+		log, _ := os.ReadFile(filepath.Join(p.dir, ".calls"))
+		for line := range strings.Lines(string(log)) {
+			var call struct {
+				Call string
+				Pid  int
+			}
+			if json.Unmarshal([]byte(line), &call) == nil && call.Call == "start" && runs(call.Pid) {
+				return false
+			}
 		}
-		var names []string
-		for _, f := range files {
-			name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "playground_thing.thing-"), ".json")
-			names = append(names, name)
-		}
-		return names
+		return true
+	})
+	files, _ := filepath.Glob(filepath.Join(p.dir, ".cloud/playground_thing.*.json"))
+	var names []string
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "playground_thing.thing-"), ".json"))
 	}
+	return names
+}
+
+// runs reports whether a process exists and has not ended.
+func runs(pid int) bool {
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
+		_, state, _ := strings.Cut(string(stat), ") ")
+		return !strings.HasPrefix(state, "Z")
+	}
+	process, err := os.FindProcess(pid)
+	return err == nil && process.Signal(syscall.Signal(0)) == nil
 }

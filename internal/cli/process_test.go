@@ -12,7 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // process is a directory with a configuration in which the program runs as separate processes, for tests that act at
@@ -147,35 +148,19 @@ func (p *process) run(args ...string) (int, string) {
 // seen waits until the call log has a line with all the words.
 func (p *process) seen(words ...string) {
 	p.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if p.count(words...) > 0 {
-			return
-		}
-	}
-	log, _ := os.ReadFile(filepath.Join(p.dir, ".calls"))
-	p.t.Fatalf("no call with %q:\n%s", words, log)
+	p.until(fmt.Sprintf("a call with %q is logged", words), func() bool { return p.count(words...) > 0 })
 }
 
 // until waits for a condition.
 func (p *process) until(condition string, holds func() bool) {
 	p.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	p.t.Fatalf("not reached: %s", condition)
+	waittest.Until(p.t, condition, holds)
 }
 
 // printed waits until the program has printed text.
 func (p *process) printed(s *started, text string) {
 	p.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if strings.Contains(s.output.String(), text) {
-			return
-		}
-	}
-	p.t.Fatalf("%q was not printed:\n%s", text, s.output.String())
+	p.until(fmt.Sprintf("%q is printed", text), func() bool { return strings.Contains(s.output.String(), text) })
 }
 
 // count returns the number of lines in the call log that contain all the words.

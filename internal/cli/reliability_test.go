@@ -239,7 +239,7 @@ func TestTerraform(t *testing.T) {
 		},
 		"two interrupts": func(s *started) {
 			s.cmd.Process.Signal(syscall.SIGINT)
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // programs notice the first interrupt in different ways
 			s.cmd.Process.Signal(syscall.SIGINT)
 		},
 		"hangup": func(s *started) { s.cmd.Process.Signal(syscall.SIGHUP) },
@@ -252,10 +252,10 @@ func TestTerraform(t *testing.T) {
 				p.program = program
 				s := p.start("apply", "-auto-approve", "-parallelism=10")
 				p.seen("ApplyResourceChange", "playground_thing", `"end"`)
-				time.Sleep(rand.N(50 * time.Millisecond))
+				time.Sleep(rand.N(50 * time.Millisecond)) // the moment is the subject
 				do(s)
 				s.wait()
-				time.Sleep(2 * time.Second) // for a keeper, or an orphaned provider
+				p.settled() // a keeper or an orphaned provider may go on
 				files, _ := filepath.Glob(filepath.Join(p.dir, ".cloud/playground_*.json"))
 				if program == "lethe" {
 					p.run("plan", "-lock-timeout=1m")

@@ -152,6 +152,7 @@ func params(setup func(*testscript.Env) error) testscript.Params {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"calls": calls,
+			"await": await,
 			"keeps": keeps,
 			"dial":  dial,
 			"combine": func(ts *testscript.TestScript, _ bool, _ []string) {
@@ -245,18 +246,38 @@ func calls(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: calls WORDS COUNT")
 	}
-	n := 0
-	log, _ := os.ReadFile(ts.Getenv("PLAYGROUND_LOG"))
-	for _, line := range strings.Split(string(log), "\n") {
-		all := line != ""
-		for _, w := range strings.Fields(args[0]) {
+	if n, log := logged(ts, args[0]); fmt.Sprint(n) != args[1] {
+		ts.Fatalf("%d calls of %q, want %s:\n%s", n, args[0], args[1], log)
+	}
+}
+
+// await waits until a line of the log of provider calls contains all the words: `await 'Apply begin'`.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: await WORDS")
+	}
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		n, log := logged(ts, args[0])
+		if n > 0 {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("waited in vain for a call of %q:\n%s", args[0], log)
+		}
+	}
+}
+
+// logged returns the number of lines in the log of provider calls that contain all the words, and the log.
+func logged(ts *testscript.TestScript, words string) (n int, log string) {
+	text, _ := os.ReadFile(ts.Getenv("PLAYGROUND_LOG"))
+	for line := range strings.Lines(string(text)) {
+		all := true
+		for _, w := range strings.Fields(words) {
 			all = all && strings.Contains(line, w)
 		}
 		if all {
 			n++
 		}
 	}
-	if fmt.Sprint(n) != args[1] {
-		ts.Fatalf("%d calls of %q, want %s:\n%s", n, args[0], args[1], log)
-	}
+	return n, string(text)
 }

@@ -61,7 +61,7 @@ func (s *slow) Later(finish func(error), _ journal.Op, changed ...journal.Change
 	s.last = this
 	s.mu.Unlock()
 	go func() {
-		time.Sleep(s.delay)
+		time.Sleep(s.delay) // the time that a disk takes
 		if before != nil {
 			<-before
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/shortcut"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // old creates a file whose times are old enough to be compared. Its ctime cannot be set, so the test must wait.
@@ -41,9 +42,7 @@ func TestHashOfCheckedPackage(t *testing.T) {
 	if _, err := os.Stat(p.record().path); err == nil {
 		t.Fatal("files that have just been written are taken for known")
 	}
-	for !settled(identify(link)) {
-		time.Sleep(50 * time.Millisecond)
-	}
+	waittest.Until(t, "the files are old enough", func() bool { return settled(identify(link)) })
 	if hash() != first {
 		t.Fatal("the hash changed by itself")
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
@@ -101,14 +102,8 @@ func (s *server) restart(t *testing.T) {
 	if err := s.Cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	for range 200 {
-		time.Sleep(20 * time.Millisecond)
-		if strings.Count(s.Log.String(), "Server listening on") > s.Starts {
-			s.Starts++
-			return
-		}
-	}
-	t.Fatalf("sshd does not start again:\n%s", s.Log)
+	waittest.Until(t, "sshd has started again", func() bool { return strings.Count(s.Log.String(), "Server listening on") > s.Starts })
+	s.Starts++
 }
 
 // serveAgent starts an SSH agent with keys. The comment of the first key is "key 0", of the second "key 1".
@@ -238,14 +233,13 @@ func TestHostThatTakesItsTime(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	_ = s.Cmd.Process.Kill()
-	for { // until nothing listens
+	waittest.Until(t, "nothing listens", func() bool {
 		c, err := net.Dial("tcp", s.Address())
-		if err != nil {
-			break
+		if err == nil {
+			c.Close()
 		}
-		c.Close()
-		time.Sleep(time.Millisecond)
-	}
+		return err != nil
+	})
 	began := time.Now()
 	timer := time.AfterFunc(1500*time.Millisecond, func() { s.Listen(t) })
 	defer timer.Stop()

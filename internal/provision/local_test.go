@@ -348,7 +348,7 @@ func TestInterruptEndsTheWholeGroup(t *testing.T) {
 		t.Errorf("took %s", took)
 	}
 	_ = os.Remove(alive)
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(200 * time.Millisecond) // a child that lives on would write the file several times
 	if _, err := os.Stat(alive); err == nil {
 		t.Error("a child lives on")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/sshconn/sshdtest"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // try runs a provisioner and returns its output and its diagnostics. It checks that neither contains a secret.
@@ -239,14 +240,7 @@ func gone(t *testing.T, out *screen) {
 	if pid == 0 {
 		t.Fatalf("no pid in %q", out.lines)
 	}
-	for range 100 {
-		if syscall.Kill(pid, 0) != nil {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Errorf("process %d lives on", pid)
-	_ = syscall.Kill(pid, syscall.SIGKILL)
+	waittest.Until(t, fmt.Sprintf("process %d has ended", pid), func() bool { return syscall.Kill(pid, 0) != nil })
 }
 
 func TestInterruptRemovesTheScript(t *testing.T) {

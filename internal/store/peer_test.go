@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // terraform returns a directory with a configuration, and a function that runs Terraform in it. It skips the test if
@@ -81,29 +84,27 @@ func TestTerraformHoldsTheLock(t *testing.T) {
 
 func waitFor(t *testing.T, path string) {
 	t.Helper()
-	for range 600 {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatalf("%s never came", filepath.Base(path))
+	waittest.Until(t, filepath.Base(path)+" exists", func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
 }
 
 // waitForOpen returns when a process has the state open, and so is about to wait for its lock.
 func waitForOpen(t *testing.T, pid int) {
 	t.Helper()
-	for range 100 {
-		time.Sleep(50 * time.Millisecond)
-		fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-		for _, fd := range fds {
-			if to, err := os.Readlink(fd); err == nil && filepath.Base(to) == "terraform.tfstate" {
-				time.Sleep(100 * time.Millisecond)
-				return
-			}
-		}
+	if runtime.GOOS != "linux" {
+		time.Sleep(5 * time.Second) // there is no /proc that shows the files of a process
+		return
 	}
-	t.Log("it cannot be seen whether Terraform has opened the state; five seconds have to do")
+	waittest.Until(t, "Terraform has opened the state", func() bool {
+		fds, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+		return slices.ContainsFunc(fds, func(fd string) bool {
+			to, err := os.Readlink(fd)
+			return err == nil && filepath.Base(to) == "terraform.tfstate"
+		})
+	})
+	time.Sleep(100 * time.Millisecond) // the attempt to lock the open file cannot be observed
 }
 
 func TestTerraformFindsOurLock(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 	"github.com/lethe-iac/lethe/internal/view/queue"
 )
 
@@ -236,19 +237,11 @@ func TestClockRuns(t *testing.T) {
 	h := NewHuman(&b, &b, Options{})
 	h.ops.period = time.Millisecond
 	h.Send(event.Started{Object: object(t, "a.b"), Op: event.Create, At: start})
-	deadline := time.Now().Add(5 * time.Second)
-	for {
+	waittest.Until(t, "the creation is reported again", func() bool {
 		h.mu.Lock()
-		done := strings.Contains(b.String(), "Still creating... [1h0m0s elapsed]")
-		h.mu.Unlock()
-		if done {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(b.String())
-		}
-		time.Sleep(time.Millisecond)
-	}
+		defer h.mu.Unlock()
+		return strings.Contains(b.String(), "Still creating... [1h0m0s elapsed]")
+	})
 	h.Send(event.Done{Object: object(t, "a.b"), Op: event.Create})
 	h.Finish()
 	if h.ops.quit != nil {

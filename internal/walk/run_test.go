@@ -103,7 +103,7 @@ func TestFan(t *testing.T) {
 				if k := now.Add(1); k > most.Load() {
 					most.Store(k)
 				}
-				time.Sleep(100 * time.Microsecond)
+				time.Sleep(100 * time.Microsecond) // jobs that take no time do not run in parallel
 				now.Add(-1)
 				ran.Add(1)
 				return i != 99

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // TestInterrupted checks that an interrupt during a download reports the downloads in progress and leaves no partial
@@ -26,10 +28,8 @@ func TestInterrupted(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for !strings.Contains(strings.Join(w.Requests(), ""), ".zip") {
-			time.Sleep(10 * time.Millisecond)
-		}
-		time.Sleep(800 * time.Millisecond) // until a part of the package has arrived
+		waittest.Until(t, "the package is requested", func() bool { return strings.Contains(strings.Join(w.Requests(), ""), ".zip") })
+		time.Sleep(800 * time.Millisecond) // a part of the package arrives, which only the program sees
 		return cmd, out
 	}
 	cmd, out := begin()

@@ -42,7 +42,7 @@ func (f *far) Read(b []byte) (int, error) {
 	wait := time.Duration(f.turn) * f.latency
 	f.turn = 0
 	f.mu.Unlock()
-	time.Sleep(wait)
+	time.Sleep(wait) // the latency of the simulated network
 	return n, err
 }
 
@@ -60,7 +60,7 @@ func (f *far) Write(b []byte) (int, error) {
 	}
 	f.mu.Unlock()
 	if wait > time.Millisecond {
-		time.Sleep(wait)
+		time.Sleep(wait) // the rate of the simulated network
 	}
 	return f.Conn.Write(b)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/store/storetest"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // many is a configuration of objects that each take a while to create.
@@ -98,11 +99,7 @@ func (f *fleet) lose(u *directory) map[string]bool {
 		}
 		return all
 	}
-	for range 3000 {
-		if time.Sleep(10 * time.Millisecond); len(made()) >= 15 {
-			break
-		}
-	}
+	waittest.Until(f.T, "15 objects exist", func() bool { return len(made()) >= 15 })
 	keeper := child(cmd.Process.Pid, "_keep")
 	if keeper == 0 {
 		f.Fatal("there is no keeper")

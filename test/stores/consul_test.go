@@ -20,6 +20,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/store/consulstore"
 	"github.com/lethe-iac/lethe/internal/store/storetest"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -186,7 +187,7 @@ func (c *consul) wait(r *http.Request, index uint64, key string) {
 	}
 	for end := time.Now().Add(wait); index > 0 && last() <= index && time.Now().Before(end) && r.Context().Err() == nil; {
 		c.Unlock()
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond) // the fake service looks at its keys again and again
 		c.Lock()
 		c.expire()
 	}
@@ -462,10 +463,8 @@ func TestConsulLostSession(t *testing.T) {
 	c.sessions[first].LockDelay = time.Millisecond
 	c.end(first)
 	c.Unlock()
-	for end := time.Now().Add(time.Minute); session() == "" && time.Now().Before(end); {
-		time.Sleep(20 * time.Millisecond)
-	}
-	if now := session(); now == "" || now == first {
+	waittest.Until(t, "the lock is taken again", func() bool { return session() != "" })
+	if now := session(); now == first {
 		t.Fatalf("the lock is not taken again: %q", now)
 	}
 	if _, err := open().Lock(ctx, "w", store.NewLockInfo("other", "1")); err == nil || !strings.Contains(err.Error(), who.ID) {

@@ -94,7 +94,7 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.Handler.ServeHTTP(w, r)
 		return
 	case what.delay > 0:
-		time.Sleep(what.delay)
+		time.Sleep(what.delay) // the fake service is slow
 		f.Handler.ServeHTTP(w, r)
 		return
 	case what.late:

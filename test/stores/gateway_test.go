@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/store/storetest"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -38,14 +38,13 @@ func startGateway(t *testing.T) (url, files string) {
 		stop()
 		_ = server.Wait()
 	})
-	for range 200 {
+	waittest.Until(t, "the gateway listens", func() bool {
 		c, err := net.Dial("tcp", at)
 		if err == nil {
 			c.Close()
-			break
 		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		return err == nil
+	})
 	return "http://" + at, files
 }
 

@@ -4,7 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // TestLostMachine checks a crashed run whose directory is lost. The next command that changes objects recovers its
@@ -30,7 +31,7 @@ func TestLostMachine(t *testing.T) {
 	check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	check(t, os.RemoveAll(gone.dir))
-	time.Sleep(300 * time.Millisecond) // until the server has noticed
+	disconnected(t, port)
 	journals("1")
 	if out := s.directory().run(0, "state", "check"); !strings.Contains(out, "in the backend: the run default-") || !strings.Contains(out, "recorded 2 changes that the state lacks") {
 		t.Errorf("a look at the state does not find it:\n%s", out)
@@ -57,7 +58,7 @@ func TestLostMachine(t *testing.T) {
 	check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	done()
-	time.Sleep(300 * time.Millisecond)
+	disconnected(t, port)
 	if out := d.run(0, args("3", "1")...); strings.Count(out, "Recovered an interrupted run") != 1 || strings.Contains(out, "another state") {
 		t.Errorf("taken in:\n%s", out)
 	}
@@ -69,13 +70,21 @@ func TestLostMachine(t *testing.T) {
 	check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	done()
-	time.Sleep(300 * time.Millisecond)
+	disconnected(t, port)
 	if out := newDirectory(t, s.program, first).run(0, "apply", "-auto-approve", "-var", "v=1"); strings.Contains(out, "another state") {
 		t.Errorf("the first run:\n%s", out)
 	}
 	if out := n.run(0, "apply", "-auto-approve", "-var", "v=1"); strings.Contains(out, "another state") {
 		t.Errorf("in its own directory:\n%s", out)
 	}
+}
+
+// disconnected waits until a server has noticed that all its clients have ended.
+func disconnected(t *testing.T, port string) {
+	t.Helper()
+	waittest.Until(t, "no client is connected", func() bool {
+		return query(t, port, `SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`) == "0"
+	})
 }
 
 // TestCameBack checks that the directory of a killed run does not restore objects that another run recovered and
@@ -89,7 +98,7 @@ func TestCameBack(t *testing.T) {
 	check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	done()
-	time.Sleep(300 * time.Millisecond)
+	disconnected(t, port)
 	if out := v.run(0, args("0", "2")...); !strings.Contains(out, "Recovered an interrupted run") {
 		t.Errorf("another directory does not take it in:\n%s", out)
 	}

@@ -6,12 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // playground builds a provider of the tests once.
@@ -93,20 +95,16 @@ func (f *fleet) making(u *directory, delay string) (cmd *exec.Cmd, keeper int) {
 	f.Helper()
 	cmd = u.cmd("apply", "-auto-approve", "-target=playground_thing.late", "-var", "delay="+delay)
 	check(f.T, cmd.Start())
-	for range 3000 {
-		time.Sleep(20 * time.Millisecond)
+	waittest.Until(f.T, "the last object is being created", func() bool {
 		log, _ := os.ReadFile(filepath.Join(u.dir, ".calls"))
-		for _, line := range bytes.Split(log, []byte("\n")) {
-			if bytes.Contains(line, []byte("ApplyResourceChange")) && bytes.Contains(line, []byte(`"phase":"begin"`)) && bytes.Contains(line, []byte("late")) {
-				if keeper = child(cmd.Process.Pid, "_keep"); keeper == 0 {
-					f.Fatal("there is no keeper")
-				}
-				return cmd, keeper
-			}
-		}
+		return slices.ContainsFunc(bytes.Split(log, []byte("\n")), func(line []byte) bool {
+			return bytes.Contains(line, []byte("ApplyResourceChange")) && bytes.Contains(line, []byte(`"phase":"begin"`)) && bytes.Contains(line, []byte("late"))
+		})
+	})
+	if keeper = child(cmd.Process.Pid, "_keep"); keeper == 0 {
+		f.Fatal("there is no keeper")
 	}
-	f.Fatal("the last object is not being made")
-	return nil, 0
+	return cmd, keeper
 }
 
 // child returns the process that another has started with these last arguments, or 0.
@@ -136,15 +134,11 @@ func loseWith(u *directory, cmd *exec.Cmd, keeper int) {
 // gone waits until a process has ended.
 func gone(t *testing.T, id int) {
 	t.Helper()
-	for range 3000 {
+	waittest.Until(t, fmt.Sprintf("process %d has ended", id), func() bool {
 		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 		_, rest, _ := strings.Cut(string(state), ") ")
-		if err != nil || strings.HasPrefix(rest, "Z") {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatalf("the process %d does not end", id)
+		return err != nil || strings.HasPrefix(rest, "Z")
+	})
 }
 
 // free releases the lock of a crashed run if the lock outlives the run.

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // TestLostDisk kills the engine and the keeper and removes the disk while objects are created, on every store,
@@ -50,13 +51,11 @@ func lostDisk(t *testing.T, p place) {
 		return known
 	}
 	var before map[string]bool
-	for range 600 {
-		if before = objects(v); len(before) > 0 {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	if len(before) == 0 || len(before) == 40 {
+	waittest.Until(t, "the store has an interim state", func() bool {
+		before = objects(v)
+		return len(before) > 0
+	})
+	if len(before) == 40 {
 		t.Fatalf("there is no interim state: %d objects", len(before))
 	}
 	interim := v.stored()

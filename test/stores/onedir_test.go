@@ -216,7 +216,7 @@ func (s *shared) unlocks(u, other *directory) {
 		if out = third.run2("plan", "-var", "v=x"); !strings.Contains(out, "Error acquiring the state lock") {
 			break
 		}
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond) // each attempt is a command
 	}
 	s.applies(third)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // parted is a configuration whose module instances are independent of each other. Files represent the real objects.
@@ -118,16 +119,17 @@ func (s *shop) hold(d *directory, key, v string) (cmd *exec.Cmd, out *strings.Bu
 	cmd, out = d.cmd(args(key, v, "-var=hold="+hold)...), &strings.Builder{}
 	cmd.Stdout, cmd.Stderr = out, out
 	check(s.T, cmd.Start())
-	for range 3000 {
-		if _, err := os.Stat(hold + ".here"); err == nil {
-			return cmd, out, sync.OnceFunc(func() { os.Remove(hold) })
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	s.Fatalf("it does not come to the provisioner:\n%s", out)
-	return nil, nil, nil
+	held(s.T, hold)
+	return cmd, out, sync.OnceFunc(func() { os.Remove(hold) })
+}
+
+// held waits until a provisioner of a run has begun, which goes on as long as the file hold exists.
+func held(t *testing.T, hold string) {
+	t.Helper()
+	waittest.Until(t, "the provisioner has begun", func() bool {
+		_, err := os.Stat(hold + ".here")
+		return err == nil
+	})
 }
 
 // over waits for the end of a held apply.
@@ -232,7 +234,7 @@ func (s *shop) same() {
 	approves := c.cmd(slices.DeleteFunc(args("1", "z", "-lock-timeout=1m"), func(a string) bool { return a == "-auto-approve" })...)
 	approves.Stdin, approves.Stdout, approves.Stderr = strings.NewReader("yes\n"), &asked, &asked
 	check(s.T, approves.Start())
-	time.Sleep(1500 * time.Millisecond)
+	time.Sleep(1500 * time.Millisecond) // mostly, the others wait by then. Their output is read when they have ended
 	s.over(cmd, out, done)
 	if err := waits.Wait(); err != nil {
 		s.Errorf("%v\n%s", err, &said)
@@ -259,7 +261,7 @@ func (s *shop) queue() {
 			}
 		})
 	}
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // mostly, the others wait by then
 	s.over(cmd, out, done)
 	all.Wait()
 	s.whole()
@@ -275,7 +277,7 @@ func (s *shop) died() {
 	waits := b.cmd(args("1", "x", "-lock-timeout=1m", "-unknown=create")...)
 	waits.Stdout, waits.Stderr = &said, &said
 	check(s.T, waits.Start())
-	time.Sleep(1500 * time.Millisecond)
+	time.Sleep(1500 * time.Millisecond) // mostly, the others wait by then. Their output is read when they have ended
 	check(s.T, cmd.Process.Kill())
 	_ = cmd.Wait()
 	done()
@@ -411,12 +413,7 @@ func (s *shop) edits() {
 	b.configure(base + "resource \"terraform_data\" \"two\" {\n  input = terraform_data.base.id\n}\noutput \"two\" {\n  value = terraform_data.two.id\n}\n" + p.backend)
 	cmd := a.cmd("apply", "-auto-approve")
 	check(s.T, cmd.Start())
-	for range 1000 {
-		if _, err := os.Stat(hold + ".here"); err == nil {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	held(s.T, hold)
 	b.run(0, "apply", "-auto-approve")
 	os.Remove(hold)
 	check(s.T, cmd.Wait())
@@ -473,12 +470,7 @@ func (s *shop) outputs() {
 	cmd, out := a.cmd("apply", "-auto-approve", "-var=key=1", "-var=v=x", "-var=hold="+hold), &strings.Builder{}
 	cmd.Stdout, cmd.Stderr = out, out
 	check(s.T, cmd.Start())
-	for range 1000 {
-		if _, err := os.Stat(hold + ".here"); err == nil {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	held(s.T, hold)
 	s.says(b.run(1, "apply", "-auto-approve", "-var=key=2", "-var=v=y"), "Error acquiring the state lock")
 	s.over(cmd, out, func() { os.Remove(hold) })
 	s.says(b.run(0, "plan", "-var=key=1", "-var=v=x", "-no-color"), "No changes")

@@ -19,6 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/store/pgstore"
 	"github.com/lethe-iac/lethe/internal/store/storetest"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -182,15 +183,11 @@ func endLocks(t *testing.T, port string) {
 	if len(ended[0].Rows) == 0 {
 		t.Fatal("there is no lock")
 	}
-	for range 100 {
+	waittest.Until(t, "the locks are released", func() bool {
 		left, err := c.Exec(ctx, `SELECT 1 FROM pg_locks WHERE locktype = 'advisory'`).ReadAll()
 		check(t, err)
-		if len(left[0].Rows) == 0 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatal("the locks are still there")
+		return len(left[0].Rows) == 0
+	})
 }
 
 // proxy is a proxy before a server that implements storetest.Breaks: it breaks connections. Data that a client sends at

@@ -94,7 +94,7 @@ func (l *line) serve(c net.Conn) {
 		if err != nil {
 			return
 		}
-		time.Sleep(slow)
+		time.Sleep(slow) // the server is slow
 		if _, err := c.Write(buf[:n]); err != nil {
 			return
 		}
@@ -140,7 +140,7 @@ func TestPostgresFaults(t *testing.T) {
 					begin(l)
 				}
 				check(t, unlock(ctx))
-				time.Sleep(30 * time.Second / factor)
+				time.Sleep(30 * time.Second / factor) // the fault lasts as long
 				have, now, err := st.Get(ctx, store.Default)
 				check(t, err)
 				if string(have) != string(want) || now != v {

@@ -88,7 +88,7 @@ func testRowChanges(t *testing.T, port string) {
 		v, err = st.Put(ctx, "w", document(2, n, 100, "!"), v)
 		check(t, err)
 		requests[n] = p.count.Load()
-		time.Sleep(1200 * time.Millisecond) // until the server has counted the change
+		time.Sleep(1200 * time.Millisecond) // PostgreSQL delays the counts of other connections by a second
 		_, _, err = st.Get(ctx, "w")
 		check(t, err)
 		t.Logf("%d objects: %d requests; rows %s, then %s", n, requests[n], before, query(t, port, fmt.Sprintf(stats, n)))

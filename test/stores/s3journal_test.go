@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // bucket records the requests to a service, and refuses some of them.
@@ -55,7 +57,7 @@ func (b *bucket) around(next http.Handler) http.Handler {
 		refused := b.refuse != nil && b.refuse(r)
 		slow := b.slow
 		b.Unlock()
-		time.Sleep(slow)
+		time.Sleep(slow) // the fake service is slow
 		if refused {
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprint(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>AccessDenied</Code><Message>no</Message></Error>`)
@@ -164,7 +166,7 @@ func lose(u *directory, url, v string) {
 // copied waits until a store has all bytes of a machine's journals. there returns the number of bytes in the store.
 func copied(u *directory, there func() int64) {
 	u.Helper()
-	for range 3000 {
+	waittest.Until(u.T, "the journal is in the store", func() bool {
 		files, _ := filepath.Glob(filepath.Join(u.dir, ".terraform", "*.journal"))
 		var has int64
 		for _, name := range files {
@@ -172,12 +174,8 @@ func copied(u *directory, there func() int64) {
 				has += info.Size()
 			}
 		}
-		if has > 0 && has == there() {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	u.Fatal("the journal does not get into the store")
+		return has > 0 && has == there()
+	})
 }
 
 // inBucket returns a function that returns the bytes of journals in a bucket.

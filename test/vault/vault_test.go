@@ -212,7 +212,7 @@ func TestLeasesAreClosed(t *testing.T) {
 		}, true},
 		"two interrupts": {"trap '' INT TERM; touch started; exec sleep 120", func(_ *place, cmd *exec.Cmd) {
 			cmd.Process.Signal(syscall.SIGINT)
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // the program writes into a buffer that is read when it has ended
 			cmd.Process.Signal(syscall.SIGINT)
 		}, true},
 		"kill -9": {"touch started; exec sleep 120", func(_ *place, cmd *exec.Cmd) {

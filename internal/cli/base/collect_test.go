@@ -4,7 +4,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
-	"time"
+
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 func TestPercent(t *testing.T) {
@@ -40,14 +41,10 @@ func TestCollect(t *testing.T) {
 	Collect()
 	heap := make([]byte, 512<<20)
 	defer runtime.KeepAlive(heap)
-	for range 1000 { // the finalizer runs some time after a collection
+	waittest.Until(t, "the setting follows the heap", func() bool { // the finalizer runs some time after a collection
 		runtime.GC()
 		got := debug.SetGCPercent(77)
-		if got == leastPercent {
-			return
-		}
 		debug.SetGCPercent(got)
-		time.Sleep(time.Millisecond)
-	}
-	t.Error("the setting does not follow the heap")
+		return got == leastPercent
+	})
 }

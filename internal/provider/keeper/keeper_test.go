@@ -25,6 +25,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // world holds an engine and its keeper in one process, and a provider that listens on a socket.
@@ -218,9 +219,7 @@ func TestLostEngine(t *testing.T) {
 	w.keeper.o.Secrets.Add("a-secret-of-the-run", secret.Origin{Addr: "var.a", Kind: secret.EphemeralVariable})
 	op, never := w.intend("a"), w.intend("never")
 	go w.apply(op, "a")
-	for w.fake.Count("Apply x") == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Until(t, "the call has begun", func() bool { return w.fake.Count("Apply x") > 0 })
 	w.lose()
 	close(release)
 	r := w.recovered()
@@ -271,9 +270,7 @@ func TestRecordsAtOnce(t *testing.T) {
 	}
 	go w.apply(w.intend("a"), "a")
 	go w.apply(w.intend("b"), "b")
-	for w.fake.Count("Apply x") < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Until(t, "both calls have begun", func() bool { return w.fake.Count("Apply x") == 2 })
 	w.lose()
 	close(first)
 	for exists := false; !exists; time.Sleep(time.Millisecond) {
@@ -358,9 +355,7 @@ func TestAskedToEnd(t *testing.T) {
 	w.open("one")
 	op := w.intend("a")
 	go w.apply(op, "a")
-	for w.fake.Count("Apply x") == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Until(t, "the call has begun", func() bool { return w.fake.Count("Apply x") > 0 })
 	w.lose()
 	for ended := false; !ended; { // signals before the crash have no effect
 		select {
@@ -438,9 +433,7 @@ func TestLostKeeper(t *testing.T) {
 	if c, ok := w.provider.(provider.Crasher); !ok || !c.Crashed() {
 		t.Error("the provider is not lost")
 	}
-	for w.failures.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Until(t, "the loss is reported", func() bool { return w.failures.Load() > 0 })
 	if w.keeper.peer() == first || w.failures.Load() != 1 {
 		t.Errorf("the same keeper goes on, %d were lost", w.failures.Load())
 	}

@@ -121,6 +121,7 @@ func TestStreamHoldsProvider(t *testing.T) {
 	})
 	st := w.begin(context.Background(), invoking)
 	var before int64
+	// The test observes that nothing more is sent for a while.
 	for before = -1; before != sent.Load(); time.Sleep(50 * time.Millisecond) {
 		before = sent.Load()
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wiretest"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // TestStart checks processes of both protocols, with and without the certificates of the handshake.
@@ -181,7 +182,7 @@ func TestContextOfStart(t *testing.T) {
 	}
 	defer p.Shutdown()
 	cancel()
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond) // a process that the context ends would end in this time
 	ask(t, p, "process")
 }
 
@@ -233,13 +234,16 @@ func TestShutdownOfTheStuck(t *testing.T) {
 
 // TestShutdownDuringCall checks that a hanging call does not keep the process alive.
 func TestShutdownDuringCall(t *testing.T) {
-	p := start1(t, processes(t, "protocol 6"))
+	var j journal
+	ps := processes(t, "protocol 6")
+	ps.Log = j.log
+	p := start1(t, ps)
 	pid := ask(t, p, "process")
 	done := make(chan provider.Diags)
 	go func() {
 		done <- p.Validate(context.Background(), addr.Managed, "sleeps", provider.Dynamic{})
 	}()
-	time.Sleep(100 * time.Millisecond)
+	waittest.Until(t, "the call is in progress", func() bool { return strings.Contains(j.text(), "sleeping") })
 	p.Shutdown()
 	if ds := <-done; len(ds) != 1 || !ds.HasErrors() {
 		t.Errorf("got %v", ds)

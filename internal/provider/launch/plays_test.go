@@ -19,6 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wiretest"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // playing is the environment variable that selects the role of the test binary. The tests start their own binary as the
@@ -48,37 +49,40 @@ func play(part string) {
 		os.Exit(3)
 	case "exits well":
 	case "sleeps":
-		time.Sleep(time.Minute)
+		linger()
 	case "says hello":
 		fmt.Println("Usage: not a plugin")
-		time.Sleep(time.Minute)
+		linger()
 	case "says nothing":
 		fmt.Println()
-		time.Sleep(time.Minute)
+		linger()
 	case "makes noise":
 		os.Stdout.Write(bytes.Repeat([]byte("noise "), 1<<20))
-		time.Sleep(time.Minute)
+		linger()
 	case "handshake 2":
 		fmt.Println("2|6|unix|/nowhere|grpc|")
-		time.Sleep(time.Minute)
+		linger()
 	case "net/rpc":
 		fmt.Println("1|5|unix|/nowhere|netrpc|")
-		time.Sleep(time.Minute)
+		linger()
 	case "old":
 		fmt.Println("1|5|unix|/nowhere")
-		time.Sleep(time.Minute)
+		linger()
 	case "no address":
 		fmt.Println("1|6|pigeon|here|grpc|")
-		time.Sleep(time.Minute)
+		linger()
 	case "bad certificate":
 		fmt.Println("1|6|unix|/nowhere|grpc|" + strings.Repeat("AAAA", 20))
-		time.Sleep(time.Minute)
+		linger()
 	case "parent":
 		parent()
 	default:
 		panic("no part " + part)
 	}
 }
+
+// linger lets a process live until the test ends it. If the test is killed first, the process ends after a minute.
+func linger() { time.Sleep(time.Minute) }
 
 // actor is the provider in the other process. The type that it validates is the name of the action. It returns the
 // result in the detail of a warning.
@@ -91,7 +95,8 @@ func actor() *providertest.Fake {
 			case "exits":
 				os.Exit(7)
 			case "sleeps":
-				time.Sleep(time.Minute)
+				fmt.Fprintln(os.Stderr, "sleeping")
+				linger()
 			case "writes":
 				os.Stderr.WriteString(everyLine)
 				fmt.Println("to standard output")
@@ -174,13 +179,7 @@ func (j *journal) text() string {
 // await waits for a line, because the output of a process arrives at any time.
 func (j *journal) await(t *testing.T, line string) {
 	t.Helper()
-	for range 500 {
-		if strings.Contains(j.text(), line+"\n") {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("%q is not in the log:\n%.5000s", line, j.text())
+	waittest.Until(t, fmt.Sprintf("%q is in the log", line), func() bool { return strings.Contains(j.text(), line+"\n") })
 }
 
 // refused starts a process that must fail to start, and returns the reason.

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 func pidOf(t *testing.T, pid string) int {
@@ -65,7 +65,7 @@ func parent() {
 		panic(err)
 	}
 	fmt.Println(p.Validate(context.Background(), addr.Managed, "process", provider.Dynamic{})[0].Detail)
-	time.Sleep(time.Minute)
+	linger()
 }
 
 // TestNoOrphans checks that providers end if Lethe is killed.
@@ -101,11 +101,5 @@ func TestNoOrphans(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	for range 300 {
-		if !alive(pid) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Errorf("%s lives", pid)
+	waittest.Until(t, "process "+pid+" has ended", func() bool { return !alive(pid) })
 }

@@ -115,6 +115,7 @@ func TestStreamHoldsServer(t *testing.T) {
 	})
 	st := begin(t, context.Background(), c, &wrapperspb.StringValue{Value: "many"})
 	var before int64
+	// The test observes that nothing more is sent for a while.
 	for before = -1; before != sent.Load(); time.Sleep(50 * time.Millisecond) {
 		before = sent.Load()
 	}

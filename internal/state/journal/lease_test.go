@@ -14,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/disk/disktest"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
 // named returns the leases that are open according to a journal.
@@ -148,12 +149,7 @@ func TestLeasesShareFlushes(t *testing.T) {
 	if n := int(c.flushes.Load() - before); n > 1+int(time.Since(begun)/leaseSync) {
 		t.Errorf("%d flushes for %d leases in %s", n, leases, time.Since(begun))
 	}
-	for i := 0; survives() != 1; i++ {
-		if i == 1000 {
-			t.Fatalf("%d leases are open after a crash of the machine, want 1", survives())
-		}
-		time.Sleep(leaseSync / 10)
-	}
+	waittest.Until(t, "one lease is open after a crash of the machine", func() bool { return survives() == 1 })
 	if _, err := w.Opening(object(t, "ephemeral.a.late"), addr.Default("vault")); err != nil {
 		t.Fatal(err)
 	}

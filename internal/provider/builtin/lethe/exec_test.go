@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 	"github.com/zclconf/go-cty/cty"
 	"pgregory.net/rapid"
 )
@@ -301,17 +302,15 @@ func zombie(pid int) bool {
 	return strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X")
 }
 
-func (r *rig) pid(name string) int {
+func (r *rig) pid(name string) (pid int) {
 	r.t.Helper()
-	for range 500 {
+	waittest.Until(r.t, name+" is written", func() bool {
 		b, _ := os.ReadFile(filepath.Join(r.dir, name))
-		if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
-			return pid
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	r.t.Fatalf("%s was not written", name)
-	return 0
+		var err error
+		pid, err = strconv.Atoi(strings.TrimSpace(string(b)))
+		return err == nil
+	})
+	return pid
 }
 
 // TestExecIsInterrupted checks that the context and Stop end an open with all its child processes, and that Stop does
@@ -342,15 +341,7 @@ func TestExecIsInterrupted(t *testing.T) {
 			if got := r.show(ds); !strings.Contains(got, "The open command failed: it was interrupted") || o.private == nil {
 				t.Errorf("%s, private data %q", got, o.private)
 			}
-			for range 500 {
-				if !runs(child) && !runs(leader) {
-					break
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
-			if runs(child) || runs(leader) {
-				t.Error("something still runs")
-			}
+			waittest.Until(t, "all processes have ended", func() bool { return !runs(child) && !runs(leader) })
 			if ds := r.p.CloseLease(t.Context(), "lethe_exec", o.private); ds != nil {
 				t.Error(r.show(ds))
 			}
@@ -376,12 +367,7 @@ func TestExecLeavesHelpers(t *testing.T) {
 	if ds := r.p.CloseLease(t.Context(), "lethe_exec", o.private); ds != nil {
 		t.Error(r.show(ds))
 	}
-	for i := 0; runs(int(n)) && i < 500; i++ {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if runs(int(n)) {
-		t.Error("the helper still runs")
-	}
+	waittest.Until(t, "the helper has ended", func() bool { return !runs(int(n)) })
 	// A background process that keeps the output open does not block open.
 	o = r.mustOpen("lethe_exec", map[string]any{"open": sh(`sleep 60 & echo $!`)})
 	n, _ = o.GetAttr("result").AsBigFloat().Int64()

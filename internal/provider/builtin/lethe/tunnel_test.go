@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
@@ -198,9 +199,7 @@ func TestTunnelWaits(t *testing.T) {
 	s := sshdtest.Start(t)
 	port, _ := echo(t)
 	_ = s.Cmd.Process.Kill()
-	for !closedTo(t, s.Address()) {
-		time.Sleep(10 * time.Millisecond)
-	}
+	waittest.Until(t, "the server has ended", func() bool { return closedTo(t, s.Address()) })
 	back := make(chan bool, 1)
 	timer := time.AfterFunc(300*time.Millisecond, func() { back <- s.Listen(t) })
 	defer timer.Stop()
