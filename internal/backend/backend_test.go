@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,7 +22,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -562,5 +565,103 @@ func TestInitHalfWay(t *testing.T) {
 	req.ForceCopy = true
 	if _, ok := b.Init(ctx, req); !ok || b.exists("terraform.tfstate") || !b.exists("terraform.tfstate.backup") {
 		t.Error(b.Env.Bag.List())
+	}
+}
+
+// TestInitSamePlace checks that init copies nothing if only settings have changed that do not move the state. Both
+// blocks then name one lock. The journal of a killed run is recovered first.
+func TestInitSamePlace(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		b, server := newBench(t), &storetest.HTTP{}
+		at := httptest.NewServer(server)
+		t.Cleanup(at.Close)
+		block := fmt.Sprintf("address = %q\nlock_address = %[1]q\nunlock_address = %[1]q", at.URL)
+		req := InitRequest{Lock: workspace.Request{Lock: true}, Migrate: true, Copies: func(string, string) (bool, bool) {
+			t.Error("the user is asked")
+			return false, true
+		}}
+		b.configure("backend \"http\" {\n" + block + "\n}")
+		if _, ok := b.Init(ctx, req); !ok {
+			t.Fatal(b.Env.Bag.List())
+		}
+		b.save()
+		want := uint64(1)
+		if killed {
+			b.leaveJournal()
+			want = 2
+		}
+		b.configure("backend \"http\" {\n" + block + "\nretry_max = 3\n}")
+		before := len(server.Requests())
+		if _, ok := b.Init(ctx, req); !ok {
+			t.Fatal(b.Env.Bag.List())
+		}
+		if asked := server.Requests()[before:]; slices.Contains(asked, http.MethodPost) != killed || slices.Contains(asked, "LOCK") != killed {
+			t.Errorf("killed run: %t: requests %q", killed, asked)
+		}
+		o, ok := b.Open(ctx, Files{})
+		if !ok {
+			t.Fatal(b.Env.Bag.List())
+		}
+		if s, ok := workspace.Read(ctx, b.Env, o.Store, store.Default); !ok || s.Serial != want || s.Len() != int(want) {
+			t.Errorf("killed run: %t: serial %d, %d objects: %v", killed, s.Serial, s.Len(), b.Env.Bag.List())
+		}
+	}
+}
+
+// leaveJournal leaves the journal of a run that created an object and was killed.
+func (b *bench) leaveJournal() {
+	b.Helper()
+	o, ok := b.Open(ctx, Files{})
+	if !ok {
+		b.Fatal(b.Env.Bag.List())
+	}
+	s, ok := workspace.Read(ctx, b.Env, o.Store, store.Default)
+	if !ok {
+		b.Fatal(b.Env.Bag.List())
+	}
+	w, err := journal.Create(journal.Path(filepath.Join(b.Env.Data, store.Default)), journal.About(s, s.Lineage, "killed", "1.12.0"), journal.Options{FS: disk.OS, Now: time.Now})
+	if err != nil {
+		b.Fatal(err)
+	}
+	i, err := addr.ParseInstance("a.y")
+	if err != nil {
+		b.Fatal(err)
+	}
+	entry := &state.Entry{Attrs: []byte(`{}`), Provider: addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: addr.Default("a")}}}
+	op, err := w.Intent(journal.Intent{Object: i.Current()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w.Later(func(err error) {
+		if err != nil {
+			b.Error(err)
+		}
+	}, op, journal.Change{Object: i.Current(), Entry: entry})
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// TestInitReplacesUnreadableRecord checks that init -reconfigure succeeds without an error if the record of an earlier
+// init cannot be read. The message about such a record recommends it.
+func TestInitReplacesUnreadableRecord(t *testing.T) {
+	for _, file := range []string{"terraform.tfstate", "lethe.backend.json"} {
+		b := newBench(t)
+		b.configure(`backend "local" { path = "one/s" }`)
+		b.save()
+		b.write(".terraform/"+file, `{"version":3,`)
+		if b.opens() {
+			t.Errorf("%s: opened", file)
+		}
+		if detail := b.reported("Failed to read the remembered backend"); !strings.Contains(detail, "lethe init -reconfigure") {
+			t.Errorf("%s: %s", file, detail)
+		}
+		if _, ok := b.Init(ctx, InitRequest{Reconfigure: true, Lock: workspace.Request{Lock: true}}); !ok {
+			t.Errorf("%s: not replaced", file)
+		}
+		b.reported()
+		if !b.opens() {
+			t.Error(b.Env.Bag.List())
+		}
 	}
 }

@@ -100,7 +100,13 @@ type Planned struct {
 
 // Files are the files that flags of a command name instead of the files of the workspace; "" if a flag is missing. The
 // paths are absolute, except a Backup of store.NoBackup.
-type Files struct{ In, Out, Backup string }
+type Files struct {
+	In, Out, Backup string
+	// Alone is true for a command that only works on states: with In, it works on that file, whatever the backend.
+	Alone bool
+}
+
+func (f Files) named() bool { return f.In != "" || f.Out != "" || f.Backup != "" }
 
 // InitRequest has the options of init about the backend.
 type InitRequest struct {

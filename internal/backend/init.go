@@ -26,7 +26,11 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	if !ok {
 		return "", false
 	}
-	before, ok := d.record.read(d.Env.Bag)
+	bag := d.Env.Bag
+	if req.Reconfigure {
+		bag = &diag.Bag{} // the record is replaced, even if it cannot be read
+	}
+	before, ok := d.record.read(bag)
 	if !ok && !req.Reconfigure {
 		return "", false
 	}

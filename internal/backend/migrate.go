@@ -92,6 +92,12 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 	if len(names) == 0 {
 		return err == nil
 	}
+	if !store.Single(ctx, to) || slices.Equal(names, []string{store.Default}) {
+		names = slices.DeleteFunc(names, func(n string) bool { return m.exists(ctx, transfer{from, to, n, n}, !configured) })
+		if len(names) == 0 {
+			return true
+		}
+	}
 	if !req.ForceCopy {
 		if copies, answered := req.Copies(was.driver.Name, next.driver.Name); !copies {
 			return answered
@@ -169,6 +175,33 @@ func (m *migration) copySelected(ctx context.Context, from, to store.Store, name
 type transfer struct {
 	from, to       store.Store
 	source, target string // workspaces
+}
+
+// exists reports whether the target has the state of the source already. It takes no lock of the target: both may be
+// one state, if only other settings than its place have changed, and one state has one lock. moves is as in copyState.
+func (m *migration) exists(ctx context.Context, w transfer, moves bool) bool {
+	if w.from.Capabilities().Files != nil && moves || !sameStored(ctx, w) {
+		return false
+	}
+	unfinished, err := workspace.Unfinished(ctx, m.env, w.from, w.source)
+	if err != nil || !unfinished {
+		return err == nil
+	}
+	lock := m.req.Lock
+	lock.Store, lock.Name, lock.Operation = w.from, w.source, operation.MigrateFrom
+	source, ok := workspace.Lock(ctx, m.env, lock) // replays the journals
+	if !ok {
+		return false
+	}
+	source.Unlock()
+	return sameStored(ctx, w)
+}
+
+// sameStored reports whether both stores return the same state. It reports no errors: the copy will meet them again.
+func sameStored(ctx context.Context, w transfer) bool {
+	source, ok1 := peek(ctx, w.from, w.source)
+	target, ok2 := peek(ctx, w.to, w.target)
+	return ok1 && ok2 && source.Serial == target.Serial && state.Equal(source, target)
 }
 
 // copyState copies one workspace, with both sides locked, and reads the copy back. The original stays; moves is true if

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
@@ -28,6 +29,10 @@ func (o *Opened) ForPlan() json.RawMessage { return o.settings.forPlan() }
 
 // Open opens the store in use, with the files that flags name.
 func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
+	if f.Alone && f.In != "" {
+		st, ok := d.opener.encrypted(store.NewLocal(store.LocalOptions{Dir: d.Env.Dir, FS: d.Env.FS, In: f.In, Out: f.Out, Backup: f.Backup}))
+		return &Opened{Store: st, Type: store.LocalDriver.Name, settings: implied()}, ok
+	}
 	current, known, ok := d.inUse(ctx)
 	if !ok {
 		return nil, false
@@ -53,12 +58,27 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 			o.Written = func() { d.placement.adopt(current, true) }
 		}
 	}
-	if files := st.Capabilities().Files; files != nil && f != (Files{}) {
-		if o.Store, ok = d.opener.encrypted(files.Override(f.In, f.Out, f.Backup)); !ok {
-			return nil, false
-		}
+	files := st.Capabilities().Files
+	switch {
+	case files != nil && f.named():
+		o.Store, ok = d.opener.encrypted(files.Override(f.In, f.Out, f.Backup))
+	case files == nil:
+		ok = d.applicable(f, o.Type)
 	}
-	return o, true
+	return o, ok
+}
+
+// applicable reports the flags that name files although the backend stores states elsewhere. The state of the workspace
+// must not be changed in place of a file that the user has named.
+func (d *Directory) applicable(f Files, backend string) bool {
+	switch {
+	case f.In != "" || f.Out != "":
+		d.Env.Bag.Add(diag.Errorf("State files not applicable", "The flags -state and -state-out name files, but the backend %q stores the state of the workspace elsewhere. Remove these flags to use the state of the workspace. To use the state in a file, run the command in a copy of the directory without the backend block.", backend))
+		return false
+	case f.Backup != "" && f.Backup != store.NoBackup:
+		d.Env.Bag.Add(diag.Warningf("No backup written", "The flag -backup has no effect, because the backend %q stores states elsewhere than in files.", backend))
+	}
+	return true
 }
 
 // using tells the user which backend is used although init has not set it up.

@@ -148,12 +148,17 @@ func (b *planBackend) peek(ctx context.Context, s settings) (*state.Snapshot, bo
 	if err != nil {
 		return nil, false
 	}
-	var ok bool
-	if st, ok = b.opener.encrypted(st); !ok {
+	st, ok := b.opener.encrypted(st)
+	if !ok {
 		return nil, false
 	}
-	data, v, err := st.Get(ctx, b.opener.env.Selected())
-	if err != nil || v == store.Version("") || len(data) == 0 {
+	return peek(ctx, st, b.opener.env.Selected())
+}
+
+// peek reads the state of a workspace, without journals. It returns false if there is none, or if it cannot be read.
+func peek(ctx context.Context, st store.Store, workspace string) (*state.Snapshot, bool) {
+	data, v, err := st.Get(ctx, workspace)
+	if err != nil || v == "" || len(data) == 0 {
 		return nil, false
 	}
 	return state.Read(data, &diag.Bag{})

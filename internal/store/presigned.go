@@ -15,7 +15,7 @@ func (h *PresignedRequest) Send(ctx context.Context, body []byte) error {
 		return err
 	}
 	req.Header = h.Header.Clone()
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := Client().Do(req)
 	if err != nil {
 		return &UnansweredError{Err: err}
 	}

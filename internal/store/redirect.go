@@ -26,3 +26,6 @@ func Redirects(secret ...string) func(req *http.Request, via []*http.Request) er
 		return nil
 	}
 }
+
+// Client returns a client for requests with credentials, with the policy of Redirects.
+func Client(secret ...string) *http.Client { return &http.Client{CheckRedirect: Redirects(secret...)} }

@@ -55,6 +55,7 @@ func TestPostgres(t *testing.T) {
 		})
 	}
 	t.Run("skipped", func(t *testing.T) { testSkipped(t, port) })
+	t.Run("limited", func(t *testing.T) { testLimited(t, port) })
 	t.Run("members", func(t *testing.T) {
 		storetest.RunMembers(t, func(t *testing.T) func() store.Store {
 			n++
@@ -117,6 +118,37 @@ func testSkipped(t *testing.T, port string) {
 	}
 	if _, err := without.Capabilities().Journals.Orphaned(ctx, "w"); err == nil || !strings.Contains(err.Error(), "skip_table_creation") {
 		t.Errorf("the table of journals: %v", err)
+	}
+}
+
+// testLimited checks roles that may create some of the objects, while others have created the rest.
+func testLimited(t *testing.T, port string) {
+	query(t, port, `REVOKE CREATE ON SCHEMA public FROM PUBLIC`)
+	for n, layout := range []string{"document", "rows"} {
+		schema, role := "limited "+layout, fmt.Sprintf("limited%d", n)
+		query(t, port, `CREATE ROLE `+role+` LOGIN; CREATE SCHEMA "`+schema+`"; GRANT USAGE, CREATE ON SCHEMA "`+schema+`" TO `+role+`;
+			CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint; GRANT USAGE ON SEQUENCE public.global_states_id_seq TO `+role)
+		settings := map[string]cty.Value{
+			"conn_str":    cty.StringVal("postgres://" + role + ":canary@127.0.0.1:" + port + "/postgres?sslmode=disable"),
+			"schema_name": cty.StringVal(schema), "layout": cty.StringVal(layout),
+		}
+		config, err := pgstore.Driver.Schema.Coerce(cty.ObjectVal(settings))
+		check(t, err)
+		st, err := pgstore.Driver.Open(ctx, store.Settings{Config: config, Getenv: os.Getenv})
+		check(t, err)
+		_, err = st.List(ctx)
+		check(t, err)
+		_, err = st.Put(ctx, "w", []byte(`{"version":4,"serial":1,"lineage":"l","outputs":{},"resources":[]}`), "")
+		check(t, err)
+	}
+	// The role must still be told about an object that it may not create.
+	settings := map[string]cty.Value{"conn_str": cty.StringVal("postgres://limited0@127.0.0.1:" + port + "/postgres?sslmode=disable"), "schema_name": cty.StringVal("limited none")}
+	config, err := pgstore.Driver.Schema.Coerce(cty.ObjectVal(settings))
+	check(t, err)
+	st, err := pgstore.Driver.Open(ctx, store.Settings{Config: config, Getenv: os.Getenv})
+	check(t, err)
+	if _, err = st.List(ctx); err == nil || !strings.Contains(err.Error(), "permission denied for database") {
+		t.Errorf("a schema that the role may not create: %v", err)
 	}
 }
 

@@ -98,11 +98,12 @@ func (s *States) OpenStore(ctx context.Context) (*backend.Opened, bool) {
 		s.dir.Call.Bag.Move(unsure)
 		return nil, false
 	}
-	backup := s.dir.Options.Backup
+	c, o := s.dir.Call, s.dir.Options
+	backup := o.Backup
 	if backup != store.NoBackup {
-		backup = s.dir.Call.Path(backup)
+		backup = c.Path(backup)
 	}
-	return s.Backend.Open(ctx, backend.Files{In: s.dir.Call.Path(s.dir.Options.State), Out: s.dir.Call.Path(s.dir.Options.StateOut), Backup: backup})
+	return s.Backend.Open(ctx, backend.Files{In: c.Path(o.State), Out: c.Path(o.StateOut), Backup: backup, Alone: !o.Runs})
 }
 
 // OpenAll opens the store in use. If init must still choose between the former and the next store, it opens both.

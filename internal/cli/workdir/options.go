@@ -23,6 +23,7 @@ type Options struct {
 	State        string // files instead of the files of the workspace
 	StateOut     string
 	Backup       string
+	Runs         bool // the command calls providers: it works on the state of the workspace
 	Parallelism  int
 	CloseTimeout time.Duration // for one lease; 0 means the setting of the CLI configuration
 	Deprecation  string        // one of Deprecations
@@ -114,6 +115,7 @@ const defaultParallelism = 10
 
 // OperationFlags registers the flags of commands that call providers.
 func (o *Options) OperationFlags(c *base.Call) {
+	o.Runs = true
 	f, v := c.Flags, &c.View
 	f.IntVar(&o.Parallelism, "parallelism", defaultParallelism, "How `many` provider calls may run at once.")
 	f.DurationVar(&o.CloseTimeout, "close-timeout", 0, "How `long` closing one lease may take: 1m, unless the CLI configuration changes it.")

@@ -47,7 +47,7 @@ func AzureAttrs(own ...*schema.Attr) []*schema.Attr {
 
 // Bearer returns a client that authenticates with a bearer token.
 func Bearer(token string) *store.API {
-	return &store.API{Client: http.DefaultClient, Header: http.Header{"Authorization": {"Bearer " + token}}}
+	return &store.API{Client: store.Client(), Header: http.Header{"Authorization": {"Bearer " + token}}}
 }
 
 // azureReader reads the settings for Azure services.

@@ -60,7 +60,7 @@ func AzureCloud(ctx context.Context, s *store.Reader) Cloud {
 func otherCloud(ctx context.Context, host string) (Cloud, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	api := &store.API{Client: http.DefaultClient, ErrorMessage: ErrorMessage}
+	api := &store.API{Client: store.Client(), ErrorMessage: ErrorMessage}
 	answer, err := api.Ask(ctx, http.MethodGet, &url.URL{Scheme: "https", Host: host, Path: "/metadata/endpoints", RawQuery: "api-version=2022-09-01"}, nil, nil)
 	if err != nil {
 		return Cloud{}, err
@@ -112,7 +112,7 @@ func (m *machine) GetToken(ctx context.Context, o policy.TokenRequestOptions) (a
 		Token string      `json:"access_token"`
 		For   json.Number `json:"expires_in"` // seconds
 	}
-	api := &store.API{Client: http.DefaultClient, Header: http.Header{"Metadata": {"true"}}, ErrorMessage: ErrorMessage}
+	api := &store.API{Client: store.Client(), Header: http.Header{"Metadata": {"true"}}, ErrorMessage: ErrorMessage}
 	if err := api.JSON(ctx, http.MethodGet, &to, nil, nil, &reply); err != nil {
 		return azcore.AccessToken{}, fmt.Errorf("there is no token for the identity of the machine: %w", err)
 	}

@@ -118,6 +118,22 @@ func TokenWithin(ctx context.Context, tokens oauth2.TokenSource) (*oauth2.Token,
 	}
 }
 
+// Signed returns a store.API.Sign that adds a token to requests. It adds nothing if tokens is nil. An error of
+// TokenWithin reports that the request was not sent. The HTTP client of package oauth2 does not report that, and it adds
+// the token to redirected requests, too.
+func Signed(tokens oauth2.TokenSource) func(*http.Request, []byte) error {
+	return func(req *http.Request, _ []byte) error {
+		if tokens == nil {
+			return nil
+		}
+		token, err := TokenWithin(req.Context(), tokens)
+		if err == nil {
+			token.SetAuthHeader(req)
+		}
+		return err
+	}
+}
+
 // source returns the token source of the user's own credentials.
 func (t *tokens) source() (oauth2.TokenSource, error) {
 	scopes := []string{t.scope}
@@ -167,7 +183,7 @@ func (t *tokens) impersonate(source oauth2.TokenSource) (*oauth2.Token, error) {
 		AccessToken string
 		ExpireTime  time.Time
 	}
-	api := store.API{Client: oauth2.NewClient(t.ctx, source), ErrorMessage: ErrorMessage}
+	api := store.API{Client: store.Client(), Sign: Signed(source), ErrorMessage: ErrorMessage}
 	if err := api.JSON(t.ctx, http.MethodPost, to, nil, map[string]any{"delegates": delegates, "scope": []string{t.scope}, "lifetime": "3600s"}, &out); err != nil {
 		return nil, fmt.Errorf("no token of %s: %w", t.account, err)
 	}

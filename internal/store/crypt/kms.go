@@ -20,7 +20,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/store/cloudauth"
-	"golang.org/x/oauth2"
 )
 
 // The key providers of this file use a key that never leaves its service. The service encrypts and decrypts the key of
@@ -129,8 +128,8 @@ func newGCPKMS(s store.Settings) (Provider, error) {
 		return nil, r.Err
 	}
 	k.at = server.JoinPath("v1", k.name)
-	client := oauth2.NewClient(context.Background(), cloudauth.Google(context.Background(), s, "https://www.googleapis.com/auth/cloudkms"))
-	k.api = &store.API{Client: client, Header: agent(s), ErrorMessage: cloudauth.ErrorMessage}
+	tokens := cloudauth.Google(context.Background(), s, "https://www.googleapis.com/auth/cloudkms")
+	k.api = &store.API{Client: store.Client(), Header: agent(s), ErrorMessage: cloudauth.ErrorMessage, Sign: cloudauth.Signed(tokens)}
 	return k, nil
 }
 
@@ -246,7 +245,7 @@ func (k *azureVault) call(ctx context.Context, operation, version string, value 
 		to = k.at.JoinPath(operation)
 	}
 	to.RawQuery = "api-version=7.4"
-	api := &store.API{Client: http.DefaultClient, Header: http.Header{"Authorization": {"Bearer " + token.Token}}, ErrorMessage: cloudauth.ErrorMessage}
+	api := &store.API{Client: store.Client(), Header: http.Header{"Authorization": {"Bearer " + token.Token}}, ErrorMessage: cloudauth.ErrorMessage}
 	var reply struct{ Kid, Value string }
 	err = asked(ctx, "Azure Key Vault", func(ctx context.Context) error {
 		return api.JSON(ctx, http.MethodPost, to, k.header, map[string]string{"alg": k.alg, "value": base64.RawURLEncoding.EncodeToString(value)}, &reply)

@@ -282,6 +282,18 @@ func TestKMS(t *testing.T) {
 			if _, _, err := with(service.open(t, srv.URL, "main")).Open(t.Context(), data); err != nil {
 				t.Error(err)
 			}
+			var redirected []string
+			other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				redirected = append(redirected, r.Header.Get("Authorization"))
+			}))
+			defer other.Close()
+			elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+			}))
+			defer elsewhere.Close()
+			if _, err := with(service.open(t, elsewhere.URL, "main")).Seal(t.Context(), []byte(plainState)); err == nil || len(redirected) == 0 || strings.Contains(strings.Join(redirected, ""), "Bearer") {
+				t.Errorf("after a redirect: %v, another server got %q", err, redirected)
+			}
 			gone := httptest.NewServer(nil)
 			gone.Close()
 			problem(gone.URL, "main", "its key could not be obtained", "does not answer")

@@ -5,16 +5,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/store/cloudauth"
 	"github.com/zclconf/go-cty/cty"
-	"golang.org/x/oauth2"
 )
 
 // Driver is the backend "gcs". Settings that the block omits may come from the environment, and credentials from the
@@ -68,7 +69,7 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	}
 	// The endpoint may end with the version of the API, which the paths of requests already contain.
 	o.Endpoint.Path = strings.TrimSuffix(strings.TrimSuffix(o.Endpoint.Path, "/"), "/storage/v1")
-	o.Client = oauth2.NewClient(ctx, nil)
+	o.Client = store.Client(slices.Collect(maps.Keys(o.Encryption))...)
 	if emulator == "" {
 		o.Tokens = cloudauth.Google(ctx, s, scope)
 	}

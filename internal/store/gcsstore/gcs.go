@@ -38,18 +38,7 @@ type Options struct {
 
 // New returns a store that sends each request once. See store.Retrying for retries.
 func New(o Options) store.Remote {
-	// An error of TokenWithin reports that the request was not sent. The HTTP client of oauth2 does not report that.
-	sign := func(req *http.Request, _ []byte) error {
-		if o.Tokens == nil {
-			return nil
-		}
-		token, err := cloudauth.TokenWithin(req.Context(), o.Tokens)
-		if err == nil {
-			token.SetAuthHeader(req)
-		}
-		return err
-	}
-	return &remote{o, &store.API{Client: o.Client, Header: o.Header, ErrorMessage: cloudauth.ErrorMessage, Sign: sign}}
+	return &remote{o, &store.API{Client: o.Client, Header: o.Header, ErrorMessage: cloudauth.ErrorMessage, Sign: cloudauth.Signed(o.Tokens)}}
 }
 
 type remote struct {

@@ -61,20 +61,30 @@ func (r *remote) skipped(err error) error {
 	return err
 }
 
-// create creates the missing schema, tables and indexes. Concurrent "CREATE … IF NOT EXISTS" statements can fail, so
-// create repeats them.
+// present is the SQL that reports whether the schema $1, the sequence of the ids, the table $2 and the index $3 exist.
+const present = `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1::name), ` +
+	`EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relname = 'global_states_id_seq'), ` +
+	`EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1::name AND c.relname = $2::name), ` +
+	`EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1::name AND c.relname = $3::name)`
+
+// create creates the missing schema, tables and indexes. It looks for them first: "CREATE … IF NOT EXISTS" needs the
+// permission to create even if the object exists. Concurrent statements of that kind can fail, so create repeats them.
 func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
+	res, err := run(ctx, conn, present, r.o.Schema, r.o.Table, r.o.Index)
+	if err != nil {
+		return err
+	}
+	exists := func(n int) bool { return isTrue(res.Rows[0][n]) }
 	var statements []string
-	if !r.o.SkipSchema {
-		statements = append(statements, `CREATE SCHEMA IF NOT EXISTS `+quoted(r.o.Schema))
+	add := func(skip bool, sql string) {
+		if !skip {
+			statements = append(statements, sql)
+		}
 	}
-	if !r.o.SkipTable {
-		statements = append(statements, `CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint`,
-			`CREATE TABLE IF NOT EXISTS `+r.table+` (id bigint NOT NULL DEFAULT nextval('public.global_states_id_seq') PRIMARY KEY, name text UNIQUE, data text)`)
-	}
-	if !r.o.SkipIndex {
-		statements = append(statements, `CREATE UNIQUE INDEX IF NOT EXISTS `+quoted(r.o.Index)+` ON `+r.table+` (name)`)
-	}
+	add(r.o.SkipSchema || exists(0), `CREATE SCHEMA IF NOT EXISTS `+quoted(r.o.Schema))
+	add(r.o.SkipTable || exists(1), `CREATE SEQUENCE IF NOT EXISTS public.global_states_id_seq AS bigint`)
+	add(r.o.SkipTable || exists(2), `CREATE TABLE IF NOT EXISTS `+r.table+` (id bigint NOT NULL DEFAULT nextval('public.global_states_id_seq') PRIMARY KEY, name text UNIQUE, data text)`)
+	add(r.o.SkipIndex || exists(3), `CREATE UNIQUE INDEX IF NOT EXISTS `+quoted(r.o.Index)+` ON `+r.table+` (name)`)
 	switch {
 	case r.o.SkipTable:
 	case r.o.Rows:

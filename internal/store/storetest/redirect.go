@@ -17,8 +17,9 @@ const Credential = "canary-4711"
 
 // Redirects tests a client of an HTTP service behind a server that redirects all requests to another server. It checks
 // that the other server gets no credential, and that a request fails if the redirect would turn a write into a read.
-// The other server answers all requests with answer.
-func Redirects(t *testing.T, answer string, open func(t *testing.T, address string) store.Store) {
+// The other server answers all requests with answer. secrets are further texts that it must not get.
+func Redirects(t *testing.T, answer string, open func(t *testing.T, address string) store.Store, secrets ...string) {
+	secrets = append(slices.Clip(secrets), Credential)
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			var mu sync.Mutex
@@ -27,7 +28,8 @@ func Redirects(t *testing.T, answer string, open func(t *testing.T, address stri
 				mu.Lock()
 				defer mu.Unlock()
 				methods = append(methods, r.Method)
-				if strings.Contains(fmt.Sprint(r.Header, r.URL), Credential) || r.Header.Get("Authorization") != "" {
+				request := fmt.Sprint(r.Header, r.URL)
+				if slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(request, s) }) || r.Header.Get("Authorization") != "" {
 					t.Errorf("another server got a credential: %s %s %v", r.Method, r.URL, r.Header)
 				}
 				_, _ = w.Write([]byte(answer))
