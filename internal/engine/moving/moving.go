@@ -251,13 +251,18 @@ func (m *Moves) carry(batch map[addr.Object]addr.Object) {
 		return // impossible: each target is free and occurs once
 	}
 	m.State = after
+	was := map[addr.Object]addr.Object{} // an address may be the old address of one object and the new address of another
 	for from, to := range batch {
-		was := m.Origin(from)
+		was[to] = m.Origin(from)
+	}
+	for from := range batch {
 		delete(m.Origins, from)
 		delete(m.Retyped, from)
-		m.Origins[to] = was
-		if was.Type != to.Type {
-			m.Retyped[to] = was.Instance
+	}
+	for to, origin := range was {
+		m.Origins[to] = origin
+		if origin.Type != to.Type {
+			m.Retyped[to] = origin.Instance
 		}
 	}
 }

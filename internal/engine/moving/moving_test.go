@@ -37,3 +37,12 @@ func TestMake(t *testing.T) {
 		})
 	}
 }
+
+// An object that moves to another type keeps its first address if count then moves it on. The provider converts it.
+func TestRetyped(t *testing.T) {
+	m := Make(enginetest.Program(t, map[string]string{"main.tf": "resource \"t_item\" \"b\" {\n count = 1\n}\nmoved {\n from = t_other.a\n to = t_item.b\n}\n"}), enginetest.State(t, "t_other.a"))
+	to := enginetest.Instance(t, "t_item.b[0]").Current()
+	if was := m.Retyped[to]; was != enginetest.Instance(t, "t_other.a") || len(m.Retyped) != 1 || m.Origin(to).Instance != was {
+		t.Errorf("%v, %v", m.Retyped, m.Origins)
+	}
+}

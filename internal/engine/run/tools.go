@@ -103,7 +103,7 @@ func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.Provid
 		return declared.Use{}, false
 	}
 	r.Bag.Add(diag.Errorf("Provider configuration not present",
-		"%s needs its provider configuration %s, which is no longer in the configuration. Add it again to destroy %s, and remove it after that. To keep the object but forget it, use a `removed` block or `lethe state rm`.",
+		"%s needs its provider configuration %s, which is no longer in the configuration. Add it again to destroy %s, and remove it after that. To keep the object but forget it, run: lethe state rm '%[1]s'",
 		i, stored, i).About(i))
 	return declared.Use{}, false
 }
