@@ -558,3 +558,45 @@ func TestCrashOfShared(t *testing.T) {
 		t.Errorf("%d starts of a provider that only crashes", len(crashed))
 	}
 }
+
+// divisible is a built-in provider whose sessions are fakes.
+type divisible struct {
+	providertest.Fake
+	sessions []*providertest.Fake
+}
+
+func (d *divisible) Session() provider.Provider {
+	d.sessions = append(d.sessions, &providertest.Fake{Address: one})
+	return d.sessions[len(d.sessions)-1]
+}
+
+// TestSessionsOfBuiltin checks that each session of a built-in provider with settings has a provider, which ends with
+// the session, and that calls without settings go to the built-in provider.
+func TestSessionsOfBuiltin(t *testing.T) {
+	d := &divisible{}
+	pool := provider.NewPool(&stage{})
+	pool.Builtin(one, d)
+	first := must[provider.Provider](t)(pool.Session(bg, one))
+	second := must[provider.Provider](t)(pool.Session(bg, one))
+	if first == second || len(d.sessions) != 2 {
+		t.Fatalf("%d sessions", len(d.sessions))
+	}
+	validate(t, must[provider.Provider](t)(pool.Idle(bg, one)))
+	pool.Release(first)
+	pool.Release(first) // has no effect
+	ends := func(a, b, own int) {
+		t.Helper()
+		if x, y, z := d.sessions[0].Count("Shutdown"), d.sessions[1].Count("Shutdown"), d.Count("Shutdown"); x != a || y != b || z != own {
+			t.Errorf("Shutdown was called %d, %d and %d times", x, y, z)
+		}
+	}
+	ends(1, 0, 0)
+	if d.Count("Validate managed x") != 1 {
+		t.Error("the built-in provider did not validate")
+	}
+	pool.Close()
+	ends(1, 1, 1)
+	if _, err := pool.Session(bg, one); err == nil {
+		t.Error("a closed pool has made a session")
+	}
+}
