@@ -7,8 +7,10 @@
 //
 // A report contains addresses, paths, names and labels. It contains no value, and nothing that is derived from a value.
 //
-// Files, from the top down: report.go (the two passes), remedy.go, baseline.go, contents.go (the contents of places),
-// values.go (the parts of one value), audit.go.
+// A Removal then removes values from copies of a state (removal.go, rewrite.go).
+//
+// Files, from the top down: removal.go, rewrite.go, report.go, remedy.go, examine.go (the two passes), baseline.go,
+// finding.go, contents.go (the contents of places), values.go (the parts of one value), audit.go.
 package audit
 
 import (
@@ -59,63 +61,6 @@ type Place struct {
 	Problem   string    // why it could not be read, as sentences; "" if it was read
 }
 
-// Finding is a secret at one place in the configuration: an attribute of an object, an output, a variable.
-type Finding struct {
-	Address string
-	Path    string // the attribute; "" for an output, a variable, and a whole object
-	Reason  Reason
-	Labels  []int    // labels of the values, in all places, sorted; none if all values are booleans
-	Places  []*Place // sorted as they were added, without versions
-	// Versions are the earlier versions that contain it, sorted as they were added.
-	Versions []*Place
-	Remedy   Remedy
-
-	object addr.Object // zero unless an object has it
-	unit   *unit       // the first unit with the finding
-	values []string    // different values, in the order in which they were found
-	known  map[string]bool
-	in     map[*Place]map[string]bool // the values in each place
-}
-
-// Clear reports whether a place that is not encrypted has the secret.
-func (f *Finding) Clear() bool {
-	for p := range f.in {
-		if !p.Encrypted {
-			return true
-		}
-	}
-	return false
-}
-
-// Gap is a problem with a provider, such as a missing schema. The objects of the listed types were examined only as far
-// as the problem permits, or may lack a remedy.
-type Gap struct {
-	Provider addr.Provider
-	Types    []string // resource types, sorted
-	Problem  string   // as sentences
-}
-
-// Report is the result of an audit.
-type Report struct {
-	Findings []*Finding // sorted by address
-	Places   []*Place   // sorted as they were added
-	Values   int        // different values, which is the highest label
-	Short    int        // values that are too short or too common to be searched for inside others
-	Gaps     []Gap
-	Packed   []string // addresses of values with so much packed into them that they were not searched completely
-}
-
-// Clear returns the number of findings in clear.
-func (r *Report) Clear() int {
-	n := 0
-	for _, f := range r.Findings {
-		if f.Clear() {
-			n++
-		}
-	}
-	return n
-}
-
 // Inputs are facts that an audit needs besides the contents of places.
 type Inputs struct {
 	// Schemas returns the schemas of a provider, or the reason why they are not available.
@@ -126,3 +71,20 @@ type Inputs struct {
 	// Progress is called after each part of the work; may be nil.
 	Progress func(done, all int)
 }
+
+// Remedy is the way to store a secret no longer.
+type Remedy struct {
+	Kind     RemedyKind
+	Argument string // WriteOnly: the path of the argument in the same resource
+	Type     string // Ephemeral: the type of the ephemeral resource
+}
+
+// RemedyKind is the kind of a remedy.
+type RemedyKind string
+
+// The kinds of remedies.
+const (
+	WriteOnly  RemedyKind = "write-only"
+	Ephemeral  RemedyKind = "ephemeral"
+	Encryption RemedyKind = "encryption" // nothing else is known
+)

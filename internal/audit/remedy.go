@@ -10,29 +10,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Remedy is the way to store a secret no longer.
-type Remedy struct {
-	Kind     RemedyKind
-	Argument string // WriteOnly: the path of the argument in the same resource
-	Type     string // Ephemeral: the type of the ephemeral resource
-}
-
-// RemedyKind is the kind of a remedy.
-type RemedyKind string
-
-// The kinds of remedies.
-const (
-	WriteOnly  RemedyKind = "write-only"
-	Ephemeral  RemedyKind = "ephemeral"
-	Encryption RemedyKind = "encryption" // nothing else is known
-)
-
-// adviceKey identifies an attribute of a resource type, by the names on its path.
-type adviceKey struct {
-	provider   addr.Provider
-	typ, names string
-}
-
 // remedy returns the remedy for a finding.
 func (x *examination) remedy(f *Finding) Remedy {
 	if f.object == (addr.Object{}) || f.Reason == Private {

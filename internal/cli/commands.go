@@ -59,7 +59,7 @@ func commands() []*base.Command {
 		initcmd.Init, devcmd.Validate, runcmd.Plan, runcmd.Apply, runcmd.Destroy,
 		devcmd.Completion, devcmd.Console, devcmd.Explain, devcmd.Fmt, workspacecmd.ForceUnlock, initcmd.Get, devcmd.Graph, runcmd.Import,
 		statecmd.LeasesClose, statecmd.LeasesList, logincmd.Login, logincmd.Logout,
-		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, secretscmd.Secrets, devcmd.Show,
+		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, secretscmd.Secrets, secretscmd.Scrub, devcmd.Show,
 		statecmd.Check, statecmd.Diff, statecmd.History, statecmd.Identities, statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
 		statecmd.Repair, runcmd.Resolve, statecmd.Restore, statecmd.Rm, statecmd.Show, statecmd.Taint, testcmd.Test, testcmd.Cleanup, statecmd.Untaint, devcmd.Vendor, devcmd.Version,
 		workspacecmd.Delete, workspacecmd.List, workspacecmd.New, workspacecmd.Select, workspacecmd.Show,

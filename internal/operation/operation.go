@@ -24,6 +24,7 @@ const (
 	Repair      // state repair
 	Resolve     // state resolve
 	CloseLeases // leases close
+	Scrub       // secrets scrub
 	Delete      // workspace delete
 	MigrateFrom // init, the former backend
 	MigrateTo   // init, the new backend
@@ -76,6 +77,7 @@ var policies = [...]Policy{
 	Repair:      {Lock: "state-repair"},
 	Resolve:     {Lock: "state-resolve"},
 	CloseLeases: {Lock: "leases-close"},
+	Scrub:       {Lock: "secrets-scrub"},
 	Delete:      {Lock: "workspace-delete"},
 	MigrateFrom: {Lock: "migration source state"},
 	MigrateTo:   {Lock: "migration destination state", Overwrites: true},

@@ -206,3 +206,31 @@ func (l *Local) readKept(workspace string, k kept) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// RewriteFormer implements FormerRewriter.
+func (l *Local) RewriteFormer(ctx context.Context, workspace string, rewrite func([]byte) ([]byte, error)) error {
+	if err := CheckName(workspace); err != nil {
+		return err
+	}
+	all, err := l.listKept(workspace)
+	if err != nil {
+		return err
+	}
+	for _, k := range all {
+		path := filepath.Join(l.historyDir(workspace), k.name)
+		data, err := disk.Read(l.fs, path)
+		if err == nil && data != nil {
+			data, err = rewrite(data)
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil && data != nil {
+			err = disk.Replace(l.fs, path, data)
+		}
+		if err != nil {
+			return fmt.Errorf("the former state with the serial %d: %w", k.serial, err)
+		}
+	}
+	return nil
+}

@@ -133,7 +133,7 @@ func (l *Local) at(path string) string { return paths.In(l.opts.Dir, path) }
 
 // Capabilities implements Store.
 func (l *Local) Capabilities() Capabilities {
-	return Capabilities{Breaker: l, Files: l, Place: l, History: l}
+	return Capabilities{Breaker: l, Files: l, Place: l, History: l, Rewriter: l}
 }
 
 // Place implements Locator. In and Out are no part of it, and neither is where the directory is: checkouts of one configuration are

@@ -70,7 +70,7 @@ type Store interface {
 //	inmem                               yes     -     -     -      -       -        -
 //	with encryption                     as the store within without Parts, and Sealer
 //
-// "journal" and "rows" mean: with that setting. Policy and Named belong to remote and cloud; Migrator, Cursor and
+// "journal" and "rows" mean: with that setting. Rewriter belongs to local. Policy and Named belong to remote and cloud; Migrator, Cursor and
 // NoEncryption to pg; Disabled to pg and s3; Presigner and Finisher to s3; Versioner and Concurrent come with Parts.
 type Capabilities struct {
 	Breaker      Breaker        // locks can be taken from others
@@ -86,6 +86,7 @@ type Capabilities struct {
 	Concurrent ConcurrentStore // several runs may work on one state
 	Parts      PartStore       // parts of a state can be read and written
 	History    Historian       // former states are kept
+	Rewriter   FormerRewriter  // former states can be changed
 
 	Journals  Journaler        // journals of runs are kept
 	Disabled  DisabledJournals // journals may be there that the settings do not read
@@ -189,6 +190,13 @@ type Historian interface {
 	// Former returns the state with a serial, in its stored form, which may be encrypted. Of several states it returns
 	// the latest, and nil if none is kept.
 	Former(ctx context.Context, workspace string, serial uint64) ([]byte, error)
+}
+
+// FormerRewriter changes former states, to remove values that must not be stored.
+type FormerRewriter interface {
+	// RewriteFormer calls rewrite for each former state of a workspace, in its stored form, and replaces the state by the
+	// result; nil keeps it. It stops at the first error. A state is replaced whole or not at all.
+	RewriteFormer(ctx context.Context, workspace string, rewrite func(stored []byte) ([]byte, error)) error
 }
 
 // Past is a state that was, or is.

@@ -5,9 +5,16 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/audit"
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
 )
+
+// secretsFlags are the flags of secrets.
+type secretsFlags struct {
+	workdir.Options
+	baseline, baselineOut, failOn string
+}
 
 // The values of -fail-on.
 const (

@@ -23,6 +23,9 @@ type collection struct {
 	plans   *savedplan.Plans
 	auditor *audit.Auditor
 	hints   []string // places that Lethe cannot list, as sentences
+	at      states.Selected
+	texts   []workspace.Text
+	current *audit.Place // nil without a state
 }
 
 var kinds = map[workspace.TextKind]audit.Kind{
@@ -39,6 +42,7 @@ func (x *collection) state(ctx context.Context, others bool) bool {
 		return false
 	}
 	texts, err := at.Inventory(ctx)
+	x.at, x.texts = at, texts
 	if err != nil {
 		c.Bag.Add(workspace.Problem(err, diag.Errorf("Failed to load state", "The copies of the state cannot be listed: %s.", err)))
 		return false
@@ -115,7 +119,11 @@ func (x *collection) text(ctx context.Context, at states.Selected, t *workspace.
 		return true, true
 	}
 	p.Serial = s.Serial
-	x.auditor.State(x.auditor.Place(p), s)
+	place := x.auditor.Place(p)
+	if t.Kind == workspace.CurrentText {
+		x.current = place
+	}
+	x.auditor.State(place, s)
 	return true, true
 }
 

@@ -1,7 +1,10 @@
 // Package secretscmd defines the commands about secrets that are stored in clear.
 //
 //	secretscmd.go  the command that lists them
-//	baseline.go    its baseline: the accepted findings
+//	baseline.go    the flags of that command, and the baseline: the accepted findings
+//	scrub.go       the command that removes values from copies
+//	copies.go      changes the copies
+//	services.go    places that only a user can clean
 //	places.go      collects the contents of the places for an audit
 package secretscmd
 
@@ -13,7 +16,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/savedplan"
 	"github.com/lethe-iac/lethe/internal/cli/session"
-	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/operation"
@@ -42,12 +44,6 @@ takes no lock and changes nothing.`,
 	},
 	Setup:  base.Flags(defineSecrets, runSecrets),
 	Result: true,
-}
-
-// secretsFlags are the flags of secrets.
-type secretsFlags struct {
-	workdir.Options
-	baseline, baselineOut, failOn string
 }
 
 func defineSecrets(c *base.Call, f *secretsFlags) {
@@ -93,6 +89,15 @@ func runSecrets(ctx context.Context, c *base.Call, f *secretsFlags) int {
 
 // audit collects the contents of all places, and examines them.
 func (x *collection) audit(ctx context.Context, plans []string) (*audit.Report, bool) {
+	x.begin(ctx)
+	if !x.state(ctx, len(plans) > 0) || !x.savedPlans(ctx, plans) {
+		return nil, false
+	}
+	return x.report(ctx)
+}
+
+// begin makes the auditor.
+func (x *collection) begin(ctx context.Context) {
 	s := x.session
 	x.auditor = audit.New(audit.Inputs{
 		Schemas: func(p addr.Provider) (*provider.Schemas, error) { return s.SchemasOf(ctx, p) },
@@ -100,12 +105,13 @@ func (x *collection) audit(ctx context.Context, plans []string) (*audit.Report, 
 			return s.Engine.Alternatives(ctx, p, typ, of, config)
 		},
 	})
-	if !x.state(ctx, len(plans) > 0) || !x.savedPlans(ctx, plans) {
-		return nil, false
-	}
+}
+
+// report examines the contents.
+func (x *collection) report(ctx context.Context) (*audit.Report, bool) {
 	r, err := x.auditor.Report(ctx)
 	if err != nil {
-		s.Dir.Call.Bag.Add(diag.Errorf("Failed to examine the state", "%s.", err))
+		x.session.Dir.Call.Bag.Add(diag.Errorf("Failed to examine the state", "%s.", err))
 	}
 	return r, err == nil
 }

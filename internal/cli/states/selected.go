@@ -18,6 +18,8 @@ type Selected struct {
 	env   *workspace.Env
 	store store.Store
 	name  string
+
+	Type string // of the backend
 }
 
 // Selected opens the store for the selected workspace.
@@ -31,7 +33,7 @@ func (s *States) Selected(ctx context.Context) (Selected, bool) {
 	if !ok {
 		return Selected{}, false
 	}
-	return Selected{s, env, st.Store, name}, true
+	return Selected{s, env, st.Store, name, st.Type}, true
 }
 
 // Examine inspects the state and the files beside it without a lock.
@@ -75,6 +77,33 @@ func (at Selected) Open(ctx context.Context, data []byte) ([]byte, error) {
 		return data, nil
 	}
 	return workspace.Open(ctx, at.store, data)
+}
+
+// Seal encrypts a text that replaces a stored text. A text that was not encrypted stays plain.
+func (at Selected) Seal(ctx context.Context, plain, stored []byte) ([]byte, error) {
+	if s := at.store.Capabilities().Sealer; s != nil && crypt.Sealed(stored) {
+		return s.Seal(ctx, plain)
+	}
+	return plain, nil
+}
+
+// RewriteJournal returns a journal of the state whose records were passed through a function; nil if none changes.
+func (at Selected) RewriteJournal(data []byte, rewrite func([]byte) ([]byte, bool, error)) ([]byte, error) {
+	return journal.Rewrite(data, workspace.Sealing(at.store), rewrite)
+}
+
+// RewriteFormer passes the former states in the store through a function, in their stored form. The function returns nil
+// to keep a state. The store must have the capability.
+func (at Selected) RewriteFormer(ctx context.Context, rewrite func([]byte) ([]byte, error)) error {
+	return at.store.Capabilities().Rewriter.RewriteFormer(ctx, at.name, rewrite)
+}
+
+// Place returns the place of the state by the settings of the backend; "" if the backend cannot name it.
+func (at Selected) Place() string {
+	if p := at.store.Capabilities().Place; p != nil {
+		return p.Place(at.name)
+	}
+	return ""
 }
 
 // Objects returns the objects in a journal of the state, and whether the journal is encrypted. damaged is the number of

@@ -28,3 +28,31 @@ func Objects(data []byte, seal Sealing) (changes []Change, encrypted bool, damag
 	}
 	return changes, encrypted, damaged + lost, nil
 }
+
+// Rewrite returns a journal whose payloads were passed through a function, with the same key. Damaged parts are left out,
+// as if they were replayed. It returns nil if no payload changes.
+func Rewrite(data []byte, seal Sealing, rewrite func(payload []byte) ([]byte, bool, error)) ([]byte, error) {
+	stored, _ := records(data)
+	list, raw, _, err := opened(stored, seal)
+	if err != nil {
+		return nil, err
+	}
+	key := aead(raw)
+	var out []byte
+	any := false
+	for _, r := range list {
+		payload, changed := r.payload, false
+		if r.kind != keyRecord {
+			if payload, changed, err = rewrite(r.payload); err != nil {
+				return nil, err
+			}
+			payload = sealed(key, r.kind, r.number, payload)
+		}
+		any = any || changed
+		out = appendRecord(out, r.kind, r.number, payload)
+	}
+	if !any {
+		return nil, nil
+	}
+	return out, nil
+}

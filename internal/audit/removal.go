@@ -1,0 +1,132 @@
+package audit
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/secret"
+)
+
+// Removal removes values from the copies of a state that no longer stores them.
+type Removal struct {
+	Secrets []Removed // sorted by label
+	Kept    []Kept    // sorted by address; their values are not removed
+
+	rewriter rewriter
+}
+
+// Removed is a value that the removal removes.
+type Removed struct {
+	Label  int
+	Stored []string  // addresses with attributes, sorted
+	Copies []*Place  // the places with the value, sorted as they were added
+	Since  time.Time // when the earliest of them was written; zero if unknown
+	Last   bool      // no other copy is known
+}
+
+// Kept is a secret of a copy that is not removed from there.
+type Kept struct {
+	Stored string // the address with the attribute
+	Labels []int
+	Why    WhyKept
+}
+
+// WhyKept is the reason why a value is not removed.
+type WhyKept string
+
+// The reasons.
+const (
+	StillStored WhyKept = "the state still stores the attribute" // with this or another value
+	StillInUse  WhyKept = "the state still contains the value"
+	TooCommon   WhyKept = "the value is too short or too common to be removed from other texts"
+)
+
+// Removal returns the removal of the values that only copies store: values of attributes that the current state no longer
+// stores. current is the place of the current state. elsewhere reports whether a value has a copy that Lethe keeps in
+// none of the places, such as the value of a variable; may be nil.
+func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Removal {
+	m := &Removal{rewriter: rewriter{values: map[string]bool{}, set: &secret.Set{}}}
+	inUse, stored := map[string]bool{}, map[[2]string]bool{}
+	for _, f := range r.Findings {
+		for text := range f.in[current] {
+			inUse[text] = true
+		}
+		if f.in[current] != nil && f.isSource() {
+			stored[[2]string{f.Address, f.Path}] = true
+		}
+	}
+	found := map[string]*Removed{}
+	for _, f := range r.Findings {
+		if !f.isSource() {
+			continue
+		}
+		kept := map[WhyKept][]int{}
+		for _, text := range f.values {
+			label := r.labels[text]
+			switch {
+			case f.in[current][text]:
+				continue // it is no former value
+			case stored[[2]string{f.Address, f.Path}]:
+				kept[StillStored] = append(kept[StillStored], label)
+			case inUse[text]:
+				kept[StillInUse] = append(kept[StillInUse], label)
+			case common(text):
+				kept[TooCommon] = append(kept[TooCommon], label)
+			default:
+				m.add(found, f, text, label, elsewhere)
+			}
+		}
+		for _, why := range []WhyKept{StillStored, StillInUse, TooCommon} {
+			if labels := kept[why]; labels != nil {
+				m.Kept = append(m.Kept, Kept{f.stored(), labels, why})
+			}
+		}
+	}
+	for text, s := range found {
+		s.copies(r, text)
+		m.Secrets = append(m.Secrets, *s)
+	}
+	slices.SortFunc(m.Secrets, func(a, b Removed) int { return cmp.Compare(a.Label, b.Label) })
+	return m
+}
+
+// isSource reports whether the finding is the attribute, output or variable that made its values secret.
+func (f *Finding) isSource() bool { return f.Reason != Contained && f.Reason != Private }
+
+// stored returns the address with the attribute.
+func (f *Finding) stored() string { return strings.TrimSuffix(f.Address+"."+f.Path, ".") }
+
+// add adds a value to the removal.
+func (m *Removal) add(found map[string]*Removed, f *Finding, text string, label int, elsewhere func(string) bool) {
+	s := found[text]
+	if s == nil {
+		s = &Removed{Label: label, Last: elsewhere == nil || !elsewhere(text)}
+		found[text] = s
+		m.rewriter.values[text] = true
+		m.rewriter.set.Add(text, secret.Origin{Kind: secret.WriteOnly, Sensitive: true})
+	}
+	s.Stored = append(s.Stored, f.stored())
+}
+
+// copies finds the places that contain the value of s, in any value.
+func (s *Removed) copies(r *Report, text string) {
+	for _, p := range r.Places {
+		if !slices.ContainsFunc(r.Findings, func(f *Finding) bool { return f.in[p][text] }) {
+			continue
+		}
+		s.Copies = append(s.Copies, p)
+		if !p.Time.IsZero() && (s.Since.IsZero() || p.Time.Before(s.Since)) {
+			s.Since = p.Time
+		}
+	}
+}
+
+// Rewrite returns a text of a state, or of an object, without the values, and whether it contained any.
+func (m *Removal) Rewrite(text []byte) (out []byte, changed bool, err error) {
+	return m.rewriter.rewrite(text)
+}
+
+// Has reports whether a text contains one of the values.
+func (m *Removal) Has(text []byte) bool { return m.rewriter.holds(text) }

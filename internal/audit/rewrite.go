@@ -1,0 +1,127 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/secret"
+)
+
+// rewriter removes values from JSON texts.
+type rewriter struct {
+	values map[string]bool
+	set    *secret.Set // the same values
+}
+
+// errRemains is the error for a text from which a value could not be removed.
+var errRemains = errors.New("a value remains in it in a form that cannot be removed")
+
+// privateKey is the name of private data in states. They are JSON in base64.
+const privateKey = "private"
+
+// rewrite returns a JSON text without the values, and whether it had any. A string or number that is a value becomes
+// null. Inside a longer string, a mask replaces the value in each of its encoded forms. All other bytes stay.
+func (w *rewriter) rewrite(text []byte) (out []byte, changed bool, err error) {
+	if !w.holds(text) {
+		return text, false, nil
+	}
+	if !json.Valid(text) {
+		return nil, false, errors.New("it is not valid JSON")
+	}
+	out = w.splice(text)
+	if !json.Valid(out) || w.holds(out) {
+		return nil, false, errRemains
+	}
+	return out, true, nil
+}
+
+// holds reports whether a text contains a value, or is too much packed to be searched.
+func (w *rewriter) holds(text []byte) bool {
+	found := false
+	clear := w.set.Within(ctyvalue.TextOf(text), func(string) { found = true })
+	return found || !clear
+}
+
+// splice copies valid JSON and replaces its strings and numbers.
+func (w *rewriter) splice(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	key := ""
+	for i := 0; i < len(text); {
+		end := i + 1
+		switch c := text[i]; {
+		case c == '"':
+			end = stringEnd(text, i)
+			isKey := bytes.HasPrefix(bytes.TrimLeft(text[end:], " \t\r\n"), []byte(":"))
+			var s string
+			_ = json.Unmarshal(text[i:end], &s) // the text is valid
+			switch {
+			case isKey:
+				key = s
+				out = append(out, w.scrubbed(text[i:end], s)...)
+			case key == privateKey:
+				out = append(out, w.private(text[i:end], s)...)
+			case w.values[s]:
+				out = append(out, "null"...)
+			default:
+				out = append(out, w.scrubbed(text[i:end], s)...)
+			}
+			i = end
+			continue
+		case c == '-' || c >= '0' && c <= '9':
+			for end < len(text) && bytes.IndexByte([]byte("+-.eE0123456789"), text[end]) >= 0 {
+				end++
+			}
+			if w.values[string(text[i:end])] {
+				out = append(out, "null"...)
+				i = end
+				continue
+			}
+		}
+		out = append(out, text[i:end]...)
+		i = end
+	}
+	return out
+}
+
+// stringEnd returns the place after the string that begins at i.
+func stringEnd(text []byte, i int) int {
+	for i++; text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+// scrubbed returns a string as JSON, with masks in place of values. literal is its present form.
+func (w *rewriter) scrubbed(literal []byte, s string) []byte {
+	if !w.holds([]byte(s)) {
+		return literal // it may have a line in common with a value
+	}
+	out, err := json.Marshal(w.set.Scrub(s))
+	if err != nil {
+		panic(err) // it is a string
+	}
+	return out
+}
+
+// private returns private data without the values. Data in a form that cannot be changed are dropped: the provider then
+// has none about that former object.
+func (w *rewriter) private(literal []byte, s string) []byte {
+	data, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return w.scrubbed(literal, s)
+	}
+	if !w.holds(data) {
+		return literal
+	}
+	if json.Valid(data) {
+		if data = w.splice(data); !w.holds(data) {
+			return []byte(`"` + base64.StdEncoding.EncodeToString(data) + `"`)
+		}
+	}
+	return []byte("null")
+}
