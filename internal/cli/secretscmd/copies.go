@@ -21,6 +21,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
+// scrubbing is one run of the command.
+type scrubbing struct {
+	collection
+	removal *audit.Removal
+	planned []string // the plan files that contain a value
+	changed int      // the number of changed copies
+}
+
 // variables returns a function that reports whether a value is in the value of a root variable. Without a readable
 // configuration, no values are known.
 func (x *scrubbing) variables() func(string) bool {

@@ -83,14 +83,6 @@ func runScrub(ctx context.Context, c *base.Call, f *scrubFlags) int {
 	return x.done(ctx)
 }
 
-// scrubbing is one run of the command.
-type scrubbing struct {
-	collection
-	removal *audit.Removal
-	planned []string // the plan files that contain a value
-	changed int      // the number of changed copies
-}
-
 // examine finds the values to remove.
 func (x *scrubbing) examine(ctx context.Context, plans []string) bool {
 	x.begin(ctx)
