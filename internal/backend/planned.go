@@ -155,7 +155,7 @@ func (b *planBackend) peek(ctx context.Context, s settings) (*state.Snapshot, bo
 	return peek(ctx, st, b.opener.env.Selected())
 }
 
-// peek reads the state of a workspace, without journals. It returns false if there is none, or if it cannot be read.
+// peek reads the state of a workspace, without journals. It returns false if the workspace has no readable state.
 func peek(ctx context.Context, st store.Store, workspace string) (*state.Snapshot, bool) {
 	data, v, err := st.Get(ctx, workspace)
 	if err != nil || v == "" || len(data) == 0 {

@@ -55,7 +55,7 @@ func texts(given frame.Given, known map[string]bool) {
 	secret.Leaves(given.Value, func(_ cty.Path, _ cty.Value, text string) { known[text] = true })
 }
 
-// findPlans adds the plan files in the working directory, except those that the user named, and returns their names. A
+// findPlans adds the plan files in the working directory, except the files that the user named, and returns their names. A
 // plan that cannot be read is a place with a problem.
 func (x *scrubbing) findPlans(ctx context.Context, named []string) []string {
 	c := x.session.Dir.Call
@@ -150,7 +150,7 @@ func (x *scrubbing) inMembers(path string) bool {
 	return false
 }
 
-// change removes the values from all copies. It reports an error for each copy that it cannot change, and goes on. After
+// change removes the values from all copies. It reports an error for each copy that it cannot change, and continues. After
 // an interrupt it begins no other copy.
 func (x *scrubbing) change(ctx context.Context) {
 	c := x.session.Dir.Call

@@ -41,8 +41,8 @@ func TestKeysKeepTheirOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := json.NewDecoder(&body)
-	ofPlan := strings.Fields(`mode checks ephemeral targets excludes functions keys keys_before no_before spare_deposed part
-		changed workspace backend settings place timestamp errored complete changes drift deferred outputs variables relevant
+	ofPlan := strings.Fields(`mode checks ephemeral targets excludes functions keys keys_before no_before unstored spare_deposed
+		part changed workspace backend settings place timestamp errored complete changes drift deferred outputs variables relevant
 		readings`)
 	if got := keysOf(t, d); !slices.Equal(got, ofPlan) {
 		t.Errorf("the keys of a plan are\n%q, and should be\n%q", got, ofPlan)

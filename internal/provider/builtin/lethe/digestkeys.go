@@ -45,7 +45,7 @@ func (k versionKeys) fitting(d digest) (string, fit) {
 func (k versionKeys) wrong() diag.Diagnostic {
 	const again = "To give up the comparison, remove the object from the state and import it again with its version."
 	if k.current.text == "" {
-		return diag.Errorf("Missing version key", "The digest of this secret was made with a version key, and there is none now. Set version_key in the provider block, or %s. %s", subprocess.VersionKey, again)
+		return diag.Errorf("Missing version key", "The digest of this secret was made with a version key, and no key is set now. Set version_key in the provider block, or %s. %s", subprocess.VersionKey, again)
 	}
 	return diag.Errorf("Wrong version key", "The digest of this secret was made with another version key, so Lethe cannot see whether the secret has changed. Use that key. If you have changed the key, set version_key_previous to the former key. %s", again)
 }
