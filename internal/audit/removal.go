@@ -40,6 +40,7 @@ type WhyKept string
 const (
 	StillStored WhyKept = "the state still stores the attribute" // with this or another value
 	StillInUse  WhyKept = "the state still contains the value"
+	StillShared WhyKept = "it is a former value of another attribute that the state still stores"
 	TooCommon   WhyKept = "the value is too short or too common to be removed from other texts"
 )
 
@@ -57,6 +58,14 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 			stored[[2]string{f.Address, f.Path}] = true
 		}
 	}
+	shared := map[string]bool{}
+	for _, f := range r.Findings {
+		if f.isSource() && stored[[2]string{f.Address, f.Path}] {
+			for _, text := range f.values {
+				shared[text] = true
+			}
+		}
+	}
 	found := map[string]*Removed{}
 	for _, f := range r.Findings {
 		if !f.isSource() {
@@ -72,13 +81,15 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 				kept[StillStored] = append(kept[StillStored], label)
 			case inUse[text]:
 				kept[StillInUse] = append(kept[StillInUse], label)
+			case shared[text]:
+				kept[StillShared] = append(kept[StillShared], label)
 			case common(text):
 				kept[TooCommon] = append(kept[TooCommon], label)
 			default:
 				m.add(found, f, text, label, elsewhere)
 			}
 		}
-		for _, why := range []WhyKept{StillStored, StillInUse, TooCommon} {
+		for _, why := range []WhyKept{StillStored, StillInUse, StillShared, TooCommon} {
 			if labels := kept[why]; labels != nil {
 				m.Kept = append(m.Kept, Kept{f.stored(), labels, why})
 			}

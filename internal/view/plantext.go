@@ -177,7 +177,7 @@ func outputNode(d *diff.Differ, o *plan.OutputChange) *diff.Node {
 	if o.Sensitive {
 		b, a = secretly(b), secretly(a)
 	}
-	if o.Action == plan.Create || b.IsAbsent() {
+	if o.Action == plan.Create || b.IsAbsent() && o.Action != plan.Delete {
 		b = nil
 	}
 	if o.Action == plan.Delete {
