@@ -343,7 +343,7 @@ func frozen(t *testing.T, s *server) (port int, stuck *atomic.Bool) {
 		for {
 			n, err := from.Read(b)
 			for stuck.Load() {
-				time.Sleep(10 * time.Millisecond) // the relay looks at stuck again and again
+				time.Sleep(10 * time.Millisecond) // the relay polls stuck
 			}
 			if _, werr := to.Write(b[:n]); err != nil || werr != nil {
 				to.Close()

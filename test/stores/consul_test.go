@@ -187,7 +187,7 @@ func (c *consul) wait(r *http.Request, index uint64, key string) {
 	}
 	for end := time.Now().Add(wait); index > 0 && last() <= index && time.Now().Before(end) && r.Context().Err() == nil; {
 		c.Unlock()
-		time.Sleep(20 * time.Millisecond) // the fake service looks at its keys again and again
+		time.Sleep(20 * time.Millisecond) // the fake service polls its keys
 		c.Lock()
 		c.expire()
 	}

@@ -123,7 +123,7 @@ func (s *shop) hold(d *directory, key, v string) (cmd *exec.Cmd, out *strings.Bu
 	return cmd, out, sync.OnceFunc(func() { os.Remove(hold) })
 }
 
-// held waits until a provisioner of a run has begun, which goes on as long as the file hold exists.
+// held waits until a provisioner of a run has begun. The provisioner ends when the file hold is removed.
 func held(t *testing.T, hold string) {
 	t.Helper()
 	waittest.Until(t, "the provisioner has begun", func() bool {
