@@ -273,13 +273,13 @@ func TestRecordsAtOnce(t *testing.T) {
 	waittest.Until(t, "both calls have begun", func() bool { return w.fake.Count("Apply x") == 2 })
 	w.lose()
 	close(first)
-	for exists := false; !exists; time.Sleep(time.Millisecond) {
+	waittest.Until(t, "the first answer is recorded", func() bool {
 		r, err := journal.Recover(disk.OS, w.path, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		exists = r.Snapshot.Get(object("a")) != nil && len(r.Unknown) == 1
-	}
+		return r.Snapshot.Get(object("a")) != nil && len(r.Unknown) == 1
+	})
 	close(second)
 	if r := w.recovered(); len(r.Unknown) > 0 || r.Snapshot.Len() != 2 {
 		t.Errorf("unknown %v, %d objects", r.Unknown, r.Snapshot.Len())
