@@ -94,7 +94,7 @@ func (f *finder) node(n *node, v cty.Value) {
 
 // EachSensitive calls visit for each attribute in v that is sensitive in the schema and has a known value that is not
 // null, in the order of the names. Unlike SensitivePaths, it also visits attributes inside of sets: an element of a set is
-// the key of its own step. visit must not keep the path.
+// the key of its step. visit must not keep the path.
 func (b *Block) EachSensitive(v cty.Value, visit func(path cty.Path, value cty.Value)) {
 	e := sensitiveEach{visit: visit}
 	e.object(b.shape(), v)

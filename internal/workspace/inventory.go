@@ -42,7 +42,7 @@ type Text struct {
 func (t *Text) Stored(ctx context.Context) ([]byte, error) { return t.data(ctx) }
 
 // Inventory lists all texts that Lethe knows of a state, the state first. It reads only their names. The error names a
-// list that could not be read; the other texts are listed all the same.
+// list that could not be read; the other texts are listed nevertheless.
 func Inventory(ctx context.Context, env *Env, st store.Store, name string) ([]Text, error) {
 	out := []Text{{Kind: CurrentText, Where: place(env, st, name), data: func(ctx context.Context) ([]byte, error) {
 		if s := st.Capabilities().Sealer; s != nil {
@@ -158,7 +158,7 @@ func errored(name string) TextKind {
 	return 0
 }
 
-// Open returns the text of a state in the clear. The error is that of the encryption.
+// Open returns the text of a state in the clear. The error comes from the encryption.
 func Open(ctx context.Context, st store.Store, data []byte) ([]byte, error) {
 	return opened(ctx, st, data)
 }

@@ -104,7 +104,7 @@ func (s *Session) Schemas() provider.Lookup {
 }
 
 // SchemasOf returns the schemas of a provider, or an error if they are not available. It uses the schemas that the
-// installed provider returned to an earlier command, and starts the provider if there are none.
+// installed provider returned to an earlier command, and starts the provider otherwise.
 func (s *Session) SchemasOf(ctx context.Context, a addr.Provider) (*provider.Schemas, error) {
 	if !a.IsBuiltin() && s.Plugins.Providers.Verify(a, s.Dir.Lock) == nil && s.Pool.Known()[a.Canon()] == nil {
 		s.remember(a)
