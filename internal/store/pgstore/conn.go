@@ -61,8 +61,8 @@ func (r *remote) skipped(err error) error {
 	return err
 }
 
-// present is the SQL that reports whether the schema $1, the sequence of the ids, the table $2 and the index $3 exist.
-const present = `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1::name), ` +
+// existing is the SQL that reports whether the schema $1, the sequence of the ids, the table $2 and the index $3 exist.
+const existing = `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1::name), ` +
 	`EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relname = 'global_states_id_seq'), ` +
 	`EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1::name AND c.relname = $2::name), ` +
 	`EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1::name AND c.relname = $3::name)`
@@ -70,7 +70,7 @@ const present = `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1::nam
 // create creates the missing schema, tables and indexes. It looks for them first: "CREATE … IF NOT EXISTS" needs the
 // permission to create even if the object exists. Concurrent statements of that kind can fail, so create repeats them.
 func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
-	res, err := run(ctx, conn, present, r.o.Schema, r.o.Table, r.o.Index)
+	res, err := run(ctx, conn, existing, r.o.Schema, r.o.Table, r.o.Index)
 	if err != nil {
 		return err
 	}
