@@ -93,9 +93,9 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 		return err == nil
 	}
 	if !store.Single(ctx, to) || slices.Equal(names, []string{store.Default}) {
-		names = slices.DeleteFunc(names, func(n string) bool { return m.exists(ctx, transfer{from, to, n, n}, !configured) })
-		if len(names) == 0 {
-			return true
+		var ok bool
+		if names, ok = m.missing(ctx, from, to, names, !configured); !ok || len(names) == 0 {
+			return ok
 		}
 	}
 	if !req.ForceCopy {
@@ -177,24 +177,37 @@ type transfer struct {
 	source, target string // workspaces
 }
 
-// exists reports whether the target has the state of the source already. It takes no lock of the target: both may be
-// one state, if only other settings than its place have changed, and one state has one lock. moves is as in copyState.
-func (m *migration) exists(ctx context.Context, w transfer, moves bool) bool {
-	if w.from.Capabilities().Files != nil && moves || !sameStored(ctx, w) {
-		return false
+// missing returns the workspaces whose states the target does not have yet. moves is as in copyState.
+func (m *migration) missing(ctx context.Context, from, to store.Store, names []string, moves bool) (left []string, ok bool) {
+	for _, name := range names {
+		exists, ok := false, true
+		if from.Capabilities().Files == nil || !moves {
+			exists, ok = m.exists(ctx, transfer{from, to, name, name})
+		}
+		if !ok {
+			return nil, false
+		}
+		if !exists {
+			left = append(left, name)
+		}
 	}
-	unfinished, err := workspace.Unfinished(ctx, m.env, w.from, w.source)
-	if err != nil || !unfinished {
-		return err == nil
+	return left, true
+}
+
+// exists reports whether the target has the state of the source already. It locks only the source: both are one state
+// with one lock if other settings than its place have changed.
+func (m *migration) exists(ctx context.Context, w transfer) (exists, ok bool) {
+	if !sameStored(ctx, w) {
+		return false, true
 	}
 	lock := m.req.Lock
 	lock.Store, lock.Name, lock.Operation = w.from, w.source, operation.MigrateFrom
-	source, ok := workspace.Lock(ctx, m.env, lock) // replays the journals
+	source, ok := workspace.Lock(ctx, m.env, lock) // replays the journals of killed runs
 	if !ok {
-		return false
+		return false, false
 	}
-	source.Unlock()
-	return sameStored(ctx, w)
+	defer source.Unlock()
+	return sameStored(ctx, w), true
 }
 
 // sameStored reports whether both stores return the same state. It reports no errors: the copy will meet them again.

@@ -171,12 +171,28 @@ func (e *Env) CheckName(name string) bool {
 	return false
 }
 
-// journalFile is where the progress of a run on a workspace is written.
+// journalFile is where the progress of a run on a workspace is written: beside the state if the state is a file, or in
+// the data directory. The name of a file there contains a digest of the place of the state, because init may set up
+// another place, and the state there must not get the changes of the run. Before Lethe 0.1, names had no digest.
 func journalFile(env *Env, st store.Store, name string) string {
-	if f := st.Capabilities().Files; f != nil {
-		return journal.Path(f.File(name))
+	c := st.Capabilities()
+	if c.Files != nil {
+		return journal.Path(c.Files.File(name))
 	}
-	return journal.Path(filepath.Join(env.Data, name))
+	without := journal.Path(filepath.Join(env.Data, name))
+	if c.Place == nil {
+		return without
+	}
+	path := journal.Path(filepath.Join(env.Data, name+"."+string(store.Digest([]byte(c.Place.Place(name))))[:16]))
+	if !exists(env, path) && exists(env, without) {
+		return without
+	}
+	return path
+}
+
+func exists(env *Env, path string) bool {
+	_, err := env.FS.Lstat(path)
+	return err == nil
 }
 
 // relative is a path as messages show it.

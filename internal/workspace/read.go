@@ -138,8 +138,11 @@ func giveUp(ctx context.Context, env *Env, req Request, data []byte, why string)
 
 // unreadable is a name that no file has, beside the journal, for a state that cannot be read.
 func unreadable(env *Env, req Request) string {
-	path := journalFile(env, req.Store, req.Name)
-	path = strings.TrimSuffix(path, filepath.Ext(path)) + ".unreadable"
+	path := filepath.Join(env.Data, req.Name)
+	if f := req.Store.Capabilities().Files; f != nil {
+		path = strings.TrimSuffix(journalFile(env, req.Store, req.Name), ".journal")
+	}
+	path += ".unreadable"
 	for n, name := 1, path; ; n++ {
 		if _, err := env.FS.Lstat(name); err != nil {
 			return name

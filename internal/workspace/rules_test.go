@@ -2,11 +2,15 @@ package workspace
 
 import (
 	"context"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
@@ -206,5 +210,30 @@ func TestRecorderKeepsTheJournalOfUnsavedChanges(t *testing.T) {
 		}
 		r.notes = journal.Notes{}
 		b.reported()
+	}
+}
+
+// readOnly is a file system that permits no new files.
+type readOnly struct{ disk.FS }
+
+func (r readOnly) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, error) {
+	if flag&os.O_CREATE != 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EROFS}
+	}
+	return r.FS.OpenFile(name, flag, mode)
+}
+
+// TestNoPlaceForJournal checks the advice if a run cannot keep a journal in a read-only data directory.
+func TestNoPlaceForJournal(t *testing.T) {
+	b := newBench(t)
+	b.store, b.FS = &store.Memory{}, readOnly{disk.OS}
+	s := b.lock(Request{Operation: operation.Apply})
+	defer s.Unlock()
+	if _, ok := s.Record(); ok {
+		t.Error("a journal was begun")
+	}
+	list := b.Bag.List()
+	if len(list) != 1 || !strings.Contains(list[0].Detail, "set TF_DATA_DIR to a writable directory") {
+		t.Errorf("%v", list)
 	}
 }

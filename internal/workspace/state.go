@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -181,7 +183,11 @@ func (s *State) Record() (journal.Journal, bool) {
 		err = s.record.journal.Found(nil) // another command may replay the copy before this file exists
 	}
 	if err != nil {
-		s.env.Bag.Add(Problem(err, diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err)))
+		problem := diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err)
+		if s.req.Store.Capabilities().Files == nil && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
+			problem.Detail += "\n\nA run records each change there, so that a crash loses none. Make the directory writable. If it must stay read-only, set TF_DATA_DIR to a writable directory and run \"lethe init\"."
+		}
+		s.env.Bag.Add(Problem(err, problem))
 		return nil, false
 	}
 	s.record.keep = true

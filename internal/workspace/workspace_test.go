@@ -129,6 +129,72 @@ func die(t *testing.T, s *State) {
 	s.lock.release = nil
 }
 
+// placed is a store in memory with a place.
+type placed struct {
+	store.Memory
+	at string
+}
+
+func (p *placed) Capabilities() store.Capabilities {
+	c := p.Memory.Capabilities()
+	c.Place = p
+	return c
+}
+
+func (p *placed) Place(workspace string) string { return p.at + "/" + workspace }
+
+// TestJournalOfOtherPlace checks that the journal of a killed run changes no state in another place, and is still there
+// when commands use the place of the run again. Neither place has a state before, so that lineages tell nothing.
+func TestJournalOfOtherPlace(t *testing.T) {
+	b := newBench(t)
+	dev, staging := &placed{at: "dev"}, &placed{at: "staging"}
+	b.store = dev
+	killed := b.lock(Request{Operation: operation.Apply})
+	change(t, killed, "a.x")
+	die(t, killed)
+	b.store = staging
+	for _, of := range []operation.Operation{operation.Plan, operation.Apply} {
+		s := b.lock(Request{Operation: of})
+		if s.Snapshot().Len() > 0 {
+			t.Errorf("%v: the other state has the object", of)
+		}
+		if of == operation.Apply && !s.Save(with(t, s.Snapshot(), "a.y")) {
+			t.Error("not saved")
+		}
+		s.Unlock()
+	}
+	if s, ok := Read(ctx, b.Env, staging, store.Default); !ok || s.Len() != 1 || s.Get(object(t, "a.y")) == nil {
+		t.Errorf("the other state is %v", s)
+	}
+	b.reported()
+	b.store = dev
+	s := b.lock(Request{Operation: operation.Apply})
+	defer s.Unlock()
+	if s.Snapshot().Len() != 1 || s.Snapshot().Get(object(t, "a.x")) == nil {
+		t.Error("the change of the killed run is lost")
+	}
+	b.reported("Recovered an interrupted run")
+}
+
+// TestJournalWithoutPlace checks that a journal under the name that older versions used is recovered.
+func TestJournalWithoutPlace(t *testing.T) {
+	b := newBench(t)
+	b.store = &placed{at: "dev"}
+	killed := b.lock(Request{Operation: operation.Apply})
+	change(t, killed, "a.x")
+	path := killed.record.path
+	die(t, killed)
+	if err := os.Rename(path, filepath.Join(b.Data, "default.journal")); err != nil {
+		t.Fatal(err)
+	}
+	s := b.lock(Request{Operation: operation.Apply})
+	defer s.Unlock()
+	if s.Snapshot().Get(object(t, "a.x")) == nil {
+		t.Error("the change of the killed run is lost")
+	}
+	b.reported("Recovered an interrupted run")
+}
+
 // TestLockedElsewhere checks the advice for a lock in a workspace that is not selected: the message names the workspace
 // and the command that breaks the lock.
 func TestLockedElsewhere(t *testing.T) {

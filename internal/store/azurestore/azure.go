@@ -173,7 +173,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 }
 
 // unchanged returns the conditions for a write: the blob is still the blob that was found, or still missing if now is
-// nil. The conditions include this process's lease.
+// nil. The conditions include this process's lease, unless the lease was taken away: the ETag is enough then.
 func (r *remote) unchanged(workspace string, now *properties) *blob.AccessConditions {
 	c := &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{}}
 	if now == nil {
@@ -183,7 +183,7 @@ func (r *remote) unchanged(workspace string, now *properties) *blob.AccessCondit
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if id, ok := r.leases[workspace]; ok {
+	if id, ok := r.leases[workspace]; ok && now != nil && now.leased {
 		c.LeaseAccessConditions = &blob.LeaseAccessConditions{LeaseID: &id}
 	}
 	return c

@@ -68,7 +68,8 @@ func AWSAttrs(own ...*schema.Attr) []*schema.Attr {
 		store.Attr("allowed_account_ids", cty.Set(cty.String), "The accounts that are allowed."),
 		store.Attr("forbidden_account_ids", cty.Set(cty.String), "The accounts that are forbidden."),
 		store.Attr("sts_region", cty.String, "The region of STS, if it differs, for roles in these settings and for the account. Roles in a profile use the region of the profile."),
-		store.Attr("use_fips_endpoint", cty.Bool, "Whether FIPS endpoints are used."), store.Attr("use_dualstack_endpoint", cty.Bool, "Whether endpoints with IPv6 are."),
+		store.Attr("use_fips_endpoint", cty.Bool, "Whether FIPS endpoints are used. An address in the settings is used as it is. AWS_USE_FIPS_ENDPOINT."),
+		store.Attr("use_dualstack_endpoint", cty.Bool, "Whether endpoints with IPv6 are used, except for addresses in the settings. AWS_USE_DUALSTACK_ENDPOINT."),
 		store.Attr("ec2_metadata_service_endpoint", cty.String, "The address of the metadata service of a machine."),
 		store.Attr("ec2_metadata_service_endpoint_mode", cty.String, "IPv4 or IPv6."),
 		store.Attr("skip_metadata_api_check", cty.Bool, "Whether credentials of that service are ignored."),
@@ -301,7 +302,18 @@ func (r *awsReader) elsewhere(stack *middleware.Stack) error {
 }
 
 func (r *awsReader) sts(c aws.Config) *sts.Client {
-	return sts.NewFromConfig(c, func(o *sts.Options) { o.Region = cmp.Or(r.Text("sts_region"), o.Region) })
+	return sts.NewFromConfig(c, func(o *sts.Options) {
+		o.Region = cmp.Or(r.Text("sts_region"), o.Region)
+		if o.BaseEndpoint != nil {
+			AsGiven(&o.EndpointOptions.UseFIPSEndpoint, &o.EndpointOptions.UseDualStackEndpoint)
+		}
+	})
+}
+
+// AsGiven makes a client use the address in its settings. The SDK refuses to combine an address with FIPS endpoints or
+// with dual-stack endpoints, which the environment may select for all services.
+func AsGiven(fips *aws.FIPSEndpointState, dual *aws.DualStackEndpointState) {
+	*fips, *dual = aws.FIPSEndpointStateDisabled, aws.DualStackEndpointStateDisabled
 }
 
 // assume takes the roles in the settings, first the role with a web identity.

@@ -46,8 +46,11 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return a.Body, store.Version(now.ID), nil
 }
 
-// Put implements store.Store. A caller without the lock takes it for the write. If another process holds it, the
-// service decides: the lock may belong to the same user.
+// errUnlocked reports that the caller's lock was taken away, and that nobody has locked the workspace since.
+var errUnlocked = errors.New("the workspace is no longer locked")
+
+// Put implements store.Store. A caller without the lock takes it for the write, also if its lock was taken away. If
+// another process holds it, the service decides: the lock may belong to the same user.
 func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	name, err := r.name(workspace)
 	if err != nil {
@@ -57,7 +60,9 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	_, locked := r.locks[name]
 	r.mu.Unlock()
 	if locked {
-		return r.put(ctx, workspace, name, data, prev, true)
+		if v, err := r.put(ctx, workspace, name, data, prev, true); !errors.Is(err, errUnlocked) {
+			return v, err
+		}
 	}
 	return r.singleWrite.Write(ctx, workspace, func(id string, err error) (store.Version, error) {
 		var held *store.LockError
@@ -80,6 +85,9 @@ func (r *remote) put(ctx context.Context, workspace, name string, data []byte, p
 	}
 	if w == nil {
 		return "", &store.StaleError{Workspace: workspace, Missing: true}
+	}
+	if locked && !w.Attributes.Locked {
+		return "", errUnlocked
 	}
 	stale := func() error {
 		now, err := r.current(ctx, w)

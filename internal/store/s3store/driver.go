@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/base64"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -68,6 +69,8 @@ func optionsOf(ctx context.Context, s store.Settings) (Options, error) {
 		r.Bad("key", `the value of "key", %q, must not start or end with "/", nor contain "//"`, o.Key)
 	case strings.HasPrefix(o.Prefix, "/"), strings.HasSuffix(o.Prefix, "/"):
 		r.Bad("workspace_key_prefix", `the value of "workspace_key_prefix", %q, must not start or end with "/"`, o.Prefix)
+	case !slices.Contains([]string{"", "standard", "adaptive"}, r.Text("retry_mode")):
+		r.Bad("retry_mode", `the value of "retry_mode" must be "standard" or "adaptive", not %q`, r.Text("retry_mode"))
 	case o.KMSKey != "" && o.CustomerKey != nil:
 		r.Bad("sse_customer_key", `only one of "kms_key_id" and "sse_customer_key" can be set`)
 	}
@@ -91,6 +94,9 @@ func optionsOf(ctx context.Context, s store.Settings) (Options, error) {
 			c.BaseEndpoint = at
 		} else {
 			cloudauth.CheckEndpoint(r, "s3", aws.ToString(c.BaseEndpoint))
+		}
+		if c.BaseEndpoint != nil {
+			cloudauth.AsGiven(&c.EndpointOptions.UseFIPSEndpoint, &c.EndpointOptions.UseDualStackEndpoint)
 		}
 	})
 	if name := r.Text("dynamodb_table"); name != "" {

@@ -3,6 +3,7 @@ package s3store
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -115,5 +116,55 @@ func TestEmptyObject(t *testing.T) {
 	}
 	if _, err := st.Put(t.Context(), store.Default, []byte("{}"), ""); err != nil || had != `"empty"` || none != "" {
 		t.Errorf("If-Match %q, If-None-Match %q: %v", had, none, err)
+	}
+}
+
+// TestAddressAsGiven checks that requests go to the configured addresses of services even if the settings or the
+// environment select FIPS or dual-stack endpoints.
+func TestAddressAsGiven(t *testing.T) {
+	for _, tt := range []struct {
+		settings map[string]cty.Value
+		env      string
+	}{
+		{map[string]cty.Value{"use_fips_endpoint": cty.True}, ""}, {map[string]cty.Value{"use_dualstack_endpoint": cty.True}, ""},
+		{nil, "AWS_USE_FIPS_ENDPOINT"}, {nil, "AWS_USE_DUALSTACK_ENDPOINT"},
+	} {
+		for _, all := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.settings, tt.env, all), func(t *testing.T) {
+				asked := map[string]bool{}
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if asked[r.Method] = true; r.Method == http.MethodPost { // to STS
+						fmt.Fprint(w, "<GetCallerIdentityResponse><GetCallerIdentityResult><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>")
+						return
+					}
+					w.WriteHeader(http.StatusNotFound)
+				}))
+				t.Cleanup(server.Close)
+				settings := map[string]cty.Value{
+					"bucket": cty.StringVal("states"), "key": cty.StringVal("k"), "region": cty.StringVal("us-east-1"), "access_key": cty.StringVal("user"), "secret_key": cty.StringVal("canary-4711"), "use_path_style": cty.True,
+					"allowed_account_ids": cty.SetVal([]cty.Value{cty.StringVal("123456789012")}),
+				}
+				if all {
+					t.Setenv("AWS_ENDPOINT_URL", server.URL)
+				} else {
+					settings["endpoints"] = cty.ObjectVal(map[string]cty.Value{"s3": cty.StringVal(server.URL), "sts": cty.StringVal(server.URL)})
+				}
+				if tt.env != "" {
+					t.Setenv(tt.env, "true")
+				}
+				maps.Copy(settings, tt.settings)
+				config, err := Driver.Schema.Coerce(cty.ObjectVal(settings))
+				if err != nil {
+					t.Fatal(err)
+				}
+				st, err := Driver.Open(t.Context(), store.Settings{Config: config, Getenv: func(string) string { return "" }})
+				if err == nil {
+					_, _, err = st.Get(t.Context(), store.Default)
+				}
+				if err != nil || !asked[http.MethodGet] || !asked[http.MethodPost] {
+					t.Errorf("%v, requests %v", err, asked)
+				}
+			})
+		}
 	}
 }

@@ -40,6 +40,7 @@ func Run(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) {
 		{"giving up on a lock", (*suite).givingUp},
 		{"breaking a lock", (*suite).breaking},
 		{"a lock that was taken away", (*suite).stolen},
+		{"a lock that was taken away and is free", (*suite).unlocked},
 		{"no write is lost without a lock", (*suite).race},
 		{"no write is lost with a lock", (*suite).lockedRace},
 	} {
@@ -482,6 +483,32 @@ func (s *suite) stolen() {
 		s.Error("the lock of the second is free")
 	}
 	second()
+}
+
+// unlocked checks that the former holder of a broken lock can write the state if nobody has written it since.
+func (s *suite) unlocked() {
+	a, b := s.open(), s.open()
+	br := b.Capabilities().Breaker
+	if br == nil || b.Capabilities().Files != nil {
+		s.Skip("locks of this store end with their process")
+	}
+	v := store.Version("")
+	for n := range 2 {
+		who := store.NewLockInfo("first", "1")
+		unlock, err := a.Lock(s.ctx, store.Default, who)
+		if err != nil {
+			s.Fatal(err)
+		}
+		if err := br.Break(s.ctx, store.Default, who.ID); err != nil {
+			s.Fatalf("breaking: %v", err)
+		}
+		v = s.put(a, store.Default, state(n+1), v)
+		if data, _ := s.get(b, store.Default); !bytes.Equal(data, state(n+1)) {
+			s.Errorf("there is %q", data)
+		}
+		_ = unlock(s.ctx) // some stores have taken the lock again
+		s.lockIt(b, store.Default)()
+	}
 }
 
 const writers, writes = 5, 4
