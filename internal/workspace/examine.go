@@ -126,8 +126,8 @@ const (
 	mostCopiedSize = 256 << 20
 )
 
-// copies returns the backup and the former states, each text once, and the number of older states that were not read. now is
-// the present state; nil: it cannot be read.
+// copies returns the backup and the former states, each text once, and the number of older states that were not read. now
+// is the present state, or nil if it cannot be read.
 func copies(ctx context.Context, env *Env, st store.Store, name string, now *state.Snapshot) (out []Copy, older int) {
 	size := 0 // of the whole ones
 	add := func(c Copy, data []byte, err error) {
