@@ -31,6 +31,8 @@ func TestWriteWithoutLock(t *testing.T) {
 		"write answer is lost":   {"POST", 502, true, 1},
 		"write fails":            {"POST", 503, false, 1},
 		"writes are unavailable": {"POST", 503, false, 2},
+		"write is accepted":      {"POST", 202, true, 1},
+		"write stays accepted":   {"POST", 202, false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &storetest.HTTP{}

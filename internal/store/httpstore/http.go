@@ -13,8 +13,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -59,10 +61,22 @@ func (r *remote) Capabilities() store.Capabilities {
 	return store.Capabilities{Breaker: r, Place: r}
 }
 
-// Place implements store.Locator. It omits the query of the address, which may contain tokens.
+// Place implements store.Locator. Parameters of the address may select the state, and others may be credentials, which
+// change. Place has a digest of the parameters whose names are not common for credentials.
 func (r *remote) Place(string) string {
-	return "http:" + r.o.Address.Host + r.o.Address.EscapedPath()
+	place, q := "http:"+r.o.Address.Host+r.o.Address.EscapedPath(), r.o.Address.Query()
+	maps.DeleteFunc(q, func(name string, _ []string) bool { return credential().MatchString(name) })
+	if len(q) > 0 {
+		place += "?" + string(store.Digest([]byte(q.Encode())))[:16]
+	}
+	return place
 }
+
+// credential matches names of parameters that are common for credentials and for the signatures of addresses. Those of
+// Azure have two or three letters.
+var credential = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)token|secret|pass|pwd|key|sig|auth|cred|code|jwt|session|nonce|expir|user|^x-(amz|goog)-|^s[eiprstv][gprt]?$`)
+})
 
 // sign adds the credentials and the digest of the body to a request.
 func (r *remote) sign(req *http.Request, body []byte) error {

@@ -1,9 +1,13 @@
 package httpstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/store"
 )
@@ -52,12 +56,12 @@ func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id st
 		q.Set("ID", id)
 		to.RawQuery = q.Encode()
 	}
-	_, err = r.api.Ask(ctx, r.o.Update, &to, header, data)
+	err = r.replace(ctx, &to, header, data)
 	if store.Refused(err, http.StatusPreconditionFailed) {
 		// A proxy may change ETags, or the server may interpret the conditions differently. If the state is unchanged,
 		// write without conditions.
 		if again, reading := r.get(ctx, store.Default); reading == nil && again.version == prev {
-			_, err = r.api.Ask(ctx, r.o.Update, &to, nil, data)
+			err = r.replace(ctx, &to, nil, data)
 		}
 	}
 	switch {
@@ -69,6 +73,19 @@ func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id st
 		return "", failed(err, r.o.Update, r.o.Address)
 	}
 	return store.Digest(data), nil
+}
+
+// replace sends a new state. The error is a *store.UnansweredError if the answer is a success that does not mean that
+// the state is stored, such as 202 (Accepted), and the server does not return the state.
+func (r *remote) replace(ctx context.Context, to *url.URL, header http.Header, data []byte) error {
+	a, err := r.api.Ask(ctx, r.o.Update, to, header, data)
+	if err != nil || slices.Contains([]int{http.StatusOK, http.StatusCreated, http.StatusNoContent}, a.Status) {
+		return err
+	}
+	if now, err := r.get(ctx, store.Default); err == nil && bytes.Equal(now.data, data) {
+		return nil
+	}
+	return &store.UnansweredError{Err: fmt.Errorf("%s of %s: the server answered %d %s, so that it may store the state later, or not at all", r.o.Update, store.Shown(r.o.Address), a.Status, http.StatusText(a.Status))}
 }
 
 // Delete implements store.Store. It always fails: the only workspace is the default workspace.
