@@ -311,7 +311,14 @@ func (x *examination) searchUnit(i int32, u *unit) {
 	}
 	v, _ := x.decode(u, x.facts(u.entry.Provider.Provider, u.object))
 	leaves("", v, visit)
-	x.outside(u, "", Contained, x.rest(x.within(u, string(u.entry.Attrs)), held)) // for example the key of a map
+	mapKeys(v, func(key string) {
+		found := x.within(u, key)
+		x.outside(u, "", Contained, found)
+		for _, s := range found {
+			held[s] = true
+		}
+	})
+	x.outside(u, "", Contained, x.rest(x.within(u, string(u.entry.Attrs)), held)) // for example an attribute that the schema lacks
 	x.outside(u, "(private data)", Private, x.within(u, string(u.entry.Private)))
 	x.outside(u, "(identity)", Contained, x.within(u, string(u.entry.Identity)))
 	x.outside(u, "(unknown fields)", Contained, x.within(u, string(u.entry.Extra)))

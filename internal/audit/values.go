@@ -51,6 +51,26 @@ func leaves(at string, v cty.Value, visit func(at string, leaf cty.Value, text s
 	}
 }
 
+// mapKeys calls visit for the key of every element of a map in v.
+func mapKeys(v cty.Value, visit func(key string)) {
+	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
+		return
+	}
+	switch ty := v.Type(); {
+	case ty.IsObjectType() || ty.IsMapType():
+		for key, e := range ctyvalue.Members(v) {
+			if ty.IsMapType() {
+				visit(key)
+			}
+			mapKeys(e, visit)
+		}
+	case ty.IsSetType() || ty.IsTupleType() || ty.IsListType():
+		for _, e := range ctyvalue.Items(v) {
+			mapKeys(e, visit)
+		}
+	}
+}
+
 func below(at, name string) string {
 	if at == "" {
 		return name
@@ -123,7 +143,7 @@ var names = map[string]bool{
 }
 
 // region matches the names of regions and zones of cloud services.
-var region = regexp.MustCompile(`^[a-z]+(-[a-z]+)+-?[0-9][a-z]?$`)
+var region = regexp.MustCompile(`^[a-z]+(-[a-z]+)+-?[0-9]+(-?[a-z])?$`)
 
 // letters matches words of letters of one case.
 var letters = regexp.MustCompile(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)$`)
