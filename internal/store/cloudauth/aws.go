@@ -68,7 +68,7 @@ func AWSAttrs(own ...*schema.Attr) []*schema.Attr {
 		store.Attr("allowed_account_ids", cty.Set(cty.String), "The accounts that are allowed."),
 		store.Attr("forbidden_account_ids", cty.Set(cty.String), "The accounts that are forbidden."),
 		store.Attr("sts_region", cty.String, "The region of STS, if it differs, for roles in these settings and for the account. Roles in a profile use the region of the profile."),
-		store.Attr("use_fips_endpoint", cty.Bool, "Whether FIPS endpoints are used. An address in the settings is used as it is. AWS_USE_FIPS_ENDPOINT."),
+		store.Attr("use_fips_endpoint", cty.Bool, "Whether FIPS endpoints are used. An address in the settings is used unchanged. AWS_USE_FIPS_ENDPOINT."),
 		store.Attr("use_dualstack_endpoint", cty.Bool, "Whether endpoints with IPv6 are used, except for addresses in the settings. AWS_USE_DUALSTACK_ENDPOINT."),
 		store.Attr("ec2_metadata_service_endpoint", cty.String, "The address of the metadata service of a machine."),
 		store.Attr("ec2_metadata_service_endpoint_mode", cty.String, "IPv4 or IPv6."),
