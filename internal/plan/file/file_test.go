@@ -108,7 +108,7 @@ func full(t testing.TB) *Contents {
 				NoBefore:   []addr.ProviderInstance{west},
 			},
 			Unstored: plan.Unstored{Results: []plan.Result{{Object: a, Before: true, Provider: west}}, Lacking: []addr.Object{a}},
-			Part: []string{"data.x.y", "time_static.a"}, Changed: true,
+			Part:     []string{"data.x.y", "time_static.a"}, Changed: true,
 			Origin:    plan.Origin{Workspace: "default", Backend: "local", Settings: []byte(`{"type":"local","config":{}}`), Place: "p"},
 			Timestamp: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC), Errored: true, Complete: true, ProvisionerSettings: plan.ProvisionerSettings{SkipDeposed: true},
 		},

@@ -41,7 +41,7 @@ func TestKeysKeepTheirOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := json.NewDecoder(&body)
-	ofPlan := strings.Fields(`mode checks ephemeral targets excludes functions keys keys_before no_before spare_deposed part
+	ofPlan := strings.Fields(`mode checks ephemeral targets excludes functions keys keys_before no_before unstored spare_deposed part
 		changed workspace backend settings place timestamp errored complete changes drift deferred outputs variables relevant
 		readings`)
 	if got := keysOf(t, d); !slices.Equal(got, ofPlan) {
