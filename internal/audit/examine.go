@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"runtime"
 	"slices"
@@ -64,12 +63,14 @@ func (x *examination) facts(p addr.Provider, o addr.Object) *typeFacts {
 	x.types[key] = f
 	schemas, err := x.in.Schemas(p)
 	if err == nil {
-		if f.schema, err = schemas.Type(o.Mode, o.Type); err == nil && f.schema == nil {
-			err = errors.New("The provider has no such type")
-		}
+		f.schema, err = schemas.Type(o.Mode, o.Type)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		x.gap(p, o, strings.TrimSuffix(err.Error(), ".")+".")
+		return f
+	case f.schema == nil:
+		x.gap(p, o, "The provider has no such type.")
 		return f
 	}
 	f.sensitive = f.schema.HasSensitive()
