@@ -70,8 +70,9 @@ type Store interface {
 //	inmem                               yes     -     -     -      -       -        -
 //	with encryption                     as the store within without Parts, and Sealer
 //
-// "journal" and "rows" mean: with that setting. Rewriter belongs to local. Policy and Named belong to remote and cloud; Migrator, Cursor and
-// NoEncryption to pg; Disabled to pg and s3; Presigner and Finisher to s3; Versioner and Concurrent come with Parts.
+// "journal" and "rows" mean: with that setting. Rewriter belongs to local. Policy and Named belong to remote and cloud;
+// Migrator, Cursor and NoEncryption to pg; Disabled to pg and s3; Presigner and Finisher to s3; Versioner and Concurrent
+// come with Parts.
 type Capabilities struct {
 	Breaker      Breaker        // locks can be taken from others
 	Files        Files          // states are files of this machine

@@ -36,8 +36,8 @@ func Around(s store.Store, t *Target) *Store {
 }
 
 // Capabilities implements store.Store. It forwards capabilities of the inner store that transfer no states, and
-// capabilities that transfer them in their stored form: Historian, FormerRewriter and Journaler. Other capabilities would return or
-// accept plain states.
+// capabilities that transfer them in their stored form: Historian, FormerRewriter and Journaler. Other capabilities would
+// return or accept plain states.
 func (s *Store) Capabilities() store.Capabilities {
 	in := s.inner.Capabilities()
 	return store.Capabilities{
