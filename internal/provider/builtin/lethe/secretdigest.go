@@ -52,7 +52,7 @@ func (d digest) fits(key string) bool {
 	return hmac.Equal(d.Check, keyedSum(key, "key", d.Salt, ""))
 }
 
-// of reports whether the digest is that of the value. The digest must fit the key.
+// of reports whether the digest was made of the value. The digest must fit the key.
 func (d digest) of(value, key string) bool { return hmac.Equal(d.Sum, d.sum(value, key)) }
 
 func (d digest) sum(value, key string) []byte {
@@ -96,12 +96,12 @@ type planning struct {
 	Was       json.RawMessage `json:"was,omitempty"`       // the private data before the change
 }
 
-// isPlan reports whether the record is that of a plan with known numbers.
+// isPlan reports whether the record belongs to a plan with known numbers.
 func (r record) isPlan() bool { return r.exists() && r.Plan != nil && !r.Plan.Undecided }
 
 var errRecord = errors.New("its private data in the state cannot be read")
 
-// readRecord decodes private data. It returns an empty record if there is none.
+// readRecord decodes private data. It returns an empty record for empty data.
 func readRecord(private []byte) (record, error) {
 	var r record
 	if len(private) == 0 {

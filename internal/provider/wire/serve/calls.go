@@ -14,6 +14,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
+// Server answers calls for a provider.
+type Server struct {
+	Major    int // 5 or 6
+	Provider provider.Provider
+}
+
 // call answers a request with the provider's own answer.
 type call func(s *Server, ctx context.Context, request []byte) (proto.Message, error)
 

@@ -15,15 +15,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/lethe-iac/lethe/internal/provider"
 )
-
-// Server answers calls for a provider.
-type Server struct {
-	Major    int // 5 or 6
-	Provider provider.Provider
-}
 
 // Options returns the options of a gRPC server that answers the calls. max is the maximum size of a message in bytes.
 func (s *Server) Options(max int) []grpc.ServerOption {
