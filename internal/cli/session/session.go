@@ -34,8 +34,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -265,6 +267,9 @@ func (s *Session) newPool() *provider.Pool {
 	pool.Builtin(addr.Builtin("terraform"), terraform.New(func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
 		return s.States.Backend.Outputs(ctx, object, backend, workspace, config)
 	}, func(backend string, config cty.Value) provider.Diags { return s.States.Backend.Check(backend, config) }))
+	if key := d.Call.Getenv(subprocess.VersionKey); key != "" {
+		d.Call.Secrets.Add(key, secret.Origin{Addr: subprocess.VersionKey, Kind: secret.Setting})
+	}
 	for _, a := range s.ownAddresses() {
 		pool.Builtin(a, lethe.New(lethe.Options{Address: a, Dir: d.Path, Env: d.Call.Environ, Now: d.Call.Now}))
 	}

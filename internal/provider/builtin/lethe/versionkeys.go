@@ -2,11 +2,7 @@ package lethe
 
 import (
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/provider"
-	"github.com/lethe-iac/lethe/internal/provider/builtin"
-	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/subprocess"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // leastKey is the minimum number of bytes of a version key.
