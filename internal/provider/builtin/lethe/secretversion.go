@@ -95,7 +95,7 @@ func (p *Provider) planSecretVersion(c builtin.PlanCall) (builtin.Planned, provi
 	}
 	next.Plan = &planning{Run: p.o.run, Was: c.Private}
 	if len(c.Approved) > 0 {
-		next.Plan.Run = "" // the value has been compared with the value of the approved plan
+		next.Plan.Run = "" // agree has compared the values of plan and apply
 	}
 	return builtin.Planned{Object: is.object(), Private: next.encode()}, ds
 }
@@ -127,7 +127,7 @@ func (p *Provider) decide(c builtin.PlanCall, stored record, value, key string) 
 		is = secretState{1, 1}
 	case !stored.exists():
 		if is.keyRevision++; is.keyRevision > 1 { // an imported object has revision 0
-			ds = fails(diag.Warningf("Digest of a secret is missing", "The state has version %d of this secret, but no digest to compare it with. If the secret has changed since the last apply, Lethe cannot see it: version %[1]d now belongs to the present value.", is.version))
+			ds = fails(diag.Warningf("Digest of a secret is missing", "The state has version %d of this secret, but no digest to compare it with. If the secret has changed since the last apply, Lethe cannot see it. The apply records the present value as version %[1]d.", is.version))
 		}
 	case !stored.of(value, key):
 		is.version++
@@ -145,7 +145,7 @@ func (p *Provider) recordOf(is secretState, value string) record {
 }
 
 // agree returns the numbers and the record for an apply of an approved plan. If the plan has a new version, the value
-// of the apply is recorded under it. Otherwise, the record of the plan stays, and the next plan reports another value.
+// of the apply is recorded under it. Otherwise, the record of the plan is kept, and the next plan reports another value.
 func (p *Provider) agree(prior secretState, approved record, value string) (secretState, record, provider.Diags) {
 	is := secretState{approved.Version, approved.KeyRevision}
 	same := approved.fits(p.keys.current.text) && approved.of(value, p.keys.current.text)

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
@@ -199,7 +198,9 @@ func TestTunnelWaits(t *testing.T) {
 	s := sshdtest.Start(t)
 	port, _ := echo(t)
 	_ = s.Cmd.Process.Kill()
-	waittest.Until(t, "the server has ended", func() bool { return closedTo(t, s.Address()) })
+	for !closedTo(t, s.Address()) {
+		time.Sleep(10 * time.Millisecond)
+	}
 	back := make(chan bool, 1)
 	timer := time.AfterFunc(300*time.Millisecond, func() { back <- s.Listen(t) })
 	defer timer.Stop()
