@@ -149,7 +149,7 @@ var classes = []class{
 			strings.Contains("."+d.At, ".data.") && (d.What == "state" && (d.A == nil || c.a.unmoved(d.At)) && c.b.unmoved(d.At) ||
 				d.Section == "resource_changes previous" && d.B == nil && !c.a.Before.knows(d.At) && c.b.Before.knows(d.At))
 	}},
-	{"target an object that depends on a create-first replacement", func(c *comparison, d Difference) bool {
+	{"`-target=B`, and B depends on A, which is replaced create-first", func(c *comparison, d Difference) bool {
 		return len(c.st.Do.Target) > 0 && c.leaves(d)
 	}},
 	{"target an object that is replaced while a create-first object", func(c *comparison, d Difference) bool {
@@ -177,10 +177,10 @@ var classes = []class{
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.A == nil && slices.ContainsFunc(c.st.Drifts, func(d Drift) bool { return d.Do == "delete" }) &&
 			(d.What == "calls" && d.Section == "delete" || strings.HasPrefix(d.Section, "resource_changes") && c.a.drifted(d.At) && does(c.b, d.At, "delete"))
 	}},
-	{"destroy a target on which other objects depend", func(c *comparison, d Difference) bool {
+	{"`destroy -target=A`, and other objects were made from A", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && (d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.fromData) || d.Section != "exits" && c.fromData(c.subject(d)))
 	}},
-	{"destroy a target that was deleted outside", func(c *comparison, d Difference) bool {
+	{"`destroy -target=A`, and A was deleted outside", func(c *comparison, d Difference) bool {
 		return d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.bereft) ||
 			d.Section != "exits" && (d.B == nil || d.What == "state" && d.A == nil) && c.bereft(c.subject(d))
 	}},
@@ -284,7 +284,7 @@ var classes = []class{
 		at := strings.TrimSuffix(d.At, " deposed")
 		return d.What == "state" && strings.Contains(c.a.said(), "Resource precondition failed") && slices.Contains(c.failures(), at) && c.b.deposed(at)
 	}},
-	{"fail to replace an object that depends on a create-first replacement", func(c *comparison, d Difference) bool {
+	{"a create-first replacement of A succeeds", func(c *comparison, d Difference) bool {
 		at := strings.TrimSuffix(c.subject(d), " deposed")
 		gone := d.What == "state" && d.B == nil || d.What == "calls" && d.A == nil && strings.HasPrefix(d.At, "delete ")
 		return gone && c.a.deposed(at) && slices.ContainsFunc(c.failures(), func(failed string) bool {
@@ -294,7 +294,7 @@ var classes = []class{
 	{"import an object that the same plan destroys at its old address", func(c *comparison, d Difference) bool {
 		return c.refuses(d, "Imported object would be destroyed")
 	}},
-	{"fail to replace an object that depends on a create-first replacement", func(c *comparison, d Difference) bool {
+	{"a create-first replacement of A succeeds", func(c *comparison, d Difference) bool {
 		at := strings.TrimSuffix(c.subject(d), " deposed")
 		gone := d.What == "state" && d.A == nil || d.What == "calls" && d.B == nil && strings.HasPrefix(d.At, "delete ")
 		return gone && c.b.deposed(at) && slices.ContainsFunc(c.failures(), func(failed string) bool {
@@ -304,7 +304,7 @@ var classes = []class{
 	{"plan with data sources of checks only", func(c *comparison, d Difference) bool {
 		return c.idle(d, func(ch any) bool { return c.ofCheck(ch) })
 	}},
-	{"destroy while conditions, expressions or data sources", func(c *comparison, d Difference) bool {
+	{"`destroy` while an expression or a data source", func(c *comparison, d Difference) bool {
 		titles := []string{"Invalid index", "Attempt to get attribute from null value", "condition failed", "Configuration for import target does not exist", "Invalid count argument", "Invalid for_each argument", "Invalid import 'to' expression", "On demand", "Value not allowed in ephemeral output", "Resource has no configuration"}
 		// A destroy that forgets an object fails, too.
 		forgets := c.a.only("", "Objects were forgotten, not destroyed") && c.b.only("", titles...)
@@ -337,7 +337,7 @@ var classes = []class{
 	{"keep objects with a partial destroy", func(c *comparison, d Difference) bool {
 		return c.st.Do.Destroy && len(c.st.Do.Target) > 0 && d.What == "state" && strings.Contains("."+d.At, ".data.")
 	}},
-	{"destroy an object whose new referrer", func(c *comparison, d Difference) bool {
+	{"destroy A, and the destruction of B fails", func(c *comparison, d Difference) bool {
 		needed := false
 		c.a.After.managed(func(_ *StateResource, i *StateInstance) {
 			needed = needed || slices.Contains(i.Dependencies, keyless(c.subject(d)))
