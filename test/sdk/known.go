@@ -94,7 +94,7 @@ var rules = []rule{
 		}
 		return d.Section == "before" && d.Delete || d.Section == "calls" && !slices.Contains(a, "Plan") && slices.Contains(c, "Plan") && slices.Contains(c, "Read")
 	}},
-	{"destroy while conditions, expressions or data sources", "Terraform plans what is declared before it destroys it", func(d Difference, b *Batch) bool {
+	{"`destroy` while an expression or a data source", "Terraform plans what is declared before it destroys it", func(d Difference, b *Batch) bool {
 		return d.What == "destroy plan" && d.A == nil && d.Section == "has an error"
 	}},
 	{"use a `dynamic` block with an unknown `for_each`", "Terraform plans one element", func(d Difference, b *Batch) bool {
@@ -116,7 +116,7 @@ var rules = []rule{
 		unread := slices.Contains(a, "Read") && !strings.Contains(text(d.B), "Read")
 		return s != nil && s.Root["removed"] != "" && (d.Section == "calls" && unread || d.B == nil && (strings.HasPrefix(d.Section, "drift ") || strings.HasPrefix(d.Section, "sent with Read")))
 	}},
-	{"target an object that depends on a create-first replacement", "Lethe destroys it", func(d Difference, b *Batch) bool {
+	{"`-target=B`, and B depends on A, which is replaced create-first", "Lethe destroys it", func(d Difference, b *Batch) bool {
 		a, _ := d.A.([]string)
 		c, _ := d.B.([]string)
 		return b.Steps[d.Step].Targets && d.What == "apply" && d.Section == "calls" && len(a) > len(c) && strings.Contains(b.step(d), "create_before_destroy")
