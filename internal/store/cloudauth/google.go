@@ -118,6 +118,15 @@ func TokenWithin(ctx context.Context, tokens oauth2.TokenSource) (*oauth2.Token,
 	}
 }
 
+// GoogleClient returns a client like store.Client, with the transport of the client that ctx has for package oauth2.
+func GoogleClient(ctx context.Context, secret ...string) *http.Client {
+	c := store.Client(secret...)
+	if base, ok := ctx.Value(oauth2.HTTPClient).(*http.Client); ok {
+		c.Transport = base.Transport
+	}
+	return c
+}
+
 // Signed returns a store.API.Sign that adds a token to requests. It adds nothing if tokens is nil. An error of
 // TokenWithin reports that the request was not sent. The HTTP client of package oauth2 does not report that, and it adds
 // the token to redirected requests, too.
@@ -183,7 +192,7 @@ func (t *tokens) impersonate(source oauth2.TokenSource) (*oauth2.Token, error) {
 		AccessToken string
 		ExpireTime  time.Time
 	}
-	api := store.API{Client: store.Client(), Sign: Signed(source), ErrorMessage: ErrorMessage}
+	api := store.API{Client: GoogleClient(t.ctx), Sign: Signed(source), ErrorMessage: ErrorMessage}
 	if err := api.JSON(t.ctx, http.MethodPost, to, nil, map[string]any{"delegates": delegates, "scope": []string{t.scope}, "lifetime": "3600s"}, &out); err != nil {
 		return nil, fmt.Errorf("no token of %s: %w", t.account, err)
 	}

@@ -69,7 +69,7 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	}
 	// The endpoint may end with the version of the API, which the paths of requests already contain.
 	o.Endpoint.Path = strings.TrimSuffix(strings.TrimSuffix(o.Endpoint.Path, "/"), "/storage/v1")
-	o.Client = store.Client(slices.Collect(maps.Keys(o.Encryption))...)
+	o.Client = cloudauth.GoogleClient(ctx, slices.Collect(maps.Keys(o.Encryption))...)
 	if emulator == "" {
 		o.Tokens = cloudauth.Google(ctx, s, scope)
 	}
