@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,9 +42,14 @@ func start(t *testing.T, env ...string) (provider.Provider, func() string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := make(chan string, 10000)
+	var mu sync.Mutex // the process may write lines until its end was noticed
+	var all strings.Builder
 	running, err := launch.Start(t.Context(), launch.Program{Provider: addr.Published(), Path: self, Env: append(os.Environ(), env...), Timeout: time.Minute},
-		func(_, line string) { lines <- line })
+		func(_, line string) {
+			mu.Lock()
+			defer mu.Unlock()
+			all.WriteString(line + "\n")
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +57,8 @@ func start(t *testing.T, env ...string) (provider.Provider, func() string) {
 	t.Cleanup(func() { p.Shutdown() })
 	return p, func() string {
 		p.Shutdown()
-		close(lines)
-		var all strings.Builder
-		for l := range lines {
-			all.WriteString(l + "\n")
-		}
+		mu.Lock()
+		defer mu.Unlock()
 		return all.String()
 	}
 }
