@@ -32,18 +32,27 @@ type scrubbing struct {
 // variables returns a function that reports whether a value is in the value of a root variable. Without a readable
 // configuration, no values are known.
 func (x *scrubbing) variables() func(string) bool {
-	s, c := x.session, x.session.Dir.Call
-	before := c.Bag.List()
-	c.Bag.Clear()
+	s := x.session
 	known := map[string]bool{}
-	if s.Loader.Load() && s.Loader.Vars.Collect() {
-		for _, given := range s.Loader.Vars.Given {
-			texts(given, known)
+	aside(&s.Dir.Call.Bag, func() {
+		if s.Loader.Load() && s.Loader.Vars.Collect() {
+			for _, given := range s.Loader.Vars.Given {
+				texts(given, known)
+			}
 		}
-	}
-	c.Bag.Clear() // no value is known then, which is not an error of this command
-	c.Bag.Add(before...)
+	})
 	return func(value string) bool { return known[value] }
+}
+
+// aside runs f without reporting its diagnostics in bag. It returns them as sentences.
+func aside(bag *diag.Bag, f func()) string {
+	before := bag.List()
+	bag.Clear()
+	f()
+	text := problems(bag)
+	bag.Clear()
+	bag.Add(before...)
+	return text
 }
 
 // texts adds the strings in the value of a variable.
@@ -70,12 +79,8 @@ func (x *scrubbing) findPlans(ctx context.Context, named []string) []string {
 			continue
 		}
 		out = append(out, name)
-		before := c.Bag.List()
-		c.Bag.Clear()
-		ok := x.savedPlans(ctx, []string{name})
-		problem := problems(&c.Bag)
-		c.Bag.Clear()
-		c.Bag.Add(before...)
+		ok := false
+		problem := aside(&c.Bag, func() { ok = x.savedPlans(ctx, []string{name}) })
 		if !ok {
 			x.unread(audit.Place{Kind: audit.Plan, Name: name}, problem)
 		}
