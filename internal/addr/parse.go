@@ -380,6 +380,12 @@ func (p *parser) target() (Target, error) {
 	if t.Name, err = p.ident(); err != nil {
 		return t, err
 	}
+	if first == Action.Block() && p.eat('.') {
+		t.Mode, t.Type = Action, t.Name
+		if t.Name, err = p.ident(); err != nil {
+			return t, err
+		}
+	}
 	if t.Key, t.KeyGiven, err = p.key(); err != nil {
 		return t, err
 	}

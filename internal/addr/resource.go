@@ -13,6 +13,8 @@ const (
 	Managed Mode = iota + 1
 	Data
 	Ephemeral
+	List   // a search for objects, in query files
+	Action // an operation of a provider that changes no object of the state
 )
 
 // String returns the mode as in states and machine-readable output.
@@ -24,6 +26,10 @@ func (m Mode) String() string {
 		return "data"
 	case Ephemeral:
 		return "ephemeral"
+	case List:
+		return "list"
+	case Action:
+		return "action"
 	}
 	return "invalid"
 }
@@ -36,7 +42,8 @@ func (m Mode) Block() string {
 	return m.String()
 }
 
-// ModeOf returns the mode of the resources that a type of block declares, and false for other blocks.
+// ModeOf returns the mode of the resources that a type of block declares, and false for other blocks. It does not know
+// list and action blocks: list and action are names like others.
 func ModeOf(block string) (Mode, bool) {
 	for _, m := range []Mode{Managed, Data, Ephemeral} {
 		if m.Block() == block {
@@ -53,6 +60,10 @@ func (m Mode) prefix() string {
 		return "data."
 	case Ephemeral:
 		return "ephemeral."
+	case List:
+		return "list."
+	case Action:
+		return "action."
 	}
 	return ""
 }

@@ -17,6 +17,8 @@ import (
 	"strings"
 
 	"github.com/ulikunitz/xz"
+
+	"github.com/lethe-iac/lethe/internal/disk"
 )
 
 // Options are the limits for an archive.
@@ -64,7 +66,7 @@ func partly(dir string) string { return ".unpack-" + filepath.Base(dir) + "-*" }
 func Sweep(dir string) error {
 	left, err := fs.Glob(os.DirFS(filepath.Dir(dir)), partly(dir))
 	for _, d := range left {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(filepath.Dir(dir), d)))
+		err = errors.Join(err, disk.OS.RemoveAll(filepath.Join(filepath.Dir(dir), d)))
 	}
 	return err
 }
@@ -80,7 +82,7 @@ func begin(dir string, o Options) (*unpacking, error) {
 	}
 	root, err := os.OpenRoot(tmp)
 	if err != nil {
-		return nil, errors.Join(err, os.Remove(tmp))
+		return nil, errors.Join(err, disk.OS.Remove(tmp))
 	}
 	clear(o.Sums)
 	return &unpacking{Options: o, tmp: tmp, root: root, bytes: o.Bytes, files: o.Files}, nil
@@ -94,14 +96,14 @@ func (u *unpacking) finish(dir string) error {
 	if err := errors.Join(u.root.Close(), os.Chmod(u.tmp, 0o755)); err != nil { // some systems cannot move an open directory
 		return err
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	if err := disk.OS.RemoveAll(dir); err != nil {
 		return err
 	}
 	return os.Rename(u.tmp, dir)
 }
 
 // drop removes the temporary directory. After finish, it does nothing.
-func (u *unpacking) drop() error { return errors.Join(u.root.Close(), os.RemoveAll(u.tmp)) }
+func (u *unpacking) drop() error { return errors.Join(u.root.Close(), disk.OS.RemoveAll(u.tmp)) }
 
 // unpacking is the state of unpacking an archive.
 type unpacking struct {
@@ -295,17 +297,22 @@ func (r rationed) Read(b []byte) (int, error) {
 }
 
 // link creates the symbolic links with targets inside. It checks the targets after all links exist, because a link may
-// lead through another.
+// lead through another. Where the system cannot create links, as on Windows without the privilege to do so, link copies the
+// targets.
 func (u *unpacking) link() error {
-	var made []link
+	var made, missing []link
 	for _, l := range u.links {
-		at := filepath.Join(filepath.Dir(l.name), filepath.FromSlash(l.to))
-		if filepath.IsAbs(l.to) || !filepath.IsLocal(at) {
+		if filepath.IsAbs(l.to) || !filepath.IsLocal(l.at()) {
 			u.Links(l.name)
 			continue
 		}
-		if err := u.root.Symlink(l.to, l.name); err != nil {
+		err := u.root.Symlink(l.to, l.name)
+		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%q in the archive: %w", l.name, plain(err))
+		}
+		if _, gone := u.root.Lstat(l.name); err != nil || gone != nil { // some systems report success and create nothing
+			missing = append(missing, l)
+			continue
 		}
 		made = append(made, l)
 	}
@@ -317,7 +324,55 @@ func (u *unpacking) link() error {
 			}
 		}
 	}
+	return u.copyTargets(missing)
+}
+
+// at returns the path of the target of a relative link.
+func (l link) at() string { return filepath.Join(filepath.Dir(l.name), filepath.FromSlash(l.to)) }
+
+// copyTargets copies the target of each link to its name. It repeats this while a target is itself a copy that does not exist
+// yet. It reports links whose targets never exist, such as links in a circle, as left out.
+func (u *unpacking) copyTargets(links []link) error {
+	for {
+		var left []link
+		for _, l := range links {
+			err := u.copyTarget(l)
+			if errors.Is(err, fs.ErrNotExist) {
+				left = append(left, l)
+			} else if err != nil {
+				return fmt.Errorf("%q in the archive: the target of the link cannot be copied: %w", l.name, plain(err))
+			}
+		}
+		if len(left) == len(links) {
+			break
+		}
+		links = left
+	}
+	for _, l := range links {
+		u.Links(l.name)
+	}
 	return nil
+}
+
+func (u *unpacking) copyTarget(l link) error {
+	if inside, err := filepath.Rel(l.at(), l.name); err == nil && filepath.IsLocal(inside) {
+		return fs.ErrNotExist // a directory cannot be copied into itself
+	}
+	from := filepath.ToSlash(l.at())
+	return fs.WalkDir(u.root.FS(), from, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(l.name, filepath.FromSlash(strings.TrimPrefix(name, from)))
+		if d.IsDir() {
+			return u.root.MkdirAll(to, 0o755)
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return u.file(to, info.Mode(), func() (io.ReadCloser, error) { return u.root.Open(filepath.FromSlash(name)) })
+	})
 }
 
 // plain returns an error without the temporary path, which does not help a user.

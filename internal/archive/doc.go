@@ -1,5 +1,5 @@
 // Package archive unpacks downloaded archives: zip files and tar streams, plain or compressed with gzip, bzip2 or xz.
-// Zip files of plain files can be unpacked while they arrive (stream.go).
+// Zip files that have only regular files and directories can be unpacked while they arrive (stream.go).
 //
 // Archives are untrusted data. Entries are unpacked only below the given directory. These are errors:
 //
@@ -9,6 +9,7 @@
 //   - too many entries or too many bytes
 //   - contents of more than a hundred times the size of the archive
 //
-// Symbolic links are errors, too, or only links to targets outside are left out (Options.Links). Modes are reduced to
-// the permissions to read and to execute. Unpack leaves a complete directory or none.
+// A symbolic link is an error, too, if Options.Links is nil. Otherwise links to targets inside the directory are
+// created, and other links are left out. Of the mode of a file, only the permission to execute is kept. Unpack leaves a
+// complete directory or none.
 package archive

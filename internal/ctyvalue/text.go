@@ -1,6 +1,7 @@
 package ctyvalue
 
 import (
+	"math/big"
 	"strconv"
 	"unsafe"
 
@@ -28,3 +29,19 @@ func Text(v cty.Value) (string, bool) {
 
 // TextOf returns bytes as a string without a copy. The bytes must not change while the string is in use.
 func TextOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// NumberText returns a number without exponent, as JSON documents have it.
+func NumberText(f *big.Float) string {
+	if f.IsInt() {
+		if i, acc := f.Int64(); acc == big.Exact {
+			return strconv.FormatInt(i, 10)
+		}
+	}
+	return f.Text('f', -1)
+}
+
+// IsDict reports whether values of a type have named parts.
+func IsDict(ty cty.Type) bool { return ty.IsObjectType() || ty.IsMapType() }
+
+// IsSequence reports whether values of a type have parts in an order.
+func IsSequence(ty cty.Type) bool { return ty.IsListType() || ty.IsSetType() || ty.IsTupleType() }

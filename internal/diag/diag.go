@@ -409,6 +409,15 @@ func comparePlaces(a, b *Range) int {
 	return CompareRanges(*a, *b)
 }
 
+// Annotate adds a sentence to each message.
+func (b *Bag) Annotate(sentence string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range b.list {
+		b.list[i].Detail += "\n\n" + sentence
+	}
+}
+
 // Clear empties the bag, after its contents were shown.
 func (b *Bag) Clear() {
 	b.mu.Lock()

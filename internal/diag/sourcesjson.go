@@ -13,7 +13,7 @@ const mostJSON = 1 << 20
 
 // isConfigJSON reports whether a file is configuration in JSON syntax. In other JSON files, names may be part of a value.
 func isConfigJSON(name string) bool {
-	for _, suffix := range []string{".tf.json", ".tofu.json", ".tftest.json", ".tofutest.json"} {
+	for _, suffix := range []string{".tf.json", ".tofu.json", ".lethe.json", ".tftest.json", ".tofutest.json"} {
 		if strings.HasSuffix(name, suffix) {
 			return true
 		}

@@ -24,8 +24,3 @@ func Synced(err error) error {
 
 // SyncDir makes the names in a directory durable, if the file system can do that.
 func SyncDir(fsys FS, dir string) error { return Synced(fsys.SyncDir(dir)) }
-
-// fixed reports whether a rename failed because the target is a mount point, which can be written but not replaced.
-func fixed(err error) bool {
-	return errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EXDEV)
-}

@@ -99,10 +99,19 @@ func (osFS) Readlink(name string) (string, error)         { return os.Readlink(n
 func (osFS) Rename(from, to string) error                 { return rename(from, to) }
 func (osFS) Link(from, to string) error                   { return os.Link(from, to) }
 func (osFS) Remove(name string) error                     { return remove(name) }
-func (osFS) RemoveAll(name string) error                  { return os.RemoveAll(name) }
+func (osFS) RemoveAll(name string) error                  { return removeAll(name) }
 func (osFS) MkdirAll(name string, mode fs.FileMode) error { return os.MkdirAll(name, mode) }
 
 func (osFS) SyncDir(name string) error { return syncDir(name) }
+
+// Symlink creates a symbolic link. Unlike os.Symlink, it returns an error if the system reports success and creates nothing.
+func Symlink(to, name string) error {
+	if err := os.Symlink(to, name); err != nil {
+		return err
+	}
+	_, err := os.Lstat(name)
+	return err
+}
 
 // randomLen is the number of random bytes in the name of a temporary file.
 const randomLen = 8

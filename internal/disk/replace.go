@@ -19,7 +19,8 @@ import (
 // file is durable. Two kinds of files are not replaced:
 //
 //   - a device or a pipe, such as /dev/null, to which Replace writes the data;
-//   - a mount point, whose content Replace overwrites (see inPlace).
+//   - a file that can be written but not replaced, such as a mount point or, on some file systems of Windows, an open file.
+//     Replace overwrites its content (see inPlace).
 func Replace(fsys FS, path string, data []byte) error {
 	_, err := ReplaceWith(fsys, path, data, nil)
 	return err
@@ -83,7 +84,7 @@ func replace(fsys FS, path string, r replacement) (File, error) {
 	if err == nil {
 		err = fsys.Rename(f.Name(), target)
 	}
-	if fixed(err) {
+	if unreplaceable(err) {
 		f.Close()
 		return nil, inPlace(fsys, f.Name(), target)
 	}

@@ -2,8 +2,8 @@
 //
 // The engine reports all steps as events to one Sink. Text output, the JSON stream, the live status and tests are
 // computed from the events (invariant I13). The set of event types is closed, so that views can switch on the type.
-// Events contain addresses and plain facts, and never a value that could be secret. Views create heartbeats themselves,
-// because they know when a step began.
+// Events contain addresses and plain facts, and never a value that could be secret: results of searches lack their
+// sensitive values. Views create heartbeats themselves, because they know when a step began.
 package event
 
 import (
@@ -11,6 +11,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan"
 )
 
 // Event is an event. Only the types of this package implement it.
@@ -41,6 +42,33 @@ func (o Op) String() string {
 	return [...]string{"", "refresh", "import", "read", "create", "update", "delete", "forget", "open", "renew", "close", "provision"}[o]
 }
 
+// Call is a call that may be repeated after a failure.
+type Call string
+
+// The calls, as views name them.
+const (
+	CallRead     Call = "read"
+	CallPlan     Call = "plan"
+	CallReadData Call = "data source"
+	CallImport   Call = "import"
+	CallOpen     Call = "open"
+	CallCreate   Call = "create"
+	CallUpdate   Call = "update"
+	CallDelete   Call = "delete"
+)
+
+// Repeats reports whether a failed call may be repeated. A creation is never repeated, because it may have made an
+// object. An update or a deletion is repeated only if the user declared it idempotent.
+func (c Call) Repeats(idempotent bool) bool {
+	return c != CallCreate && (idempotent || c != CallUpdate && c != CallDelete)
+}
+
+// Invocation is an invocation of an action, with the change that invokes it.
+type Invocation struct {
+	Action  addr.Instance
+	Trigger plan.Trigger
+}
+
 type (
 	// Started reports the start of a call for an object. IDKey and ID are the name ("id" or "name") and the value of
 	// the attribute that identifies the object. They are empty if the attribute is unknown, sensitive or absent.
@@ -65,7 +93,15 @@ type (
 		Op     Op
 		Took   time.Duration
 		Eased  bool   // the error is a warning, because the object is in a check block
-		Reason string // one line, if the failure is reported before its diagnostics: a lease that could not be renewed
+		Reason string // the reason in one line; only for a lease that could not be renewed, because its diagnostics come later
+	}
+	// Retried reports that a call failed and will be repeated.
+	Retried struct {
+		Object            addr.Object
+		Call              Call
+		Match             string        // the text of the user's policy that the error contains
+		Attempt, Attempts int           // the number of the next attempt, and the number of all attempts
+		Pause             time.Duration // until the next attempt
 	}
 	// Pending reports that the apply will read a data source or open an ephemeral resource (plan.Pending).
 	Pending struct {
@@ -96,34 +132,81 @@ type (
 		Type   string
 		Failed bool
 	}
-	// Transfer reports the progress of a download, or of reading many texts: at its start, a few times per second, and at
-	// its end, also after an error.
+	// ActionStarted reports the start of an invocation of an action.
+	ActionStarted struct{ Invocation }
+	// ActionProgress is a message of an action about its progress: without secrets and control characters.
+	ActionProgress struct {
+		Invocation
+		Message string
+	}
+	// ActionDone reports the end of an invocation of an action. Error is the summary of the provider's error, "" if the
+	// action succeeded.
+	ActionDone struct {
+		Invocation
+		Failed bool
+		Error  string
+	}
+	// Transfer reports the progress of a download, or of work on many versions or copies of a state: at its start, a
+	// few times per second, and at its end, also after an error.
 	Transfer struct {
-		Name  string // of the downloaded package
-		Done  int64  // bytes
-		All   int64  // bytes; 0 or less if unknown
+		Name  string // the downloaded package, or a description of the work
+		Done  int64  // in Unit
+		All   int64  // in Unit; 0 or less if unknown
 		Unit  string // the unit of Done and All in the plural, such as "versions"; "" for bytes
 		Ended bool
 	}
 	// Summary reports the end of an apply.
 	Summary struct {
-		Operation                                      string // "apply" or "destroy"
-		Added, Changed, Destroyed, Imported, Forgotten int
-		Failed                                         bool          // errors or an interrupt prevented its completion
-		NotStarted                                     []addr.Object // objects whose operation was not started then, in the order of their addresses
+		Operation                                               string // "apply" or "destroy"
+		Added, Changed, Destroyed, Imported, Forgotten, Invoked int
+		Failed                                                  bool          // errors or an interrupt prevented its completion
+		NotStarted                                              []addr.Object // if Failed: the objects whose operation was not started, in the order of their addresses
+		Secrets                                                 *Secrets      // nil: not counted
 	}
-	// Leases reports the end of a walk in which leases were opened.
+	// Secrets are the numbers of secrets that a state stores in clear.
+	Secrets struct{ Before, After int }
+	// Leases reports the end of a walk in which leases were opened or closed. Kept leases stay open for the next round of
+	// the command.
 	Leases struct {
-		Opened, Renewed, Closed, Left int
-		Longest                       time.Duration
+		Opened, Renewed, Closed, Kept, Left int
+		Longest                             time.Duration
+	}
+	// Round reports the start of a round of an apply, after its plan, or its end (ADR 52). Left is the number of deferred
+	// changes. The other numbers are the objects that the round changed.
+	Round struct {
+		Number, Left              int
+		Ended                     bool
+		Added, Changed, Destroyed int
 	}
 	// Diagnosed reports a diagnostic that views show at once.
 	Diagnosed struct{ Diagnostic diag.Diagnostic }
-	// Behind wraps an event in the run of a test. Views use it to track operations in progress, and print no line for
-	// it.
+	// Behind wraps an event of a test run. Views use the event only to track operations in progress, and print no line
+	// for it.
 	Behind struct {
 		Run   string
 		Event Event
+	}
+	// ListStarted reports the start of a search for objects. Config has the arguments as JSON, without unknown,
+	// sensitive and ephemeral values. It is nil if there are no arguments.
+	ListStarted struct {
+		List   addr.Instance
+		Config []byte
+	}
+	// ListFound reports a result of a search. Identity and Object are JSON: an object without its sensitive values, or nil.
+	ListFound struct {
+		List             addr.Instance
+		Name             string // for people
+		Identity, Object []byte
+		IdentityVersion  int64
+		Config, Import   string // generated blocks; "" unless the command generates configuration
+		Managed          string // "unmanaged", "unknown", or "" if results are not compared with states
+	}
+	// ListDone reports the end of a search without errors. Managed and Ignored count results that were not reported.
+	// Managed and Unsure are zero if the command does not compare the results with states.
+	ListDone struct {
+		List                     addr.Instance
+		Total                    int // results that were reported
+		Managed, Unsure, Ignored int // Unsure: reported, and perhaps managed
 	}
 	// Interrupted reports the n-th interrupt of the user.
 	Interrupted struct{ Times int }
@@ -139,15 +222,23 @@ type (
 func (Started) event()          {}
 func (Done) event()             {}
 func (Failed) event()           {}
+func (Retried) event()          {}
 func (Pending) event()          {}
 func (Stored) event()           {}
 func (Imported) event()         {}
 func (ProvisionStarted) event() {}
+func (ActionStarted) event()    {}
+func (ActionProgress) event()   {}
+func (ActionDone) event()       {}
 func (ProvisionOutput) event()  {}
 func (ProvisionDone) event()    {}
 func (Transfer) event()         {}
 func (Summary) event()          {}
 func (Leases) event()           {}
+func (Round) event()            {}
+func (ListStarted) event()      {}
+func (ListFound) event()        {}
+func (ListDone) event()         {}
 func (Diagnosed) event()        {}
 func (Behind) event()           {}
 func (Interrupted) event()      {}

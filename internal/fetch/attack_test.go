@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
@@ -31,6 +32,9 @@ var crowd = sync.OnceValue(func() []byte {
 	}
 	return registrytest.Zip(all)
 })
+
+// silent is part of the message about a server that stops sending.
+const silent = "sent nothing for"
 
 // TestAttacks checks that content of servers is installed completely and verified, or not at all. A refusal has one
 // message, and no file is written elsewhere.
@@ -94,7 +98,7 @@ func TestAttacks(t *testing.T) {
 				w.(http.Flusher).Flush()
 				<-q.Context().Done()
 			})
-		}, "sent nothing for"},
+		}, silent},
 		{"redirects without end", func(t *testing.T, r *registrytest.Server) {
 			r.Fault(zip, func(w http.ResponseWriter, q *http.Request) { http.Redirect(w, q, zip, http.StatusFound) })
 		}, "redirects more than 10 times"},
@@ -131,7 +135,7 @@ func TestAttacks(t *testing.T) {
 		}, "404"},
 		{"silence", func(t *testing.T, r *registrytest.Server) {
 			r.Fault(zip, func(w http.ResponseWriter, q *http.Request) { <-q.Context().Done() })
-		}, "sent nothing for"},
+		}, silent},
 		{"longer than promised", func(t *testing.T, r *registrytest.Server) {
 			r.Fault(zip, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 1<<20)) })
 		}, "but should have"},
@@ -152,6 +156,9 @@ func TestAttacks(t *testing.T) {
 			t.Run(x.name+"/"+place, func(t *testing.T) {
 				t.Parallel()
 				r, s, p := asks(t)
+				if x.want == silent {
+					s.p.Sources.Registry.Client.Stall = 2 * time.Second
+				}
 				x.wrong(t, r)
 				if place != "store" {
 					s.p.StoreDir = ""

@@ -104,11 +104,11 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 		return d, err
 	}
 	if _, ok := executable(dir, a); !ok {
-		return d, errors.Join(fmt.Errorf("the package has no program whose name begins with terraform-provider-%s. Its publisher must correct it", a.Type), os.RemoveAll(dir))
+		return d, errors.Join(fmt.Errorf("the package has no program whose name begins with terraform-provider-%s. Its publisher must correct it", a.Type), disk.OS.RemoveAll(dir))
 	}
 	if h1 == "" {
 		if h1, err = p.hash(dir); err != nil {
-			return d, errors.Join(err, os.RemoveAll(dir))
+			return d, errors.Join(err, disk.OS.RemoveAll(dir))
 		}
 	}
 	own := append([]string{h1}, d.hashes...)
@@ -117,7 +117,7 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 		own = []string{h1, archived} // hashes of other platforms do not identify this package
 	}
 	if err := checkLocked(a, lock, own...); err != nil {
-		return d, errors.Join(err, os.RemoveAll(dir))
+		return d, errors.Join(err, disk.OS.RemoveAll(dir))
 	}
 	if len(lock.Hashes) > 0 && !slices.Contains(lock.Hashes, h1) {
 		p.record().setArchive(dir, h1, archived)
@@ -196,10 +196,10 @@ func (p *Providers) place(pkg parcel, base, dir string) (h1 string, err error) {
 	if to, err := os.Readlink(dir); err == nil && to == real {
 		return "", nil // other processes may be using it
 	}
-	if err := os.RemoveAll(dir); err != nil {
+	if err := disk.OS.RemoveAll(dir); err != nil {
 		return "", err
 	}
-	if os.Symlink(real, dir) == nil {
+	if disk.Symlink(real, dir) == nil {
 		return "", nil
 	}
 	return "", os.CopyFS(dir, os.DirFS(real)) // some systems and users cannot create links

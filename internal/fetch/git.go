@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
@@ -69,7 +70,7 @@ func (r *repository) attributes() string { return filepath.Join(r.dir, "info", "
 
 // make creates an empty copy for commits with one hash function, and removes a previous copy.
 func (r *repository) make(ctx context.Context, format string) error {
-	if err := os.RemoveAll(r.dir); err != nil {
+	if err := disk.OS.RemoveAll(r.dir); err != nil {
 		return err
 	}
 	if _, err := r.run(ctx, noTransport, "init", "--quiet", "--bare", "--object-format="+format, r.dir); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
@@ -146,7 +147,7 @@ func (m *Installer) Populate(ctx context.Context, source, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer disk.OS.RemoveAll(tmp)
 	base := filepath.Join(tmp, "module")
 	if err := m.bring(ctx, c, base); err != nil {
 		return err
@@ -402,7 +403,7 @@ func copyListed(list, from, to string) error {
 		case linked:
 			var text string
 			if text, err = os.Readlink(source); err == nil {
-				err = os.Symlink(text, dest)
+				err = disk.Symlink(text, dest)
 			}
 		default:
 			err = copyFile(source, dest)

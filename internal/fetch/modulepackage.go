@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/bucket"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/download"
 )
 
@@ -58,7 +59,7 @@ func named(who, text string, protected bool) (*moduleSource, error) {
 func (m *Installer) install(ctx context.Context, c *moduleCall, s *moduleSource, at, dir string) error {
 	if have, ok := m.packages[at]; ok && have.dir != dir {
 		c.lock.Revision, c.lock.Hash = have.revision, have.hash
-		return errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(have.dir)))
+		return errors.Join(disk.OS.RemoveAll(dir), os.CopyFS(dir, os.DirFS(have.dir)))
 	}
 	var got delivery
 	err := fill(dir, func(tmp string) (err error) {
@@ -113,7 +114,7 @@ func (m *Installer) git(ctx context.Context, g *gitSource, want, dir string) (co
 		if err != nil {
 			return "", err
 		}
-		defer os.RemoveAll(tmp)
+		defer disk.OS.RemoveAll(tmp)
 		copies = newRepositories(tmp, m.Environ, copies.offline)
 	}
 	if err := os.MkdirAll(copies.dir, 0o700); err != nil {

@@ -57,7 +57,7 @@ func fill(dir string, copy func(tmp string) error) error {
 		return err
 	}
 	defer lock.Close()
-	defer os.RemoveAll(tmp)
+	defer disk.OS.RemoveAll(tmp)
 	at := filepath.Join(tmp, "package")
 	if err := os.Mkdir(at, 0o755); err != nil {
 		return err
@@ -65,7 +65,7 @@ func fill(dir string, copy func(tmp string) error) error {
 	if err := copy(at); err != nil {
 		return err
 	}
-	return errors.Join(os.RemoveAll(dir), os.Rename(at, dir))
+	return errors.Join(disk.OS.RemoveAll(dir), os.Rename(at, dir))
 }
 
 // fills is the pattern of the temporary directories of fill. The process that uses such a directory locks the file
@@ -80,7 +80,7 @@ func makeFill(parent string) (dir string, lock *os.File, err error) {
 		}
 		name := filepath.Join(dir, "lock")
 		if lock, err = os.Create(name); err != nil {
-			return "", nil, errors.Join(err, os.RemoveAll(dir))
+			return "", nil, errors.Join(err, disk.OS.RemoveAll(dir))
 		}
 		if err = disk.Lock(lock); err == nil {
 			if _, err = os.Stat(name); err == nil { // no other process has removed the directory before it was locked
@@ -100,7 +100,7 @@ func sweepFills(parent string) {
 	for _, dir := range within(parent, fills) {
 		if lock, err := disk.OS.OpenFile(filepath.Join(dir, "lock"), os.O_RDONLY, 0); err == nil {
 			if !disk.Held(lock) {
-				_ = os.RemoveAll(dir)
+				_ = disk.OS.RemoveAll(dir)
 			}
 			lock.Close()
 		}

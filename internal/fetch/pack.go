@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/archive"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
@@ -55,7 +56,7 @@ func link(from, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer disk.OS.RemoveAll(tmp)
 	err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -71,7 +72,7 @@ func link(from, dir string) error {
 		return copyFile(path, to)
 	})
 	if err == nil {
-		err = errors.Join(os.Chmod(tmp, 0o755), os.RemoveAll(dir), os.Rename(tmp, dir))
+		err = errors.Join(os.Chmod(tmp, 0o755), disk.OS.RemoveAll(dir), os.Rename(tmp, dir))
 	}
 	return err
 }

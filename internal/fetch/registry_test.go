@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
@@ -26,7 +25,7 @@ func asks(t *testing.T) (*registrytest.Server, *stage, addr.Provider) {
 	serveToy(t, r)
 	s := newStage(t)
 	s.p.Sources.Settings = &cliconfig.Settings{}
-	s.p.Sources.Registry = &registry.Registry{Client: &download.Client{Transport: r.HTTP.Transport, Stall: 2 * time.Second}}
+	s.p.Sources.Registry = &registry.Registry{Client: &download.Client{Transport: r.HTTP.Transport}}
 	s.p.StoreDir = t.TempDir()
 	return r, s, addr.Provider{Host: r.Host, Namespace: "acme", Type: "toy"}
 }

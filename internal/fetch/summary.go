@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/archive"
+	"github.com/lethe-iac/lethe/internal/disk"
 )
 
 // moduleLimits limits the content of a module package.
@@ -197,12 +198,12 @@ func lift(dir, sub string) error {
 		return err
 	}
 	tmp := dir + ".whole"
-	if err := os.RemoveAll(tmp); err != nil {
+	if err := disk.OS.RemoveAll(tmp); err != nil {
 		return err
 	}
 	rel, err := filepath.Rel(dir, at)
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(dir, tmp), os.Rename(filepath.Join(tmp, rel), dir), os.RemoveAll(tmp))
+	return errors.Join(os.Rename(dir, tmp), os.Rename(filepath.Join(tmp, rel), dir), disk.OS.RemoveAll(tmp))
 }

@@ -39,8 +39,8 @@ const (
 // maxManifest is the maximum size of an index or a manifest in bytes.
 const maxManifest = 4 << 20
 
-// ErrNotFound reports that a registry does not have the requested repository.
-var ErrNotFound = errors.New("the OCI registry has no repository of that name")
+// ErrNotFound reports that a registry does not have the requested repository, tag, manifest or blob.
+var ErrNotFound = errors.New("the OCI registry has no repository or tag of that name")
 
 // Client makes requests to OCI registries.
 type Client struct {
@@ -70,12 +70,14 @@ type repository struct {
 	has   *atomic.Bool    // whether the last request for credentials found any
 }
 
-// watch returns a context that ends when no data arrives for a while.
+// watch returns a context that ends when no data arrives within the time limit of the repository. The caller calls
+// alive when data arrives, and stop at the end.
 func (r *repository) watch(ctx context.Context) (watched context.Context, alive, stop func()) {
 	return download.Watch(ctx, r.Reference.Host(), r.stall)
 }
 
-// Save writes the file, and continues after a cut. It does not compare the content with Sum.
+// Save writes the zip file to w. If the transfer is cut, Save requests the file again and writes the rest. It does not
+// compare the content with Sum.
 func (b *Blob) Save(ctx context.Context, w io.Writer, limit int64) error {
 	if b.at.Size > limit {
 		return fmt.Errorf("the package has %d bytes, more than %d", b.at.Size, limit)
@@ -174,7 +176,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Versions returns the versions of the provider in a repository. Its tags are the versions, with "_" instead of "+".
+// Versions returns the versions of the provider in a repository. The tags of the repository are the versions, with "_"
+// instead of "+".
 func (c *Client) Versions(ctx context.Context, repository string) ([]versions.Version, error) {
 	repo, err := c.repository(repository)
 	if err != nil {

@@ -15,6 +15,7 @@ const (
 	Import
 	Move        // state mv
 	MoveTo      // the other state of state mv -state-out
+	Transfer    // state transfer, in both directories
 	Remove      // state rm
 	Reprovide   // state replace-provider
 	Taint       // taint and untaint
@@ -29,6 +30,7 @@ const (
 	MigrateFrom // init, the former backend
 	MigrateTo   // init, the new backend
 	Test
+	Query
 	TearDown // the destruction at the end of a test
 )
 
@@ -68,6 +70,7 @@ var policies = [...]Policy{
 	Import:      {Lock: "import", Runs: true, ImportsOnly: true},
 	Move:        {Lock: "state-mv"},
 	MoveTo:      {Lock: "state-mv", Overwrites: true},
+	Transfer:    {Lock: "state-transfer"},
 	Remove:      {Lock: "state-rm"},
 	Reprovide:   {Lock: "state-replace-provider"},
 	Taint:       {Lock: "taint"},
@@ -82,6 +85,7 @@ var policies = [...]Policy{
 	MigrateFrom: {Lock: "migration source state"},
 	MigrateTo:   {Lock: "migration destination state", Overwrites: true},
 	Test:        {Lock: "test", Applying: true},
+	Query:       {Lock: "OperationTypeQuery", Runs: true, ReadOnly: true, Concurrent: true},
 	TearDown:    {Lock: "test", DestroysProtected: true, Applying: true},
 }
 

@@ -34,7 +34,7 @@ func TestCertificate(t *testing.T) {
 	if ds := run(map[string]any{"certificate": s.User.Certificate(t, authority, ssh.UserCert, sshdtest.Whoami(t))}); ds != nil {
 		t.Error(show(ds))
 	}
-	if got := show(run(map[string]any{"timeout": "1s"})); !strings.Contains(got, "SSH authentication failed ("+sshdtest.Whoami(t)+"@"+s.Address()+")") {
+	if got := show(run(map[string]any{"timeout": hopeless})); !strings.Contains(got, "SSH authentication failed ("+sshdtest.Whoami(t)+"@"+s.Address()+")") {
 		t.Error(got)
 	}
 	for name, c := range map[string]struct{ text, want string }{
@@ -76,7 +76,7 @@ func TestHostKey(t *testing.T) {
 		{"another authority", c, other, "host key verification failed: the host's certificate was not signed with the key in the configuration"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			timeout := "1s"
+			timeout := hopeless
 			if x.want == "" {
 				timeout = "30s"
 			}
@@ -89,7 +89,7 @@ func TestHostKey(t *testing.T) {
 	t.Run("for another host", func(t *testing.T) {
 		c.Write(t, "second-cert.pub", second.Certificate(t, authority, ssh.HostCert, "elsewhere"))
 		c.restart(t)
-		_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, c.connection(t, map[string]any{"host_key": authority.Public, "timeout": "1s"}))
+		_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"true"}}, c.connection(t, map[string]any{"host_key": authority.Public, "timeout": hopeless}))
 		if !strings.Contains(show(ds), "not valid for this host at this time") {
 			t.Error(show(ds))
 		}
@@ -160,7 +160,7 @@ func TestAgent(t *testing.T) {
 		{"empty", none, map[string]any{"agent": true}, "SSH authentication failed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.more["timeout"] = "1s"
+			c.more["timeout"] = hopeless
 			if c.want == "" {
 				c.more["timeout"] = "30s"
 			}
@@ -214,7 +214,7 @@ func TestBastion(t *testing.T) {
 		"target is not up":  {bastion, map[string]any{"port": sshdtest.FreePort(t)}, "bastion cannot reach the host: ssh: rejected: connect failed"},
 		"garbage for a key": {bastion, map[string]any{"bastion_private_key": canary}, "bastion_private_key cannot be used: it is not a private key in PEM or OpenSSH format"},
 	} {
-		c.more = merge(c.more, map[string]any{"timeout": "1s"})
+		c.more = merge(c.more, map[string]any{"timeout": hopeless})
 		_, ds := try(t, RemoteExec, map[string]any{"inline": []string{"echo hi"}}, through(c.by, c.more))
 		if got := show(ds); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s", name, got)

@@ -67,6 +67,7 @@ func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 	cmd.Env = r.environment()
 	cmd.Dir = r.path(schema.Text(r.Config.Raw, "working_dir"))
 	end := started(cmd)
+	verbatim(cmd)
 	if err := present(cmd); err != nil {
 		return err
 	}

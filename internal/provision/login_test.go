@@ -116,7 +116,7 @@ func TestPassword(t *testing.T) {
 		}{{canary, true}, {"wrong-" + name, false}} {
 			connection := password(port, map[string]any{"password": c.password})
 			if !c.ok {
-				connection["timeout"] = "500ms"
+				connection["timeout"] = hopeless
 			}
 			lines, ds := try(t, RemoteExec, map[string]any{"inline": []string{"echo in", "cat", "echo out"}}, connection)
 			if c.ok && (ds != nil || !slices.Equal(outputOf(lines), []string{"in", "out"}) || !slices.Contains(lines, "  Password: true")) {
@@ -206,7 +206,7 @@ func TestHTTPProxy(t *testing.T) {
 		{map[string]any{"proxy_port": sshdtest.FreePort(t)}, "connection refused"},
 		{map[string]any{"proxy_scheme": "https"}, "tls: "},
 	} {
-		if _, ds := through(merge(c.more, map[string]any{"timeout": "500ms"})); !strings.Contains(ds, c.want) {
+		if _, ds := through(merge(c.more, map[string]any{"timeout": hopeless})); !strings.Contains(ds, c.want) {
 			t.Errorf("%v: %s", c.more, ds)
 		}
 	}
@@ -304,7 +304,7 @@ func TestSOCKSProxy(t *testing.T) {
 	for password, ok := range map[string]bool{canary: true, "guess-x": false} {
 		timeout := "1m"
 		if !ok {
-			timeout = "500ms"
+			timeout = hopeless
 		}
 		lines, ds := try(t, RemoteExec, map[string]any{"inline": []string{"echo hi"}}, s.connection(t, map[string]any{
 			"proxy_scheme": "socks5", "proxy_host": "127.0.0.1", "proxy_port": port, "proxy_user_name": "me", "proxy_user_password": password, "timeout": timeout,

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -30,6 +31,11 @@ func try(t testing.TB, typ string, config, connection map[string]any) (lines []s
 	}, connection)
 }
 
+// hopeless is the timeout of connections that cannot succeed.
+const hopeless = "1s"
+
+// tryWith runs the provisioner and checks that no secret of the connection is in its output. On a slow machine the
+// timeout hopeless can end the first attempt before the host answers. Then the provisioner runs again with more time.
 func tryWith(t testing.TB, ctx context.Context, req Request, connection map[string]any) (lines []string, ds []diag.Diagnostic) {
 	t.Helper()
 	var s screen
@@ -40,6 +46,12 @@ func tryWith(t testing.TB, ctx context.Context, req Request, connection map[stri
 		req.Env = []string{"PATH=" + os.Getenv("PATH")}
 	}
 	ds = Run(ctx, req)
+	if connection["timeout"] == hopeless && strings.Contains(show(ds), "deadline exceeded") {
+		obj := req.Connection.Raw.AsValueMap()
+		obj["timeout"] = cty.StringVal("20s")
+		req.Connection.Raw = cty.ObjectVal(obj)
+		ds = Run(ctx, req)
+	}
 	all := s.text() + fmt.Sprintf("%+v", ds)
 	for name, v := range connection {
 		if text, ok := v.(string); ok && slices.Contains([]string{"private_key", "password", "certificate", "bastion_private_key", "bastion_password", "proxy_user_password", "bastion_certificate"}, name) {
@@ -319,11 +331,11 @@ func TestRemoteSuppressed(t *testing.T) {
 		{"upload", []string{"inline"}, []string{"script_path"}, mark.Ephemeral, []string{"true"},
 			"(output suppressed due to ephemeral value in config)", "Failed to upload script: exit status 1", map[string]any{"script_path": "/nope/" + canary}},
 		{"login", []string{"inline"}, nil, mark.Sensitive, []string{"true"},
-			"(output suppressed due to sensitive value in config)", "timeout - last error: SSH authentication failed", map[string]any{"user": canary, "timeout": "1s"}},
+			"(output suppressed due to sensitive value in config)", "timeout - last error: SSH authentication failed", map[string]any{"user": canary, "timeout": hopeless}},
 		{"host", nil, []string{"host"}, mark.Ephemeral, []string{"true"},
-			"(output suppressed due to ephemeral value in config)", "timeout - last error: the host's name cannot be resolved", map[string]any{"host": canary + ".invalid", "timeout": "1s"}},
+			"(output suppressed due to ephemeral value in config)", "timeout - last error: the host's name cannot be resolved", map[string]any{"host": canary + ".invalid", "timeout": hopeless}},
 		{"port", nil, []string{"host"}, mark.Ephemeral, []string{"true"},
-			"(output suppressed due to ephemeral value in config)", "timeout - last error: connection refused", map[string]any{"port": sshdtest.FreePort(t), "timeout": "1s"}},
+			"(output suppressed due to ephemeral value in config)", "timeout - last error: connection refused", map[string]any{"port": sshdtest.FreePort(t), "timeout": hopeless}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out screen

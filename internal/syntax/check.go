@@ -6,6 +6,8 @@
 //
 // UsesOf finds calls of functions in a text by its tokens.
 //
+// Worded improves the messages of the parser.
+//
 // The library's lexer does not recurse, and its tokens show how deep the parser will recurse. A bracket, string, heredoc or
 // template sequence nests its content. In an item (an argument, an element), every operator and bracket can nest the rest of
 // the item, regardless of the associativity. Lexing takes most of the time of parsing. So only long texts and texts with many

@@ -78,7 +78,12 @@ func (r *run) runNode(n Node, fan *Fan) {
 		return
 	}
 	*fan = Fan{}
-	ok := r.outside(func() bool { return r.Run(r.inside, n, fan) }, n)
+	ok := r.outside(func() bool {
+		if r.Around == nil { // the closure for it would cost an allocation
+			return r.Run(r.inside, n, fan)
+		}
+		return r.Around(r.inside, n, -1, func(ctx context.Context) bool { return r.Run(ctx, n, fan) })
+	}, n)
 	switch {
 	case !ok:
 		r.end(n, Failed)
@@ -107,7 +112,12 @@ func (r *run) runJob(n Node, f *Fan) {
 	}
 	if i < f.jobs {
 		f.running++
-		ok := r.outside(func() bool { return f.job(r.inside, i) }, n)
+		ok := r.outside(func() bool {
+			if r.Around == nil {
+				return f.job(r.inside, i)
+			}
+			return r.Around(r.inside, n, i, func(ctx context.Context) bool { return f.job(ctx, i) })
+		}, n)
 		f.running--
 		f.failed = f.failed || !ok
 	}

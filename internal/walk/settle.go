@@ -9,13 +9,13 @@ import (
 // asleep. Every other edge counts in wait.
 //
 //   - A lazy node is ripe when it waits only for ripe lazy nodes. It runs only if it is asked.
-//   - A node that is not lazy, and that waits only for ripe lazy nodes, asks these. They ask the lazy nodes that they
-//     need.
+//   - If a node that is not lazy waits only for ripe lazy nodes, it asks them to run. Each lazy node that is asked also
+//     asks the lazy nodes that it needs.
 //   - A node is dead if it cannot run any more: a node that it needs has not succeeded; or it is lazy, and all nodes
 //     that need it are dead or have ended.
 //
-// A dead node still waits for running nodes and for nodes that may run, so that the order also holds through it. It
-// does not wait for lazy nodes that were not asked.
+// A dead node still waits for its predecessors that run or may run. Thus its successors start after its predecessors
+// have ended, as the graph requires. A dead node does not wait for lazy nodes that were not asked.
 type status struct {
 	wait     uint32 // number of its predecessors that have not ended, without the lazy nodes that it needs
 	lazyLeft uint32 // number of lazy nodes that it needs and that have not ended
@@ -72,7 +72,7 @@ func (r *run) count(n Node, a arc) {
 
 func (r *run) is(n Node, t traits) bool { return r.traits[n]&t != 0 }
 
-// onLazy reports whether the arc, seen from the node that comes after, needs a lazy node.
+// onLazy reports whether the arc a means that a node needs a lazy node. The arc must come from before, not from after.
 func (r *run) onLazy(a arc) bool { return a.needs() && r.is(a.node(), lazy) }
 
 // settle processes all consequences of ended nodes. After it the ready list contains all nodes that can run.
@@ -183,7 +183,7 @@ func (r *run) end(n Node, how Outcome) {
 	}
 }
 
-// notify informs the node at the end of a that its predecessor n has ended.
+// notify informs the target of the arc a that its predecessor n has ended.
 func (r *run) notify(a arc, n Node, how Outcome, visited bool) {
 	x := a.node()
 	t := &r.nodes[x]
@@ -215,8 +215,8 @@ func (r *run) kill(n Node) {
 	r.todo = append(r.todo, n)
 }
 
-// release withdraws the interest of n in the lazy nodes that it needs. A lazy node that no node wants is dead, unless
-// it already runs.
+// release records that n no longer waits for the lazy nodes that it needs. If no other node needs a lazy node, and it
+// has not started, it is dead.
 func (r *run) release(n Node) {
 	for _, a := range r.before(n) {
 		if !r.onLazy(a) {
@@ -229,9 +229,11 @@ func (r *run) release(n Node) {
 	}
 }
 
-// unstick is called when no node runs or is ready, although some have not ended. There are two possible reasons. A node
-// may wait for a lazy node without needing it, and block the nodes that need it: unstick asks such lazy nodes.
-// Otherwise the graph has a cycle, and the remaining nodes never run.
+// unstick is called when no node runs or is ready, although some nodes have not ended. There are two possible reasons:
+//
+//   - A node waits for a lazy node that it does not need, and blocks the nodes that need the lazy node, so that no node
+//     asks the lazy node. unstick asks all ripe lazy nodes.
+//   - Otherwise the graph has a cycle, and the remaining nodes never run.
 func (r *run) unstick() {
 	for n := range r.nodes {
 		if s := &r.nodes[n]; r.is(Node(n), lazy) && s.flags&(ripe|asked|dead|finished) == ripe {

@@ -106,6 +106,21 @@ func (g *Graph) Waits(n, dep Node) {
 	g.edges = append(g.edges, edge{n, makeArc(dep, false)})
 }
 
+// Before returns for each node the nodes after which it runs.
+func (g *Graph) Before() [][]int32 {
+	out := make([][]int32, g.Len())
+	for _, e := range g.edges {
+		out[e.n] = append(out[e.n], e.after.to())
+	}
+	return out
+}
+
+// IsLazy reports whether a node runs only when another node needs it.
+func (g *Graph) IsLazy(n Node) bool { return g.traits[n]&lazy != 0 }
+
+// IsGate reports whether a node is without work.
+func (g *Graph) IsGate(n Node) bool { return g.traits[n]&gate != 0 }
+
 // Len returns the number of nodes.
 func (g *Graph) Len() int { return len(g.traits) }
 
@@ -116,6 +131,9 @@ type RunOptions struct {
 	// Run does the work of a node and reports whether it succeeded. It may set jobs. It must not use the Fan after it
 	// has returned.
 	Run func(context.Context, Node, *Fan) bool
+
+	// Around, if set, calls do, the visit of a node or one of its jobs, and returns its result. job is -1 for the visit.
+	Around func(ctx context.Context, n Node, job int, do func(context.Context) bool) bool
 
 	// Inside is the context of visits and jobs. If it is nil, they have the context of the run without its
 	// cancellation, because running work is finished.

@@ -1,0 +1,185 @@
+package diff
+
+import "slices"
+
+// This file matches two sequences: it determines which elements are unchanged, removed or new.
+//
+// Terraform and OpenTofu have the same rule. If both sequences have the same length and an element of the first is
+// missing in the second, elements are matched by their position, because a list of the same length was probably edited
+// in place. Otherwise the elements of a longest common subsequence are unchanged. Between them the old elements are
+// removed and the new elements are added. A removed object and an added object between the same elements count as one
+// changed object.
+//
+// The time for a longest common subsequence is proportional to the product of the lengths. Above a limit, equal ends are
+// removed first. If the rest is still too long, only elements that occur once on both sides are matched, by their
+// longest run in the same order (patience diff), in n log n.
+
+// Pair holds the indexes of matching elements in both sequences, -1 for an element without a partner.
+type Pair struct{ Before, After int }
+
+// alignLimit is the maximum number of cells in the table of a longest common subsequence.
+const alignLimit = 1 << 21
+
+// Align matches the elements of two sequences. It returns the pairs in the order of both sequences.
+func Align(b, a []*Value) []Pair {
+	bc, ac := classes(b, a)
+	var pairs []Pair
+	if len(b) == len(a) && missesAny(bc, ac) {
+		for i := range b {
+			pairs = append(pairs, Pair{i, i})
+		}
+		return pairs
+	}
+	bi, ai := 0, 0
+	upTo := func(stays func(class int) bool) {
+		for bi < len(b) && !stays(bc[bi]) {
+			if b[bi].IsDict() && ai < len(a) && !stays(ac[ai]) && a[ai].IsDict() {
+				pairs = append(pairs, Pair{bi, ai})
+				ai++
+			} else {
+				pairs = append(pairs, Pair{bi, -1})
+			}
+			bi++
+		}
+		for ; ai < len(a) && !stays(ac[ai]); ai++ {
+			pairs = append(pairs, Pair{-1, ai})
+		}
+	}
+	for _, common := range subsequence(bc, ac) {
+		upTo(func(class int) bool { return class == common })
+		pairs = append(pairs, Pair{bi, ai})
+		bi, ai = bi+1, ai+1
+	}
+	upTo(func(int) bool { return false })
+	return pairs
+}
+
+// missesAny reports whether a class of the first sequence is missing in the second.
+func missesAny(b, a []int) bool {
+	have := make(map[int]bool, len(a))
+	for _, c := range a {
+		have[c] = true
+	}
+	return slices.ContainsFunc(b, func(c int) bool { return !have[c] })
+}
+
+// subsequence returns the classes of a longest common subsequence, or of a long one if the sequences are too long for
+// that.
+func subsequence(b, a []int) []int {
+	if len(b)*len(a) <= alignLimit {
+		return longest(b, a)
+	}
+	head := 0
+	for head < len(b) && head < len(a) && b[head] == a[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(b)-head && tail < len(a)-head && b[len(b)-1-tail] == a[len(a)-1-tail] {
+		tail++
+	}
+	midB, midA := b[head:len(b)-tail], a[head:len(a)-tail]
+	out := append([]int(nil), b[:head]...)
+	if len(midB)*len(midA) <= alignLimit {
+		out = append(out, longest(midB, midA)...)
+	} else {
+		out = append(out, patience(midB, midA)...)
+	}
+	return append(out, b[len(b)-tail:]...)
+}
+
+// longest returns a longest common subsequence. It uses the textbook table.
+func longest(b, a []int) []int {
+	if len(b) == 0 || len(a) == 0 {
+		return nil
+	}
+	width := len(a) + 1
+	table := make([]int32, (len(b)+1)*width)
+	for i := range b {
+		row, above := table[(i+1)*width:], table[i*width:]
+		for j := range a {
+			switch {
+			case b[i] == a[j]:
+				row[j+1] = above[j] + 1
+			default:
+				row[j+1] = max(above[j+1], row[j])
+			}
+		}
+	}
+	out := make([]int, table[len(table)-1])
+	for i, j, n := len(b), len(a), len(out); n > 0; {
+		switch {
+		case b[i-1] == a[j-1]:
+			n--
+			i, j = i-1, j-1
+			out[n] = b[i]
+		case table[(i-1)*width+j] > table[i*width+j-1]:
+			i--
+		default:
+			j--
+		}
+	}
+	return out
+}
+
+// patience finds a long increasing run among the elements that occur once on both sides.
+func patience(b, a []int) []int {
+	places := map[int]int{} // class → index in a; -1: not unique
+	for i, c := range a {
+		if _, again := places[c]; again {
+			i = -1
+		}
+		places[c] = i
+	}
+	seen := map[int]int{}
+	for _, c := range b {
+		seen[c]++
+	}
+	type link struct{ at, class, back int } // a candidate; back is the index of the previous link of its run
+	var links []link
+	var ends []int // ends[n] is the last link of the run of n+1 links with the lowest last index
+	for _, c := range b {
+		at, ok := places[c]
+		if !ok || at < 0 || seen[c] > 1 {
+			continue
+		}
+		lo, _ := slices.BinarySearchFunc(ends, at, func(end, at int) int { return links[end].at - at })
+		back := -1
+		if lo > 0 {
+			back = ends[lo-1]
+		}
+		links = append(links, link{at, c, back})
+		if lo == len(ends) {
+			ends = append(ends, 0)
+		}
+		ends[lo] = len(links) - 1
+	}
+	out := make([]int, len(ends))
+	if len(ends) > 0 {
+		for i, n := ends[len(ends)-1], len(ends)-1; n >= 0; i, n = links[i].back, n-1 {
+			out[n] = links[i].class
+		}
+	}
+	return out
+}
+
+// classes numbers the elements of two sequences: equal elements get equal numbers.
+func classes(b, a []*Value) ([]int, []int) {
+	table := map[string]int{}
+	next := 0
+	var key []byte
+	number := func(vs []*Value) []int {
+		out := make([]int, len(vs))
+		for i, v := range vs {
+			key = v.appendKey(key[:0])
+			class, known := table[string(key)]
+			if !known || v.unknownInside() {
+				class = next
+				next++
+				table[string(key)] = class
+			}
+			out[i] = class
+		}
+		return out
+	}
+	return number(b), number(a)
+}

@@ -1,0 +1,21 @@
+package diff
+
+import (
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A path in the set includes everything inside it, and longer paths beside it stay where they are.
+func TestPathsBelowKeepsLongerPaths(t *testing.T) {
+	forces := &Paths{}
+	forces.Add(cty.GetAttrPath("disk"))
+	forces.Add(cty.GetAttrPath("disk").IndexInt(0).GetAttr("label"))
+	first := forces.below("disk").below("0")
+	if !first.Has() || !first.At("label").Has() || first.At("size").Has() {
+		t.Errorf("disk[0]: %+v", first)
+	}
+	if second := forces.below("disk").below("1"); !second.Has() || second.At("label").Has() {
+		t.Errorf("disk[1]: %+v", second)
+	}
+}

@@ -1,0 +1,250 @@
+// Package layout places the nodes of a graph in layers, with boxes around groups.
+//
+// A node is left of the nodes that depend on it. The content of each group is placed on its own, so that its box can be
+// placed like a node. The cost is linear in nodes and edges, apart from sorting and the depth of groups.
+package layout
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Node is a node or a group. A group has no size. Parent is the index of its group, or -1; a group comes before its
+// members.
+type Node struct {
+	Parent int
+	Group  bool
+	Width  float64
+	Height float64
+}
+
+// Box is the place of a node or a group.
+type Box struct{ X, Y, Width, Height float64 }
+
+// Graph is the input. An edge goes from a node to the node that it depends on.
+type Graph struct {
+	Nodes []Node
+	Edges [][2]int
+}
+
+const (
+	gapX    = 48 // between columns
+	gapY    = 12 // between nodes of a column
+	padding = 12 // inside a group
+	heading = 22 // above the content of a group
+)
+
+// Members returns the columns of the members of each group. The last element has those without a group. A column
+// contains no two nodes that depend on each other, apart from cycles.
+func (g *Graph) Members() [][][]int {
+	n := len(g.Nodes)
+	groups := make([][]int, n+1)
+	depth := make([]int, n)
+	for i, node := range g.Nodes {
+		p := node.Parent
+		if p < 0 {
+			p = n
+		} else {
+			depth[i] = depth[p] + 1
+		}
+		groups[p] = append(groups[p], i)
+	}
+	lifted := make([][][2]int, n+1)
+	for _, e := range g.Edges {
+		a, b := e[0], e[1]
+		for depth[a] > depth[b] {
+			a = g.Nodes[a].Parent
+		}
+		for depth[b] > depth[a] {
+			b = g.Nodes[b].Parent
+		}
+		for g.Nodes[a].Parent != g.Nodes[b].Parent {
+			a, b = g.Nodes[a].Parent, g.Nodes[b].Parent
+		}
+		p := g.Nodes[a].Parent
+		if p < 0 {
+			p = n
+		}
+		if a != b {
+			lifted[p] = append(lifted[p], [2]int{a, b})
+		}
+	}
+	out := make([][][]int, n+1)
+	local := make([]int, n)
+	for p, members := range groups {
+		for i, m := range members {
+			local[m] = i
+		}
+		edges := lifted[p]
+		for i, e := range edges {
+			edges[i] = [2]int{local[e[0]], local[e[1]]}
+		}
+		for _, column := range columns(len(members), edges) {
+			for i, m := range column {
+				column[i] = members[m]
+			}
+			out[p] = append(out[p], column)
+		}
+	}
+	return out
+}
+
+// Place returns the boxes of all nodes and groups, and the size of the drawing.
+func (g *Graph) Place() ([]Box, Box) {
+	members := g.Members()
+	boxes := make([]Box, len(g.Nodes))
+	var all Box
+	for p := len(g.Nodes); p >= 0; p-- { // inner groups first, but the root last
+		i := p - 1
+		if p == 0 {
+			i = len(g.Nodes)
+		}
+		size := g.pack(members[i], boxes)
+		if p == 0 {
+			all = size
+			continue
+		}
+		if g.Nodes[i].Group {
+			boxes[i].Width, boxes[i].Height = size.Width+2*padding, size.Height+padding+heading
+		} else {
+			boxes[i].Width, boxes[i].Height = g.Nodes[i].Width, g.Nodes[i].Height
+		}
+	}
+	for i, node := range g.Nodes {
+		if node.Parent >= 0 {
+			boxes[i].X += boxes[node.Parent].X + padding
+			boxes[i].Y += boxes[node.Parent].Y + heading
+		}
+	}
+	return boxes, all
+}
+
+// pack places columns beside each other, each centred, and returns their size.
+func (g *Graph) pack(cols [][]int, boxes []Box) (size Box) {
+	heights := make([]float64, len(cols))
+	for c, column := range cols {
+		for _, i := range column {
+			heights[c] += boxes[i].Height + gapY
+		}
+		heights[c] = max(heights[c]-gapY, 0)
+		size.Height = max(size.Height, heights[c])
+	}
+	x := 0.0
+	for c, column := range cols {
+		y, width := (size.Height-heights[c])/2, 0.0
+		for _, i := range column {
+			boxes[i].X, boxes[i].Y = x, y
+			y += boxes[i].Height + gapY
+			width = max(width, boxes[i].Width)
+		}
+		x += width + gapX
+	}
+	size.Width = max(x-gapX, 0)
+	return size
+}
+
+// columns assigns n nodes to columns: a node comes after the nodes that it depends on. Long columns are divided, so
+// that a drawing is not much higher than wide.
+func columns(n int, edges [][2]int) [][]int {
+	rank := ranks(n, edges)
+	layers := make([][]int, slices.Max(append(rank, -1))+1)
+	for i, r := range rank {
+		layers[r] = append(layers[r], i)
+	}
+	sweep(n, layers, edges)
+	limit := max(8, int(math.Sqrt(float64(n))*1.5))
+	var out [][]int
+	for _, l := range layers {
+		parts := (len(l) + limit - 1) / limit
+		if parts == 0 {
+			continue
+		}
+		for part := range slices.Chunk(l, (len(l)+parts-1)/parts) {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// ranks returns the length of the longest chain behind each node. It ignores edges that close a cycle.
+func ranks(n int, edges [][2]int) []int {
+	next := make([][]int, n)
+	for _, e := range edges {
+		next[e[0]] = append(next[e[0]], e[1])
+	}
+	rank, state, at := make([]int, n), make([]uint8, n), make([]int, n)
+	var stack []int
+	for root := range n {
+		if state[root] > 0 {
+			continue
+		}
+		stack = append(stack[:0], root)
+		state[root] = 1
+		for len(stack) > 0 {
+			i := stack[len(stack)-1]
+			if at[i] < len(next[i]) {
+				d := next[i][at[i]]
+				at[i]++
+				if state[d] == 0 {
+					state[d] = 1
+					stack = append(stack, d)
+				}
+				if state[d] == 2 {
+					rank[i] = max(rank[i], rank[d]+1)
+				}
+				continue
+			}
+			state[i] = 2
+			stack = stack[:len(stack)-1]
+			if len(stack) > 0 {
+				before := stack[len(stack)-1]
+				rank[before] = max(rank[before], rank[i]+1)
+			}
+		}
+	}
+	return rank
+}
+
+// sweeps is the number of passes that order the nodes of layers.
+const sweeps = 4
+
+// sweep orders the nodes of each layer by the mean position of their neighbours, so that few edges cross.
+func sweep(n int, layers [][]int, edges [][2]int) {
+	near := make([][]int, n)
+	for _, e := range edges {
+		near[e[0]] = append(near[e[0]], e[1])
+		near[e[1]] = append(near[e[1]], e[0])
+	}
+	place := make([]float64, n)
+	number := func(layer []int) {
+		for i, v := range layer {
+			place[v] = (float64(i) + .5) / float64(len(layer))
+		}
+	}
+	for _, l := range layers {
+		number(l)
+	}
+	mean := make([]float64, n)
+	for s := range sweeps {
+		for k := range layers {
+			l := layers[k]
+			if s%2 == 1 {
+				l = layers[len(layers)-1-k]
+			}
+			for _, v := range l {
+				mean[v] = place[v]
+				if len(near[v]) == 0 {
+					continue
+				}
+				sum := 0.0
+				for _, u := range near[v] {
+					sum += place[u]
+				}
+				mean[v] = sum / float64(len(near[v]))
+			}
+			slices.SortStableFunc(l, func(a, b int) int { return cmp.Compare(mean[a], mean[b]) })
+			number(l)
+		}
+	}
+}
