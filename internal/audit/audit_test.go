@@ -153,7 +153,7 @@ func TestProvidersRecommendArguments(t *testing.T) {
 	}
 	a = New(in)
 	a.State(a.Place(Place{Kind: State}), snapshot(t, 1, db("managed", "a", `{"pin":"`+canary+`"}`)))
-	if r := report(t, a); len(r.Gaps) != 1 || r.Findings[0].Remedy.Kind != Encryption {
+	if r := report(t, a); len(r.Gaps) != 1 || r.Gaps[0].Kind != NoAdvice || r.Findings[0].Remedy.Kind != Encryption {
 		t.Errorf("%+v", r)
 	}
 }
@@ -164,7 +164,7 @@ func TestMissingSchemasAreNamed(t *testing.T) {
 	a.State(a.Place(Place{Kind: State}), snapshot(t, 1, object))
 	r := report(t, a)
 	want := []string{`[1] test_db.a list[1].x contained encryption`, `[1] test_db.a tags["k"] recorded encryption`}
-	if got := lines(r); !slices.Equal(got, want) || len(r.Gaps) != 1 || r.Gaps[0].Problem != "not installed." || !slices.Equal(r.Gaps[0].Types, []string{"test_db"}) {
+	if got := lines(r); !slices.Equal(got, want) || len(r.Gaps) != 1 || r.Gaps[0].Kind != NoSchema || r.Gaps[0].Problem != "not installed." || !slices.Equal(r.Gaps[0].Types, []string{"test_db"}) {
 		t.Errorf("%q, %+v", got, r.Gaps)
 	}
 }
@@ -173,7 +173,7 @@ func TestObjectsOfOtherVersionsAreNamed(t *testing.T) {
 	a := New(inputs())
 	a.State(a.Place(Place{Kind: State}), snapshot(t, 1, db("managed", "a", `{"removed":"`+canary+`","password":["x"]}`, `,"sensitive_attributes":[[{"type":"get_attr","value":"removed"}]]`)))
 	r := report(t, a)
-	if got := lines(r); len(r.Gaps) != 1 || len(got) != 1 || !strings.Contains(got[0], "removed recorded") {
+	if got := lines(r); len(r.Gaps) != 1 || r.Gaps[0].Kind != OtherSchema || len(got) != 1 || !strings.Contains(got[0], "removed recorded") {
 		t.Errorf("%q, %+v", got, r.Gaps)
 	}
 }
@@ -237,7 +237,7 @@ func TestNamesOnPaths(t *testing.T) {
 	for path, want := range map[string]string{
 		"": "", "a": "a", "a.b": "a b", `a["x.y]\"[z"].b`: "a b", "a[0][1].b": "a b", "a[...].b": "a b",
 	} {
-		if got := strings.Join(namesOf(path), " "); got != want {
+		if got := strings.Join(NamesOf(path), " "); got != want {
 			t.Errorf("%s: %s", path, got)
 		}
 	}

@@ -33,14 +33,14 @@ type Auditor struct {
 	in     Inputs
 	places []*Place
 	units  []*unit
-	byHash map[uint64][]int32 // the units of objects, by the hash of their content
+	byHash map[uint64][]int32 // the units of objects, by the hash of their content; nil for the first state, whose objects differ
 	byName map[string][]int32 // the other units
 	seed   maphash.Seed
 }
 
 // New returns an Auditor without contents.
 func New(in Inputs) *Auditor {
-	return &Auditor{in: in, byHash: map[uint64][]int32{}, byName: map[string][]int32{}, seed: maphash.MakeSeed()}
+	return &Auditor{in: in, byName: map[string][]int32{}, seed: maphash.MakeSeed()}
 }
 
 // Place adds a place whose content is added later, or cannot be read.
@@ -52,7 +52,12 @@ func (a *Auditor) Place(p Place) *Place {
 // State adds the content of a state. The parts of an earlier version that other places have, too, are not kept.
 func (a *Auditor) State(p *Place, s *state.Snapshot) {
 	n := a.number(p)
+	alone := len(a.units) == 0
 	for o, e := range s.Objects() {
+		if alone {
+			a.units = append(a.units, &unit{name: o.String(), object: o, entry: e, in: []int32{n}})
+			continue
+		}
 		a.entry(n, p, o, e)
 	}
 	a.outputs(n, s.Outputs)
@@ -126,6 +131,7 @@ func (a *Auditor) number(p *Place) int32 { return int32(slices.Index(a.places, p
 
 // entry adds an object of a state.
 func (a *Auditor) entry(n int32, p *Place, o addr.Object, e *state.Entry) {
+	a.index()
 	h := a.hash(o, e)
 	for _, i := range a.byHash[h] {
 		if u := a.units[i]; u.object == o && sameEntry(u.entry, e) {
@@ -142,6 +148,20 @@ func (a *Auditor) entry(n int32, p *Place, o addr.Object, e *state.Entry) {
 	}
 	a.byHash[h] = append(a.byHash[h], int32(len(a.units)))
 	a.units = append(a.units, &unit{name: o.String(), object: o, entry: e, in: []int32{n}})
+}
+
+// index makes byHash of the objects of the first state. Most audits have one state, and need none.
+func (a *Auditor) index() {
+	if a.byHash != nil {
+		return
+	}
+	a.byHash = map[uint64][]int32{}
+	for i, u := range a.units {
+		if u.entry != nil {
+			h := a.hash(u.object, u.entry)
+			a.byHash[h] = append(a.byHash[h], int32(i))
+		}
+	}
 }
 
 // add records that a place has the unit.

@@ -50,6 +50,7 @@ type findingKey struct {
 
 type gapKey struct {
 	provider addr.Provider
+	kind     GapKind
 	problem  string
 }
 
@@ -67,10 +68,10 @@ func (x *examination) facts(p addr.Provider, o addr.Object) *typeFacts {
 	}
 	switch {
 	case err != nil:
-		x.gap(p, o, strings.TrimSuffix(err.Error(), ".")+".")
+		x.gap(p, o, NoSchema, strings.TrimSuffix(err.Error(), ".")+".")
 		return f
 	case f.schema == nil:
-		x.gap(p, o, "The provider has no such type.")
+		x.gap(p, o, NoSchema, "The provider has no such type.")
 		return f
 	}
 	f.sensitive = f.schema.HasSensitive()
@@ -81,8 +82,8 @@ func (x *examination) facts(p addr.Provider, o addr.Object) *typeFacts {
 	return f
 }
 
-func (x *examination) gap(p addr.Provider, o addr.Object, problem string) {
-	key := gapKey{p, problem}
+func (x *examination) gap(p addr.Provider, o addr.Object, kind GapKind, problem string) {
+	key := gapKey{p, kind, problem}
 	if x.gaps[key] == nil {
 		x.gaps[key] = map[string]bool{}
 	}
@@ -116,7 +117,7 @@ func (x *examination) collectEntry(i int32, u *unit) {
 	}
 	v, typed := x.decode(u, f)
 	if !typed && f.schema != nil {
-		x.gap(u.entry.Provider.Provider, u.object, "Some objects have the form of another version of the provider.")
+		x.gap(u.entry.Provider.Provider, u.object, OtherSchema, "Some objects have the form of another version of the provider.")
 		f = &typeFacts{ephemeral: f.ephemeral}
 	}
 	x.collectValue(i, u, f, v, u.entry.Sensitive)

@@ -1,7 +1,13 @@
 package audit
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/mark"
 )
 
 // Finding is a secret at one place in the configuration: an attribute of an object, an output, a variable.
@@ -32,9 +38,20 @@ func (f *Finding) Clear() bool {
 	return false
 }
 
+// GapKind is the consequence of a gap.
+type GapKind string
+
+// The kinds of gaps.
+const (
+	NoSchema    GapKind = "no-schema"    // only attributes that the state records as sensitive were found
+	OtherSchema GapKind = "other-schema" // the same for some objects: their attributes have the types of another version
+	NoAdvice    GapKind = "no-advice"    // write-only arguments were found only by their names
+)
+
 // Gap is a problem with a provider, such as a missing schema. The objects of the listed types were examined only as far
-// as the problem permits, or may lack a remedy.
+// as the kind of the gap permits.
 type Gap struct {
+	Kind     GapKind
 	Provider addr.Provider
 	Types    []string // resource types, sorted
 	Problem  string   // as sentences
@@ -61,4 +78,19 @@ func (r *Report) Clear() int {
 		}
 	}
 	return n
+}
+
+// Hide replaces the values of the report in a text. It replaces no value that is too short or too common to be searched for.
+func (r *Report) Hide(text string) string {
+	values := slices.SortedFunc(maps.Keys(r.labels), func(a, b string) int { return len(b) - len(a) })
+	for _, v := range values {
+		if common(v) {
+			continue
+		}
+		text = strings.ReplaceAll(text, v, mark.Sensitive.Mask())
+		if quoted := config.Quoted(v); quoted != `"`+v+`"` {
+			text = strings.ReplaceAll(text, quoted[1:len(quoted)-1], mark.Sensitive.Mask())
+		}
+	}
+	return text
 }

@@ -38,7 +38,7 @@ func (x *examination) writeOnly(f *Finding, p addr.Provider, t *typeFacts) strin
 	if !t.schema.HasWriteOnly() {
 		return ""
 	}
-	names := namesOf(f.Path)
+	names := NamesOf(f.Path)
 	for n := len(names); n > 0; n-- {
 		if a := sibling(t.schema.Block, names[:n], names[n-1]+"_wo"); a != "" {
 			return a
@@ -67,11 +67,11 @@ func (x *examination) ask(f *Finding, p addr.Provider, t *typeFacts) {
 	config := style.Generation{Schema: t.schema.Block, Value: v}.Config()
 	found, err := x.in.Alternatives(p, f.object.Type, t.schema, config)
 	if err != nil {
-		x.gap(p, f.object, "The provider could not be asked for write-only arguments: "+strings.TrimSuffix(err.Error(), ".")+".")
+		x.gap(p, f.object, NoAdvice, "The provider could not be asked for write-only arguments: "+strings.TrimSuffix(err.Error(), ".")+".")
 		return
 	}
 	for _, a := range found {
-		names := namesOf(mark.PathString(a.Path))
+		names := NamesOf(mark.PathString(a.Path))
 		key := adviceKey{p, f.object.Type, strings.Join(names, ".")}
 		if to := sibling(t.schema.Block, names, a.Argument); to != "" {
 			x.advice[key], x.asked[key] = to, true
@@ -95,8 +95,8 @@ func sibling(b *schema.Block, names []string, name string) string {
 	return strings.Join(append(names[:len(names)-1:len(names)-1], name), ".")
 }
 
-// namesOf returns the names of attributes and blocks on a path as a report shows it, without keys.
-func namesOf(path string) []string {
+// NamesOf returns the names of attributes and blocks on a path as a report shows it, without keys.
+func NamesOf(path string) []string {
 	var out []string
 	for path != "" {
 		end := strings.IndexAny(path, ".[")

@@ -53,7 +53,7 @@ func (x *examination) report() *Report {
 	}
 	r.Values, r.labels = len(labels), labels
 	for key, types := range x.gaps {
-		g := Gap{Provider: key.provider, Problem: key.problem}
+		g := Gap{Kind: key.kind, Provider: key.provider, Problem: key.problem}
 		for name := range types {
 			g.Types = append(g.Types, name)
 		}

@@ -131,22 +131,12 @@ func (x *Lease) held() (time.Duration, bool) {
 	return x.until.Sub(x.since), x.why == ""
 }
 
-// finished reports whether the closing has ended, with or without success.
-func (x *Lease) finished() bool {
-	select {
-	case <-x.closed:
-		return true
-	default:
-		return false
-	}
-}
-
 // Open lists the leases that are open now, without waiting. A process that must end at once uses it to report them.
 func (l *Ledger) Open() []Left {
 	var left []Left
 	for _, x := range l.leases() {
 		if reason, open := x.reason(); open {
-			left = append(left, Left{x.opened.Object, x.opened.Provider.Addr(), reason})
+			left = append(left, Left{x.opened.Object, x.opened.Provider.Addr(), reason, l.o.Kept(x)})
 		}
 	}
 	return left
@@ -157,6 +147,8 @@ type Left struct {
 	Object   addr.Object
 	Provider addr.Provider
 	Reason   string // a sentence without a full stop
+
+	kept bool
 }
 
 // Summary returns the counts of the leases so far. Durations are measured from the opening to the end of the closing,
@@ -164,13 +156,16 @@ type Left struct {
 func (l *Ledger) Summary() event.Leases {
 	list := l.leases()
 	l.mu.Lock()
-	s := event.Leases{Opened: len(list), Renewed: l.renewed}
+	s := event.Leases{Opened: len(list) - l.carried, Renewed: l.renewed}
 	l.mu.Unlock()
 	for _, x := range list {
 		held, closed := x.held()
-		if closed {
+		switch {
+		case closed:
 			s.Closed++
-		} else {
+		case l.o.Kept(x):
+			s.Kept++
+		default:
 			s.Left++
 		}
 		s.Longest = max(s.Longest, held)
@@ -192,7 +187,8 @@ func (l *Ledger) Session(p provider.Provider, parents []*Lease, stop func()) (en
 func (s *session) end() { s.once.Do(s.stop) }
 
 // CloseAll closes all open leases and stops all sessions. It returns the leases that could not be closed, now or
-// before, in the order of their opening. The owner calls it after the walk, even if the walk failed.
+// before, in the order of their opening. The owner calls it after the walk, even if the walk failed. Kept
+// leases stay open, together with the sessions through which they were opened.
 func (l *Ledger) CloseAll() []Left {
 	for seen := -1; ; {
 		l.mu.Lock()
@@ -200,9 +196,16 @@ func (l *Ledger) CloseAll() []Left {
 		l.mu.Unlock()
 		n := len(leases) + len(sessions)
 		if n == seen { // nothing was opened in the meantime
-			return l.Open()
+			return slices.DeleteFunc(l.Open(), func(x Left) bool { return x.kept })
 		}
 		seen = n
+		through := map[provider.Provider]bool{}
+		leases = slices.DeleteFunc(slices.Clone(leases), func(x *Lease) bool {
+			stays := l.o.Kept(x)
+			through[x.opened.Provider] = through[x.opened.Provider] || stays
+			return stays
+		})
+		sessions = slices.DeleteFunc(slices.Clone(sessions), func(s *session) bool { return through[s.provider] })
 		l.end(leases, sessions)
 	}
 }

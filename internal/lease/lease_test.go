@@ -690,3 +690,35 @@ func TestSessionsInACircle(t *testing.T) {
 		s.expect(t, "calls", &s.calls, "0s close x p0", "0s stop")
 	})
 }
+
+// Kept leases stay open with the sessions through which they were opened. The next walk with the ledger counts them
+// when it closes them.
+func TestKeptLeases(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		keeps := map[*Lease]bool{}
+		s := newStage(Options{Kept: func(x *Lease) bool { return keeps[x] }})
+		s.open("gone", time.Time{})
+		x := s.open("kept", time.Time{})
+		keeps[x] = true
+		s.Session(s.fake, nil, func() { s.note("stop") })
+		if left := s.CloseAll(); len(left) > 0 {
+			t.Errorf("left %v", left)
+		}
+		s.expect(t, "calls", &s.calls, "0s close gone p0")
+		if got := s.Summary(); got.Opened != 2 || got.Closed != 1 || got.Kept != 1 || got.Left != 0 {
+			t.Errorf("the summary is %+v", got)
+		}
+		if left := s.Open(); len(left) != 1 {
+			t.Errorf("open are %v", left)
+		}
+		s.Continue()
+		keeps[x] = false
+		if left := s.CloseAll(); left != nil {
+			t.Errorf("left %v", left)
+		}
+		s.expect(t, "calls", &s.calls, "0s close kept p0", "0s stop")
+		if got := s.Summary(); got.Opened != 0 || got.Closed != 1 || got.Kept != 0 {
+			t.Errorf("the summary is %+v", got)
+		}
+	})
+}

@@ -52,6 +52,8 @@ type Options struct {
 	// close the leases that were opened through the latter. It returns nil if that is impossible. The function may be
 	// nil.
 	Again func(ctx context.Context, crashed provider.Provider) provider.Provider
+	// Kept reports whether a lease stays open for the next round of the command. nil: none does.
+	Kept func(*Lease) bool
 }
 
 // Ledger is the list of the leases of one walk. Its methods may be called concurrently.
@@ -61,6 +63,7 @@ type Ledger struct {
 
 	mu       sync.Mutex
 	list     []*Lease // in the order of their opening
+	carried  int      // number of leases in list that earlier walks opened
 	sessions []*session
 	renewed  int
 
@@ -104,6 +107,9 @@ func NewLedger(o Options) *Ledger {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Kept == nil {
+		o.Kept = func(*Lease) bool { return false }
+	}
 	if o.Sink == nil {
 		o.Sink = event.Discard
 	}
@@ -144,6 +150,28 @@ type Opened struct {
 
 	// Closed is called after the provider has closed the lease. May be nil.
 	Closed func()
+}
+
+// Provider returns the process that opened the lease.
+func (x *Lease) Provider() provider.Provider { return x.opened.Provider }
+
+// finished reports whether the closing has ended, with or without success.
+func (x *Lease) finished() bool {
+	select {
+	case <-x.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Continue prepares the ledger for the next walk, which has the leases that are still open. Its summary counts only
+// the events of that walk.
+func (l *Ledger) Continue() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = slices.DeleteFunc(slices.Clone(l.list), (*Lease).finished)
+	l.carried, l.renewed = len(l.list), 0
 }
 
 // Between calls f while no lease is being closed through a process. It waits for running closings, and later closings

@@ -22,11 +22,14 @@ func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Store
 		op = event.Create
 	}
 	began := time.Now()
-	idKey, id := wireID(t, p.Prior)
+	idKey, id := wireID(t, p.Prior, prior)
 	t.send(event.Started{Object: t.Object, Op: op, IDKey: idKey, ID: id, At: began})
-	var answer guard.Answer
-	called := t.token(ctx, func() {
-		answer = t.Provider.Apply(ctx, provider.ApplyRequest{
+	call := event.CallUpdate
+	if prior == nil {
+		call = event.CallCreate
+	}
+	answer, called := t.ask(ctx, call, func() guard.Answer {
+		return t.Provider.Apply(ctx, provider.ApplyRequest{
 			Type: t.Type.Name, Prior: guard.Send(p.Prior), Planned: guard.Send(p.Planned), Config: guard.Send(p.Written),
 			Private: p.Private, Identity: t.Type.IdentityWire(p.Identity), Meta: t.Type.Meta, Note: t.Note,
 		})
@@ -35,7 +38,7 @@ func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Store
 		return mark.Value{}, prior, false
 	}
 	v, entry, ok := recordMade(ctx, t, p, &answer, prior, s)
-	if idKey, id = t.Type.Shown(v.Raw); !ok {
+	if idKey, id = t.Type.Shown(v); !ok {
 		t.send(event.Failed{Object: t.Object, Op: op, Took: time.Since(began)})
 		if prior == nil && entry != nil {
 			entry.Tainted = true
@@ -58,7 +61,7 @@ func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, boo
 	next.Sensitive = v.PathsOf(mark.Sensitive)
 	news := remarked(t, e, p)
 	if news {
-		idKey, id := wireID(t, p.Prior)
+		idKey, id := wireID(t, p.Prior, &next)
 		t.send(event.Started{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id, At: time.Now()})
 		t.send(event.Done{Object: t.Object, Op: event.Update, IDKey: idKey, ID: id})
 	}
@@ -87,7 +90,7 @@ func recordMade(ctx context.Context, t *Tools, p *Proposal, answer *guard.Answer
 	value := t.Type.Marked(a.Value, p.Asked)
 	entry := &state.Entry{
 		Provider: s.Provider, Private: a.Private, Recorded: s.Recorded, Sensitive: value.PathsOf(mark.Sensitive),
-		CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy,
+		CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy, Protected: s.Protected,
 	}
 	if prior != nil {
 		entry.Tainted, entry.Extra = prior.Tainted && !a.Succeeded, prior.Extra
@@ -111,7 +114,7 @@ func recordUnreadable(t *Tools, prior *state.Entry, s Stored, private []byte) *s
 	if prior != nil {
 		return prior
 	}
-	entry := &state.Entry{Provider: s.Provider, Private: private, Recorded: s.Recorded, CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy, Tainted: true}
+	entry := &state.Entry{Provider: s.Provider, Private: private, Recorded: s.Recorded, CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy, Protected: s.Protected, Tainted: true}
 	if !t.subject().Fill(entry, t.Type.Empty(), cty.NilVal) {
 		return nil
 	}
@@ -131,7 +134,7 @@ func undo(ctx context.Context, t *Tools, made *guard.Answer, s Stored) bool {
 	if undone {
 		t.breach("Provider produced invalid object", "The provider put a secret into the identifier of %s. Lethe stores no secrets and could not find the object without its identifier, so it destroyed the object. Pass no secrets to this provider until the bug is fixed.", t.Object)
 	} else {
-		t.breach("Provider produced invalid object", "The provider put a secret into the identifier of %s. Lethe stores no secrets, and could not destroy the object. It still exists and is not in the state: remove it by other means.", t.Object)
+		t.breach("Provider produced invalid object", "The provider put a secret into the identifier of %s. Lethe stores no secrets, and could not destroy the object. It still exists, and the state has it without its identifier. Destroy it by other means, then remove it from the state with `lethe state rm`.", t.Object)
 	}
 	return undone
 }
@@ -139,14 +142,13 @@ func undo(ctx context.Context, t *Tools, made *guard.Answer, s Stored) bool {
 // Down destroys an object. It returns the entry of the object if it still exists, and nil otherwise.
 func (t *Tools) Down(ctx context.Context, cur Current, private []byte) (*state.Entry, bool) {
 	began := t.Began
-	idKey, id := wireID(t, cur.Wire)
+	idKey, id := wireID(t, cur.Wire, cur.Entry)
 	if began.IsZero() {
 		began = time.Now()
 		t.send(event.Started{Object: t.Object, Op: event.Delete, IDKey: idKey, ID: id, At: began})
 	}
-	var answer guard.Answer
-	called := t.token(ctx, func() {
-		answer = t.Provider.Apply(ctx, provider.ApplyRequest{
+	answer, called := t.ask(ctx, event.CallDelete, func() guard.Answer {
+		return t.Provider.Apply(ctx, provider.ApplyRequest{
 			Type: t.Type.Name, Prior: guard.Send(cur.Wire), Planned: guard.Send(guard.NullWire), Config: guard.Send(guard.NullWire),
 			Private: private, Identity: storedIdentity(t, cur.Entry), Meta: t.Type.Meta, Note: t.Note,
 		})

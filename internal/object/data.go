@@ -24,9 +24,8 @@ func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refre
 	}
 	began := time.Now()
 	t.send(event.Started{Object: t.Object, Op: event.ReadData, Refreshing: refreshing, At: began})
-	var answer guard.Answer
-	called := t.token(ctx, func() {
-		answer = t.Provider.ReadData(ctx, provider.DataRequest{Type: t.Type.Name, Object: t.Object.String(), Config: guard.Send(wire), Meta: t.Type.Meta, Allow: t.Allow})
+	answer, called := t.ask(ctx, event.CallReadData, func() guard.Answer {
+		return t.Provider.ReadData(ctx, provider.DataRequest{Type: t.Type.Name, Object: t.Object.String(), Config: guard.Send(wire), Meta: t.Type.Meta, Allow: t.Allow})
 	})
 	if !called {
 		return mark.Value{}, nil, plan.Outcome{}
@@ -36,7 +35,7 @@ func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refre
 		t.send(event.Failed{Object: t.Object, Op: event.ReadData, Took: time.Since(began), Eased: t.Bag.Eased()})
 		return mark.Value{}, nil, out
 	}
-	idKey, id := t.Type.Shown(v.Raw)
+	idKey, id := t.Type.Shown(v)
 	t.send(event.Done{Object: t.Object, Op: event.ReadData, IDKey: idKey, ID: id, Refreshing: refreshing, Took: time.Since(began)})
 	return v, entry, out
 }
@@ -75,7 +74,7 @@ func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, *stat
 
 // Validate has the provider check a configuration, which may have unknown values.
 func (t *Tools) Validate(ctx context.Context, config mark.Value) bool {
-	if t.Walk.Guard.WriteOnly(t.Type.Schema, t.Object.Instance, config); t.Type.Mode == addr.Ephemeral {
+	if t.Walk.Guard.WriteOnly(t.Type.Schema, t.Object.Instance, config); t.Type.Mode == addr.Ephemeral || t.Type.Mode == addr.List || t.Type.Mode == addr.Action {
 		t.Walk.Guard.Given(config, t.Type.Schema, t.Object.Instance.String())
 	}
 	wire, ok := encode(t, config.Raw)
@@ -85,13 +84,12 @@ func (t *Tools) Validate(ctx context.Context, config mark.Value) bool {
 	return t.Report(t.Provider.Validate(ctx, t.Type.Mode, t.Type.Name, guard.Send(wire)))
 }
 
-// Import finds existing objects by id or identity. It returns the first object of the type.
+// Import finds existing objects by id or identity. It returns the first object of the type, nil without an object.
 func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Stored) (*state.Entry, Known, bool) {
 	began := time.Now()
 	t.send(event.Started{Object: t.Object, Op: event.Import, ID: id, At: began})
-	var answer guard.Answer
-	called := t.token(ctx, func() {
-		answer = t.Provider.Import(ctx, provider.ImportRequest{Type: t.Type.Name, ID: id, Identity: t.Type.IdentityWire(identity)})
+	answer, called := t.ask(ctx, event.CallImport, func() guard.Answer {
+		return t.Provider.Import(ctx, provider.ImportRequest{Type: t.Type.Name, ID: id, Identity: t.Type.IdentityWire(identity)})
 	})
 	a := &guard.Admitted{}
 	ok := false
@@ -103,8 +101,8 @@ func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Sto
 		t.send(event.Failed{Object: t.Object, Op: event.Import, Took: time.Since(began)})
 		return nil, Known{}, false
 	case guard.Null:
-		t.Add(NotFound(t.Object.Instance))
-		return nil, Known{}, false
+		t.send(event.Failed{Object: t.Object, Op: event.Import, Took: time.Since(began)})
+		return nil, Known{}, a.Succeeded
 	case guard.Refused:
 		return nil, Known{}, false
 	}
@@ -124,7 +122,10 @@ func (t *Tools) Existing(ctx context.Context, id string, identity cty.Value, s S
 	if !ok {
 		return cty.NilVal, false
 	}
-	if entry, known, ok = t.Read(ctx, entry, known); !ok {
+	if entry != nil {
+		entry, known, ok = t.Read(ctx, entry, known)
+	}
+	if !ok {
 		return cty.NilVal, false
 	}
 	if entry == nil {

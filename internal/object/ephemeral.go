@@ -24,9 +24,8 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, h
 	defer func() { learned(!t.Unanswered || !t.Provider.Crashed()) }()
 	began := time.Now()
 	t.send(event.Started{Object: t.Object, Op: event.Open, At: began})
-	var answer guard.Answer
-	called := t.token(ctx, func() {
-		answer = t.Provider.Open(ctx, provider.OpenRequest{Type: t.Type.Name, Config: guard.Send(wire), Allow: t.Allow, Note: t.Note})
+	answer, called := t.ask(ctx, event.CallOpen, func() guard.Answer {
+		return t.Provider.Open(ctx, provider.OpenRequest{Type: t.Type.Name, Config: guard.Send(wire), Allow: t.Allow, Note: t.Note})
 	})
 	if !called {
 		return mark.Value{}, plan.Outcome{}

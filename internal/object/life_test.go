@@ -2,6 +2,7 @@ package object
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -553,6 +554,50 @@ func TestConfiguredTextMayBeRecorded(t *testing.T) {
 	}
 }
 
+// events collects events.
+type events []event.Event
+
+// Send implements event.Sink.
+func (e *events) Send(x event.Event) { *e = append(*e, x) }
+
+// A sensitive id is in no event, and neither is the name beside it.
+func TestSensitiveIdentifiersAreNotShown(t *testing.T) {
+	for _, sensitive := range []bool{false, true} {
+		b := newBench(t)
+		var sent events
+		b.Walk.Sink = &sent
+		b.plans(false, nil, same)
+		b.applies(false, nil, same)
+		b.reads(set("calc", "new"))
+		b.far.OnReadData = func(_ context.Context, r provider.DataRequest) (provider.DataResponse, provider.Diags) {
+			return provider.DataResponse{State: r.Config}, nil
+		}
+		b.Type.Attr("id").Optional = true
+		config := b.plain(map[string]string{"id": canary, "name": canary + "-name"})
+		if sensitive {
+			config.Marks = mark.SensitiveAt([]cty.Path{cty.GetAttrPath("id")})
+		}
+		_, e, _ := b.up(config, Current{})
+		cur := b.stored(config.Raw)
+		cur.Entry = e
+		b.up(config, cur)
+		p, _ := b.propose(config, cur, Forced{})
+		b.Same(p, &state.Entry{Attrs: e.Attrs})
+		b.Read(bg, e, cur.Known)
+		b.readData(config)
+		b.Down(bg, cur, nil)
+		shown := 0
+		for _, x := range sent {
+			if strings.Contains(fmt.Sprintf("%+v", x), canary) {
+				shown++
+			}
+		}
+		if len(b.Bag.List()) > 0 || len(sent) < 10 || (shown == 0) != sensitive {
+			t.Errorf("sensitive: %v, shown in %d of %d events: %v, %v", sensitive, shown, len(sent), sent, b.Bag.List())
+		}
+	}
+}
+
 // If the identifier of a new object contains a secret, the object cannot be found again without it, so it is destroyed.
 func TestSecretInTheIdentifierUndoesTheCreate(t *testing.T) {
 	b := newBench(t)
@@ -624,11 +669,27 @@ func TestMoveIsAskedUnderBothRegistries(t *testing.T) {
 		}
 		return provider.MoveResponse{State: b.wire(b.object(map[string]string{"id": "1"}))}, nil
 	}
-	e := &state.Entry{Attrs: []byte(`{}`), Provider: addr.ProviderInstance{}, Sensitive: []cty.Path{cty.GetAttrPath("note")}}
+	e := &state.Entry{Attrs: []byte(`{}`), Provider: addr.ProviderInstance{}}
 	e.Provider.Provider = addr.Provider{Host: "registry.terraform.io", Namespace: "x", Type: "fake"}
 	next, _, ok := b.Move(bg, e, addr.Instance{})
-	if !ok || len(asked) != 2 || asked[0] == asked[1] || next.Sensitive != nil {
+	if !ok || len(asked) != 2 || asked[0] == asked[1] {
 		t.Errorf("%v, %v, %+v: %v", ok, asked, next, b.Bag.List())
+	}
+}
+
+// A move keeps the sensitive paths of attributes that both types have.
+func TestMoveKeepsSensitivePaths(t *testing.T) {
+	b := newBench(t)
+	b.far.OnMove = func(context.Context, provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
+		return provider.MoveResponse{State: b.wire(b.object(map[string]string{"note": canary}))}, nil
+	}
+	e := &state.Entry{Attrs: []byte(`{"note":"a","title":"b"}`), Sensitive: []cty.Path{cty.GetAttrPath("note"), cty.GetAttrPath("title")}}
+	next, k, ok := b.Move(bg, e, addr.Instance{})
+	if !ok || !mark.SamePaths(next.Sensitive, []cty.Path{cty.GetAttrPath("note")}) {
+		t.Fatalf("%v, %+v: %v", ok, next, b.Bag.List())
+	}
+	if v, _ := b.Value(next, k); !v.Has(mark.Sensitive) {
+		t.Error("the value is not sensitive")
 	}
 }
 
@@ -652,11 +713,9 @@ func TestIdentityIsSteady(t *testing.T) {
 	}
 }
 
-// An import that finds no object, or no object of the type, is an error.
+// An import without an object of the type is an error.
 func TestImportOfNothingIsRefused(t *testing.T) {
 	for text, answer := range map[string][]provider.Imported{
-		"Cannot import non-existent remote object":         nil,
-		"The provider found no object":                     {{Type: "fake_thing", State: guard.Send(guard.NullWire)}},
 		"imported no object of type fake_thing for fake_t": {{Type: "fake_other", State: guard.Send(guard.NullWire)}},
 	} {
 		b := newBench(t)
@@ -667,6 +726,22 @@ func TestImportOfNothingIsRefused(t *testing.T) {
 			t.Errorf("%v, %+v", ok, e)
 		}
 		b.reported(text)
+	}
+}
+
+// An import without an answer, or with a null object, finds no object. The caller decides whether that is an error. An error
+// of the provider remains an error.
+func TestImportOfNull(t *testing.T) {
+	for _, answer := range [][]provider.Imported{nil, {{Type: "fake_thing", State: guard.Send(guard.NullWire)}}} {
+		for _, ds := range []provider.Diags{nil, {{Severity: diag.Error, Summary: "no access"}}} {
+			b := newBench(t)
+			b.far.OnImport = func(context.Context, provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
+				return provider.ImportResponse{Objects: answer}, ds
+			}
+			if e, _, ok := b.Import(bg, "1", cty.NilVal, Stored{}); ok != (ds == nil) || e != nil {
+				t.Errorf("%v: %v, %+v", ds, ok, e)
+			}
+		}
 	}
 }
 
@@ -690,4 +765,20 @@ func TestSearchReportsNoErrors(t *testing.T) {
 		t.Error("searched without an id")
 	}
 	b.reported()
+}
+
+// The result of a search has no sensitive id.
+func TestSearchHidesSensitiveIDs(t *testing.T) {
+	for _, sensitive := range []bool{false, true} {
+		b := newBench(t)
+		b.finds(b.object(map[string]string{"id": canary, "name": "a"}))
+		c := &plan.Change{After: b.plain(map[string]string{"id": canary})}
+		if sensitive {
+			c.After.Marks = mark.SensitiveAt([]cty.Path{cty.GetAttrPath("id")})
+		}
+		f, ok := b.Search(bg, c, Stored{})
+		if !ok || !f.Exists || strings.Contains(f.By+f.ID, canary) == sensitive {
+			t.Errorf("sensitive: %v: %v, %+v", sensitive, ok, f)
+		}
+	}
 }

@@ -38,10 +38,15 @@ type Type = guard.Type
 // Walk holds the dependencies that all objects of one walk share.
 type Walk struct {
 	Sink  event.Sink
+	Times event.Sink   // receives the events with times; nil: they are not made
 	Guard *guard.Guard // checks all answers and has the secrets
 	// Token runs a call that may use an API while holding one of the -parallelism tokens. It returns false, without a
 	// call, if the walk is cancelled.
 	Token func(ctx context.Context, call func()) bool
+	// Retries are the policies for calls that fail for a time. Pause waits between two attempts, and returns false if the
+	// walk is cancelled.
+	Retries provider.Retries
+	Pause   func(ctx context.Context, d time.Duration) bool
 	// Unanswered explains calls that no provider answered; nil: FollowedByPlan.
 	Unanswered Advice
 	// Reread is true if the walk reads data sources again whose results a saved plan does not contain.
@@ -120,12 +125,55 @@ func (t *Tools) token(ctx context.Context, call func()) bool {
 	return t.Walk.Token(ctx, call)
 }
 
+// ask makes a call with a token held. It repeats a call that failed as the policy for the provider says, and holds no
+// token in between. If the walk is cancelled in between, the last answer stands. It returns false if no call was made.
+func (t *Tools) ask(ctx context.Context, call event.Call, make func() guard.Answer) (answer guard.Answer, called bool) {
+	retry := t.Walk.Retries.Of(t.Provider.Addr())
+	for n := 1; ; n++ {
+		if !t.attempt(ctx, call, func() { answer = make() }) {
+			return answer, n > 1
+		}
+		if retry == nil || n == retry.Attempts || !call.Repeats(retry.Idempotent) {
+			return answer, true
+		}
+		match := answer.Passing(retry)
+		if match == "" {
+			return answer, true
+		}
+		pause := retry.Pause(n)
+		t.send(event.Retried{Object: t.Object, Call: call, Match: match, Attempt: n + 1, Attempts: retry.Attempts, Pause: pause})
+		began := time.Now()
+		waited := t.Walk.Pause(ctx, pause)
+		if t.Walk.Times != nil {
+			t.Walk.Times.Send(event.Waited{Visit: event.VisitOf(ctx), For: "the next attempt", Began: began, Ended: time.Now()})
+		}
+		if !waited {
+			return answer, true
+		}
+	}
+}
+
+// attempt makes a call once, with a token held.
+func (t *Tools) attempt(ctx context.Context, call event.Call, make func()) bool {
+	if t.Walk.Times == nil {
+		return t.token(ctx, make)
+	}
+	c := event.Called{Visit: event.VisitOf(ctx), Object: t.Object, Call: call, Wanted: time.Now()}
+	return t.token(ctx, func() {
+		c.Began = time.Now()
+		make()
+		c.Ended = time.Now()
+		t.Walk.Times.Send(c)
+	})
+}
+
 // Stored has the fields of an entry besides the object itself.
 type Stored struct {
 	Provider    addr.ProviderInstance
 	Recorded    []addr.Resource
 	CreateFirst bool
 	SkipDestroy bool
+	Protected   bool
 
 	Was *state.Entry // of a data source: the entry of the previous run, or nil
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object/guard"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -21,6 +22,7 @@ import (
 type Forced struct {
 	Replace   bool       // -replace names the object
 	Triggered bool       // replace_triggered_by
+	Rewrite   bool       // an update writes the write-only arguments, even if nothing else changes
 	Ignore    []cty.Path // ignore_changes
 	IgnoreAll bool
 }
@@ -141,8 +143,7 @@ func keepIgnored(t *Tools, p *Proposal, f Forced) (ok bool) {
 
 // callPlan makes the call PlanResourceChange. It returns false if the walk is cancelled.
 func callPlan(ctx context.Context, t *Tools, req provider.PlanRequest) (answer guard.Answer, ok bool) {
-	ok = t.token(ctx, func() { answer = t.Provider.Plan(ctx, req) })
-	return answer, ok
+	return t.ask(ctx, event.CallPlan, func() guard.Answer { return t.Provider.Plan(ctx, req) })
 }
 
 // changedPaths returns the paths whose values change. By the protocol, other paths do not count. A write-only attribute
@@ -230,6 +231,8 @@ func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Rea
 		return replace, plan.ReplaceByRequest, p.Replace
 	case len(p.Replace) > 0:
 		return replace, plan.ReplaceCannotUpdate, p.Replace
+	case f.Rewrite:
+		return plan.Update, plan.UpdateEarlierValue, nil
 	case t.Nothing(p):
 		return plan.NoOp, plan.NoReason, nil
 	}
@@ -302,12 +305,12 @@ func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
 			replace = "CreateThenDelete"
 		}
 		t.breach(title, "When applying %s, %s changed the planned action from Update to %s: %s cannot be changed in place.\n\n%s",
-			t.Object, t.who(), replace, t.subject().AttributeText(p.Replace[0]), why)
+			t.Object, t.who(), replace, t.subject().AttributeText(p.Replace[0], approved.After.Marks), why)
 		return false
 	}
 	for _, b := range breaches {
 		t.breach(title, "When applying %s, %s planned an invalid new value for %s: %s.\n\n%s",
-			t.Object, t.who(), t.subject().AttributeText(b.Path), guard.BreachText(b, approved.After.Marks), why)
+			t.Object, t.who(), t.subject().AttributeText(b.Path, approved.After.Marks), guard.BreachText(b, approved.After.Marks), why)
 	}
 	return len(breaches) == 0
 }
@@ -324,7 +327,7 @@ func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Fo
 	if prior.IsNull() || len(paths) == 0 {
 		return config
 	}
-	sensitive := configuredPaths(t, prior, was)
+	sensitive := t.Type.Configured(was.Sensitive, prior) // the schema's values are null in a configuration: their marks would rise
 	if f.IgnoreAll {
 		prior = t.Type.NullComputed(prior)
 	}
@@ -352,20 +355,6 @@ func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Fo
 	}
 	out.Marks = mark.Union(out.Marks, stored)
 	return out
-}
-
-// configuredPaths returns the sensitive paths of a stored object that come from its configuration. The schema's paths
-// are excluded, because they are added to every value. In a configuration their values are null, and their marks would
-// move up to their parents.
-func configuredPaths(t *Tools, prior cty.Value, was *state.Entry) []cty.Path {
-	if len(was.Sensitive) == 0 {
-		return nil
-	}
-	schema := map[string]bool{}
-	for _, p := range t.Type.SensitivePaths(prior) {
-		schema[mark.PathString(p)] = true
-	}
-	return slices.DeleteFunc(slices.Clone(was.Sensitive), func(p cty.Path) bool { return schema[mark.PathString(p)] })
 }
 
 // marked reports whether the value at a path is in a sensitive value.

@@ -28,7 +28,7 @@ func (t *Tools) Recovered(ctx context.Context, call provider.ApplyRequest, answe
 	_, entry, ok := t.Up(ctx, &Proposal{
 		Asked: mark.Value{Raw: config, Marks: mark.SensitiveAt(stored.Sensitive)}, Config: call.Config.Msgpack, Written: call.Config.Msgpack,
 		Planned: call.Planned.Msgpack, Value: planned, Prior: call.Prior.Msgpack, Was: was, Private: call.Private, Identity: identity,
-	}, prior, Stored{Provider: stored.Provider, Recorded: stored.Recorded, CreateFirst: stored.CreateFirst, SkipDestroy: stored.SkipDestroy})
+	}, prior, Stored{Provider: stored.Provider, Recorded: stored.Recorded, CreateFirst: stored.CreateFirst, SkipDestroy: stored.SkipDestroy, Protected: stored.Protected})
 	if ok && stored.Tainted {
 		entry.Tainted = true
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/object/guard"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // Upgrade converts a stored object and its identity to the provider's current schemas, without reading the real object.
@@ -67,11 +66,10 @@ func upgradeIdentity(ctx context.Context, t *Tools, entry *state.Entry) (*state.
 // Read refreshes an object. It returns the same entry if the object has not changed, and nil if it no longer exists.
 func (t *Tools) Read(ctx context.Context, entry *state.Entry, k Known) (*state.Entry, Known, bool) {
 	began := time.Now()
-	idKey, id := wireID(t, k.Wire)
+	idKey, id := wireID(t, k.Wire, entry)
 	t.send(event.Started{Object: t.Object, Op: event.Refresh, IDKey: idKey, ID: id, Refreshing: true, At: began})
-	var answer guard.Answer
-	called := t.token(ctx, func() {
-		answer = t.Provider.Read(ctx, provider.ReadRequest{
+	answer, called := t.ask(ctx, event.CallRead, func() guard.Answer {
+		return t.Provider.Read(ctx, provider.ReadRequest{
 			Type: t.Type.Name, State: guard.Send(k.Wire), Private: entry.Private,
 			Identity: storedIdentity(t, entry), Meta: t.Type.Meta,
 		})
@@ -131,14 +129,13 @@ func (t *Tools) Value(e *state.Entry, k Known) (mark.Value, bool) {
 	return mark.Value{Raw: v, Marks: mark.SensitiveAt(t.Type.Sensitive(v, e.Sensitive))}, true
 }
 
-// wireID returns the attribute that identifies an object to a reader: "id", or else "name", if it is a
-// plain string that is not sensitive.
-func wireID(t *Tools, wire []byte) (string, string) {
-	for _, name := range []string{"id", "name"} {
-		a := t.Type.Attr(name)
-		if a == nil || a.Type != cty.String || a.Sensitive || a.WriteOnly {
-			continue
-		}
+// wireID returns the attribute that identifies an object to a reader (guard.Type.Shown). e is the entry of the object,
+// or nil.
+func wireID(t *Tools, wire []byte, e *state.Entry) (string, string) {
+	if e == nil {
+		return "", ""
+	}
+	for _, name := range t.Type.Identifying(e.Sensitive) {
 		if s, ok := peekString(wire, name); ok && s != "" {
 			return name, s
 		}
@@ -161,7 +158,7 @@ func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance
 		return nil, Known{}, false
 	}
 	next := *entry
-	next.Identity, next.IdentitySchema, next.Sensitive = nil, 0, nil
+	next.Identity, next.IdentitySchema = nil, 0 // the paths of sensitive values remain: most moves keep the names
 	if !a.Record(&next) {
 		return nil, Known{}, false
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object/guard"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/zclconf/go-cty/cty"
@@ -15,7 +16,7 @@ import (
 type Found struct {
 	By     string // names the object in messages: `identity name = "a"`, or `id "a"`
 	Exists bool
-	ID     string // the id attribute of the object; "" if its type has none
+	ID     string // the id attribute of the object; "" if its type has none, or if it is sensitive
 }
 
 // Search asks the provider for an object that an interrupted run may have created. c is the planned creation of the
@@ -41,10 +42,14 @@ func (t *Tools) Search(ctx context.Context, c *plan.Change, s Stored) (Found, bo
 	}
 	entry, known, ok := silent.Import(ctx, id, identity, s)
 	if ok {
-		entry, _, ok = silent.Read(ctx, entry, known)
+		entry, known, ok = silent.Read(ctx, entry, known)
 	}
 	if out.Exists = ok && entry != nil; out.Exists {
-		out.ID = entry.ID()
+		v, _ := silent.Value(entry, known)
+		v.Marks = mark.Union(v.Marks, c.After.Marks)
+		if name, id := t.Type.Shown(v); name == "id" {
+			out.ID = id
+		}
 	}
 	return out, true
 }

@@ -102,7 +102,7 @@ func (c *applyCheck) blocks(n *node, planned, actual cty.Value) {
 			if av, ok := now(k); ok {
 				c.object(n.inner, pv, av)
 			} else {
-				c.add("block key %q has vanished", k)
+				c.report(false, "a block key has vanished", func() string { return fmt.Sprintf("block key %q has vanished", k) })
 			}
 			c.here.up()
 		}

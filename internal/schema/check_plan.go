@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"fmt"
+
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -176,7 +178,7 @@ func (c *planCheck) mapping(n *node, prior, config, planned cty.Value) {
 	for k, nv := range ctyvalue.Members(planned) {
 		cv, ok := want(k)
 		if !ok && n.attr != nil {
-			c.add("map key %q from plan is not present in config", k)
+			c.key("map", k, "plan", "config")
 			continue
 		}
 		c.here.key(k)
@@ -186,7 +188,7 @@ func (c *planCheck) mapping(n *node, prior, config, planned cty.Value) {
 		case !nv.IsKnown():
 			c.add(textElemUnknown)
 		case !ok:
-			c.add("block key %q from plan is not present in config", k)
+			c.key("block", k, "plan", "config")
 		default:
 			c.object(n.inner, orNull(was, k), cv, nv)
 		}
@@ -194,7 +196,14 @@ func (c *planCheck) mapping(n *node, prior, config, planned cty.Value) {
 	}
 	for k := range ctyvalue.Members(config) {
 		if _, ok := plan(k); !ok {
-			c.add("%s key %q from config is not present in plan", what, k)
+			c.key(what, k, "config", "plan")
 		}
 	}
+}
+
+// key reports a key that is only in the planned map, or only in the configured map.
+func (c *planCheck) key(what, key, from, to string) {
+	c.report(false, fmt.Sprintf("a %s key from %s is not present in %s", what, from, to), func() string {
+		return fmt.Sprintf("%s key %q from %s is not present in %s", what, key, from, to)
+	})
 }

@@ -15,6 +15,8 @@ const (
 	UseManaged   Use = "resource"
 	UseData      Use = "data source"
 	UseEphemeral Use = "ephemeral resource"
+	UseList      Use = "list resource"
+	UseAction    Use = "action"
 	UseProvider  Use = "provider configuration"
 )
 
@@ -116,7 +118,7 @@ func (v *validator) flags(a *Attr, at string, inSet bool) {
 	if !a.WriteOnly {
 		return
 	}
-	if v.use != UseManaged {
+	if v.use != UseManaged && v.use != UseAction {
 		v.misused = append(v.misused, fmt.Errorf("%s: the %s cannot have write-only attributes: only managed resources can", at, v.use))
 	}
 	if a.Computed {

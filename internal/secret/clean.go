@@ -19,13 +19,13 @@ const (
 	cleanTexts = 1 << 12  // largest number of recorded texts
 )
 
-// of returns the hash of a long text, and whether a search for this number of pieces found none in it. The hash of a
-// shorter text is 0.
-func (c *clean) of(text string, pieces int) (key uint64, known bool) {
+// of returns the hash of a long text and its depth, and whether a search for this number of pieces found none in it. The
+// hash of a shorter text is 0.
+func (c *clean) of(text string, depth, pieces int) (key uint64, known bool) {
 	if len(text) < longText {
 		return 0, false
 	}
-	key = max(maphash.String(seed, text), 1)
+	key = max(maphash.String(seed, text)^uint64(depth), 1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n, ok := c.pieces[key]

@@ -40,9 +40,14 @@ type decoder struct {
 // decodeLayer searches a text and calls found for each piece. It returns false if the text exceeds the limit, so that
 // parts of it were not searched.
 func (s *Set) decodeLayer(text string, places bool, found func(l *layer, i int, p *piece) bool) bool {
+	return s.decode(text, 0, places, found)
+}
+
+// decode is decodeLayer for a text that counts as a layer of the given depth.
+func (s *Set) decode(text string, depth int, places bool, found func(l *layer, i int, p *piece) bool) bool {
 	spare := min(perText, max(0, perRun-int(s.peeled.Load())))
 	own := perByte * len(text)
-	key, known := s.clean.of(text, len(s.table.pieces))
+	key, known := s.clean.of(text, depth, len(s.table.pieces))
 	if known {
 		return true
 	}
@@ -51,7 +56,7 @@ func (s *Set) decodeLayer(text string, places bool, found func(l *layer, i int, 
 		any = true
 		return found(l, i, p)
 	}}
-	p.look(&layer{text: text, whole: true})
+	p.look(&layer{text: text, depth: depth, whole: true})
 	if used := spare - p.left; used > 0 {
 		s.peeled.Add(int64(used))
 	}

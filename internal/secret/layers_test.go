@@ -209,6 +209,25 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+// TestDepthOfDocuments checks that MayRefuse finds in a JSON document whatever Check finds in one of its strings, also in
+// long texts that were searched before.
+func TestDepthOfDocuments(t *testing.T) {
+	for _, long := range []int{0, longText} {
+		const secret = `canary "quoted" text`
+		text := secret + strings.Repeat(" ", long)
+		for depth := range maxDepth + 1 {
+			var s Set
+			s.Add(secret, origin("var.e"))
+			document, _ := json.Marshal(text)
+			s.Has(string(document))
+			if _, hit := s.Check(text, "", nil); !hit || !s.MayRefuse(document) {
+				t.Errorf("depth %d, %d bytes: %v, %v", depth, len(document), hit, s.MayRefuse(document))
+			}
+			text = string(document)
+		}
+	}
+}
+
 // ofWeb reports whether the search ignores archives in a layer.
 func ofWeb(name string) bool { return name == "URLs" || name == "HTML and XML" }
 

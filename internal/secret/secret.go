@@ -38,8 +38,11 @@ func (s *Set) Add(text string, origin Origin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.known[text]; old != nil {
-		if old.also(origin) && s.subscriber != nil {
-			s.subscriber(text, origin)
+		if old.also(origin) {
+			s.rules.Add(1)
+			if s.subscriber != nil {
+				s.subscriber(text, origin)
+			}
 		}
 		return
 	}
@@ -61,6 +64,7 @@ func (s *Set) Add(text string, origin Origin) {
 		s.number.Store(true)
 	}
 	s.begin()
+	s.rules.Add(1)
 	if s.subscriber != nil {
 		s.subscriber(text, origin)
 	}
@@ -139,19 +143,20 @@ func (s *Set) mask(v cty.Value, origin Origin, shown bool) {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if old := s.masked[text]; s.known[text] != nil || old != nil {
-			if old != nil {
-				old.shown = old.shown && shown
-			}
+		sec := s.masked[text]
+		if s.known[text] != nil || sec != nil && (shown || !sec.shown) {
 			return
 		}
 		if s.masked == nil {
 			s.masked = map[string]*secret{}
 		}
-		text = strings.Clone(text)
-		sec := &secret{text: text, origin: origin, shown: shown}
-		s.masked[text] = sec
-		for _, form := range append(forms(text), lines(text)...) {
+		if sec == nil {
+			text = strings.Clone(text)
+			sec = &secret{text: text, origin: origin}
+			s.masked[text] = sec
+		}
+		sec.shown = shown
+		for _, form := range append(forms(sec.text), lines(sec.text)...) {
 			s.table.add(form, sec, false)
 		}
 		s.begin()
@@ -379,8 +384,8 @@ func (s *Set) Has(text string) bool {
 	return any || !clear
 }
 
-// MayRefuse reports whether Check may find a secret in a part of b. It does not copy b. b must not change during the
-// call.
+// MayRefuse reports whether Check may find a secret in a part of b, such as a string of a JSON document: it searches one
+// layer more than Check. It does not copy b. b must not change during the call.
 func (s *Set) MayRefuse(b []byte) bool {
 	if s.Empty() || len(b) < shortest {
 		return false
@@ -388,7 +393,7 @@ func (s *Set) MayRefuse(b []byte) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	found := false
-	clear := s.decodeLayer(ctyvalue.TextOf(b), false, func(_ *layer, _ int, p *piece) bool {
+	clear := s.decode(ctyvalue.TextOf(b), -1, false, func(_ *layer, _ int, p *piece) bool {
 		found = p.form.whole && p.at == 0
 		return !found
 	})

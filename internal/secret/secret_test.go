@@ -133,6 +133,29 @@ func TestLongSecrets(t *testing.T) {
 	}
 }
 
+// TestLongSecretsOfTwoRules checks that a long secret is masked as a whole, although another rule masks the same text,
+// or a text with the same parts, in messages only.
+func TestLongSecretsOfTwoRules(t *testing.T) {
+	var long strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&long, "canary-%02d-", i)
+	}
+	key := long.String()
+	add := func(s *Set, text string) { s.Add(text, origin("var.e")) }
+	mask := func(s *Set, text string) { s.MaskValue(cty.StringVal(text), origin("var.e")) }
+	for name, register := range map[string]func(*Set, string){"refused": add, "masked": mask} {
+		for _, other := range []string{key, key + "\n", key + "and more"} {
+			var s Set
+			s.MaskInMessages(cty.StringVal(other), origin("var.s"))
+			s.MaskInMessages(cty.StringVal(key), origin("var.s"))
+			register(&s, key)
+			if got := s.Scrub("<" + key + ">"); got != "<(ephemeral value)>" {
+				t.Errorf("%s, %q: %s", name, other[len(key):], got)
+			}
+		}
+	}
+}
+
 func TestCheck(t *testing.T) {
 	var s Set
 	s.Add("eightchr", origin("ephemeral.a.b"))

@@ -40,8 +40,15 @@ type table struct {
 	first  map[uint64]int32 // the first piece by key, 1-based
 	bitmap []uint64         // the length is a power of two
 	shift  uint             // shift of a hash to the number of a bit
-	inner  map[string]bool  // texts of the pieces after the first of a form, to add each text once
+	inner  map[inside]bool  // the pieces after the first of a form, to add each once
 	marks  string           // the characters of special that a piece contains
+}
+
+// inside identifies a piece after the first of a form. Equal pieces of several secrets differ if only some of these
+// secrets are masked in all texts.
+type inside struct {
+	text  string
+	shown bool // see secret
 }
 
 // special are characters that some escapes change.
@@ -70,13 +77,14 @@ func (t *table) add(text string, of *secret, whole bool) {
 
 func (t *table) addPiece(p piece) {
 	if t.first == nil {
-		t.first, t.inner = map[uint64]int32{}, map[string]bool{}
+		t.first, t.inner = map[uint64]int32{}, map[inside]bool{}
 	}
 	if p.at > 0 {
-		if t.inner[p.text] {
+		in := inside{p.text, p.form.of.shown}
+		if t.inner[in] {
 			return
 		}
-		t.inner[p.text] = true
+		t.inner[in] = true
 	}
 	if len(t.marks) < len(special) {
 		for _, c := range special {
@@ -178,6 +186,7 @@ type Set struct {
 	first      func()               // see First
 
 	found  atomic.Bool  // Check has found a secret
+	rules  atomic.Int64 // see Rules
 	peeled atomic.Int64 // see layers
 	clean  clean        // see layers
 
@@ -194,14 +203,13 @@ func (s *Set) Number() bool { return s != nil && s.number.Load() }
 // Empty reports whether the Set has no secrets, so that callers need not visit leaves.
 func (s *Set) Empty() bool { return s == nil || !s.some.Load() }
 
-// Known returns the number of secrets that must not be stored.
-func (s *Set) Known() int {
-	if s.Empty() {
+// Rules returns a number that increases whenever Check may find more than before: with each string that must not be
+// stored, and with each stricter rule for such a string.
+func (s *Set) Rules() int64 {
+	if s == nil {
 		return 0
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return len(s.known)
+	return s.rules.Load()
 }
 
 // forms returns the spellings of a string in text without escapes: the string itself first, then the string without

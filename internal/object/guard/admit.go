@@ -18,7 +18,7 @@ func (a *Admitted) Record(e *state.Entry) bool {
 // returns false if it reported an error, or the provider deferred its answer and the request allowed that.
 func (g *Guard) Admit(of Subject, answer *Answer, terms Terms) (*Admitted, bool) {
 	a := &admission{
-		look:   look{guard: g, of: of, rights: rights{config: terms.Config.Raw, was: terms.Was}, title: answer.of.title},
+		look:   look{guard: g, since: g.Secrets.Rules(), of: of, rights: rights{config: terms.Config.Raw, was: terms.Was}, title: answer.of.title},
 		answer: answer, terms: terms,
 	}
 	ok := answer.of.admit(a)

@@ -98,13 +98,14 @@ var stored = map[string]struct {
 	of    *call
 	parts string
 }{
-	"plan":             {planned, "object id private identity"},
+	"plan":             {planned, "object id private identity beginning"},
 	"plan a destroy":   {plannedDestroy, "private"},
 	"apply":            {applied, "object id private identity"},
 	"destroy":          {destroyed, "object id private"},
 	"read":             {read, "object id private identity"},
 	"data":             {readData, "object id"},
 	"import":           {imported, "object id private identity"},
+	"list":             {listed, "object id identity"},
 	"upgrade":          {upgraded, "object id"},
 	"upgrade identity": {upgradedIdentity, "identity"},
 	"move":             {moved, "object id private identity"},
@@ -116,12 +117,16 @@ func (g *gate) answer(of *call, part, text string) *Answer {
 	switch part {
 	case "object":
 		a.state = g.wire(g.object(map[string]string{"calc": text}))
+	case "beginning":
+		attrs := g.object(nil).AsValueMap()
+		attrs["calc"] = cty.UnknownVal(cty.String).Refine().StringPrefixFull(text).NewValue()
+		a.state = g.wire(cty.ObjectVal(attrs))
 	case "id":
 		a.state = g.wire(g.object(map[string]string{"id": text}))
 	case "private":
 		a.private = []byte(text)
 	}
-	if of == upgradedIdentity || part == "identity" {
+	if of == upgradedIdentity || of == listed || part == "identity" {
 		a.identity = g.of.Type.IdentityWire(cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal("key")}))
 	}
 	if part == "identity" {
@@ -170,6 +175,7 @@ func TestOwnTextsAreAdmitted(t *testing.T) {
 		"a write-only argument":          {config: "secret", calc: canary, ok: false},
 		"at the same place before":       {was: "calc", calc: canary, ok: true},
 		"before, but at another place":   {was: "note", calc: canary, ok: false},
+		"in a very old state":            {was: "flatmap", calc: canary, ok: true},
 		"neither configured, nor before": {calc: canary, ok: false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +186,9 @@ func TestOwnTextsAreAdmitted(t *testing.T) {
 				config[c.config] = cty.StringVal(canary)
 				terms.Config = mark.Plain(cty.ObjectVal(config))
 			}
-			if c.was != "" {
+			if c.was == "flatmap" {
+				terms.Was.Attrs, terms.Was.Flatmap = nil, map[string]string{"calc": canary}
+			} else if c.was != "" {
 				g.of.Fill(terms.Was, g.object(map[string]string{c.was: canary}), cty.NilVal)
 			}
 			got := map[string]string{}
@@ -262,6 +270,18 @@ func TestResultsOfOpeningsAreSecrets(t *testing.T) {
 	}
 }
 
+// A computed result in the form of a constant is a secret only if the schema calls it sensitive.
+func TestConstantsInResultsAreNoSecrets(t *testing.T) {
+	for text, want := range map[string]bool{"AWSCURRENT": false, "SYMMETRIC_DEFAULT": false, "AWSCURRENT1": true, "Awscurrent": true, "ABCDEFGHIJKLMNOPQRSTU": true} {
+		g := newGate(t)
+		a := &Answer{of: opened, state: g.wire(g.object(map[string]string{"calc": text}))}
+		g.Admit(g.of, a, Terms{Config: mark.Plain(g.of.Type.Empty()), Held: func(Lease) {}})
+		if _, hit := g.Secrets.Check(text, "t_thing.b", nil); hit != want {
+			t.Errorf("%s is a secret: %v", text, hit)
+		}
+	}
+}
+
 // Review finds secrets that the walk registered after an answer was admitted.
 func TestReviewFindsLaterSecrets(t *testing.T) {
 	for name, of := range map[string]*call{"read": read, "data": readData, "import": imported, "move": moved} {
@@ -281,6 +301,151 @@ func TestReviewFindsLaterSecrets(t *testing.T) {
 		g.Review()
 		if len(g.bag.List()) != 1 {
 			t.Errorf("%s: %v", name, g.bag.List())
+		}
+	}
+}
+
+// Review finds secrets in plans that the walk registered later. It reports no value that the object had before.
+func TestReviewFindsSecretsInPlans(t *testing.T) {
+	const text = "secret-of-a-later-lease"
+	for of, parts := range map[*call]string{planned: "object id private identity beginning", plannedDestroy: "private"} {
+		for part := range strings.FieldsSeq(parts) {
+			for _, had := range []bool{false, true} {
+				g := newGate(t)
+				terms := g.terms()
+				if had {
+					g.of.Fill(terms.Was, g.object(map[string]string{"calc": text, "id": text}), cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(text)}))
+					terms.Was.Private = []byte(text)
+				}
+				if _, ok := g.Admit(g.of, g.answer(of, part, text), terms); !ok {
+					t.Fatalf("%s: %v", part, g.bag.List())
+				}
+				g.Secrets.Add(text, secret.Origin{Kind: secret.EphemeralResult})
+				if g.Review(); len(g.bag.List()) > 0 == had {
+					t.Errorf("%s, had: %v: %v", part, had, g.bag.List())
+				}
+			}
+		}
+	}
+}
+
+// The keys of maps in an identity are searched.
+func TestSecretKeysInIdentitiesAreRemoved(t *testing.T) {
+	g := newGate(t)
+	g.of.Type.Identity.Attrs = []provider.IdentityAttr{{Name: "keys", Type: cty.Map(cty.String)}}
+	a := g.answer(planned, "", "")
+	a.identity = g.of.Type.IdentityWire(cty.ObjectVal(map[string]cty.Value{"keys": cty.MapVal(map[string]cty.Value{canary: cty.StringVal("a")})}))
+	if _, ok := g.Admit(g.of, a, g.terms()); ok || len(g.bag.List()) != 1 {
+		t.Errorf("admitted: %v, %v", ok, g.bag.List())
+	}
+}
+
+// Review finds secrets that were registered, or may no longer be stored, between the check of an answer and its record.
+func TestReviewFindsSecretsOfTheMeantime(t *testing.T) {
+	const text = "secret-of-a-lease-in-the-meantime"
+	for name, first := range map[string]*secret.Origin{
+		"new":                          nil,
+		"other objects might store it": {Kind: secret.WriteOnly, Addr: "t_thing.b", Sensitive: true},
+	} {
+		g := newGate(t)
+		if first != nil {
+			g.Secrets.Add(text, *first)
+		}
+		a, ok := g.Admit(g.of, g.answer(read, "object", text), g.terms())
+		g.Secrets.Add(text, secret.Origin{Kind: secret.EphemeralResult})
+		if !ok || !a.Record(&state.Entry{}) {
+			t.Fatalf("%s: %v", name, g.bag.List())
+		}
+		if g.Review(); len(g.bag.List()) != 1 {
+			t.Errorf("%s: %v", name, g.bag.List())
+		}
+	}
+}
+
+// A message about an identity contains no part that is sensitive in the object, also inside a longer text.
+func TestIdentityMessagesHideSensitiveParts(t *testing.T) {
+	for _, sensitive := range []bool{false, true} {
+		g := newGate(t)
+		g.Secrets = &secret.Set{}
+		key := func(text string) cty.Value { return cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(text)}) }
+		config := mark.Plain(g.object(map[string]string{"note": canary}))
+		if sensitive {
+			config.Marks = mark.SensitiveAt([]cty.Path{cty.GetAttrPath("note")})
+		}
+		a := &Answer{of: applied, state: g.wire(config.Raw), identity: g.of.Type.IdentityWire(key("arn:x:" + canary))}
+		_, ok := g.Admit(g.of, a, Terms{Config: config, Prior: g.of.Type.Null(), Want: config.Raw, Identity: key("arn:x:planned")})
+		if text := g.text(&Admitted{}); ok || !strings.Contains(text, "changed the identity") || strings.Contains(text, canary) == sensitive {
+			t.Errorf("sensitive: %v: %v, %s", sensitive, ok, text)
+		}
+	}
+}
+
+// A message about a breach names the keys of a map, unless the map is sensitive.
+func TestBreachesNameNoSensitiveKeys(t *testing.T) {
+	for _, sensitive := range []bool{false, true} {
+		label := &schema.Object{Nesting: schema.Map, Attrs: []*schema.Attr{{Name: "text", Type: cty.String, Optional: true}}}
+		typ := &Type{Name: "t_thing", Mode: addr.Managed, Schema: &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
+			{Name: "labels", Type: cty.Map(cty.Object(map[string]cty.Type{"text": cty.String})), Object: label, Optional: true, Sensitive: sensitive}, {Name: "map", Type: cty.Map(cty.String), Optional: true},
+		}}}}
+		object := func(key, text string) cty.Value {
+			return cty.ObjectVal(map[string]cty.Value{
+				"labels": cty.MapVal(map[string]cty.Value{key: cty.ObjectVal(map[string]cty.Value{"text": cty.StringVal("a")})}),
+				"map":    cty.MapVal(map[string]cty.Value{key: cty.StringVal(text)}),
+			})
+		}
+		config := mark.Plain(object(canary, "a"))
+		if sensitive {
+			config.Marks = mark.SensitiveAt([]cty.Path{cty.GetAttrPath("map")})
+		}
+		for of, answered := range map[*call]cty.Value{planned: object("other", "a"), applied: object(canary, "b")} {
+			g := newGate(t)
+			g.of.Type, g.Secrets = typ, &secret.Set{}
+			_, ok := g.Admit(g.of, &Answer{of: of, state: g.wire(answered)}, Terms{Config: config, Prior: typ.Null(), Want: config.Raw})
+			if text := g.text(&Admitted{}); ok || strings.Contains(text, canary) == sensitive {
+				t.Errorf("sensitive: %v: %v, %s", sensitive, ok, text)
+			}
+		}
+	}
+}
+
+// If a refresh changes the length of a list or the keys of a map, a sensitive path in it rises: its value may be at
+// another place now. Paths that the schema has stay.
+func TestSensitivePathsRiseInRefreshes(t *testing.T) {
+	item := &schema.Block{Attrs: []*schema.Attr{{Name: "key", Type: cty.String, Optional: true, Sensitive: true}}}
+	typ := &Type{Name: "t_thing", Mode: addr.Managed, Schema: &schema.Schema{Block: &schema.Block{
+		Attrs:  []*schema.Attr{{Name: "list", Type: cty.List(cty.String), Optional: true}, {Name: "map", Type: cty.Map(cty.String), Optional: true}},
+		Blocks: []*schema.Nested{{Name: "item", Nesting: schema.List, Block: item}},
+	}}}
+	object := func(items int, list ...string) cty.Value {
+		var texts, blocks []cty.Value
+		named := map[string]cty.Value{}
+		for _, text := range list {
+			texts, named["of-"+text] = append(texts, cty.StringVal(text)), cty.StringVal(text)
+		}
+		for range items {
+			blocks = append(blocks, cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal("a")}))
+		}
+		return cty.ObjectVal(map[string]cty.Value{"list": cty.ListVal(texts), "map": cty.MapVal(named), "item": cty.ListVal(blocks)})
+	}
+	item0, item1 := cty.GetAttrPath("item").IndexInt(0).GetAttr("key"), cty.GetAttrPath("item").IndexInt(1).GetAttr("key")
+	inside := []cty.Path{cty.GetAttrPath("list").IndexInt(1), cty.GetAttrPath("map").IndexString("of-" + canary)}
+	for _, c := range []struct {
+		now  cty.Value
+		want []cty.Path
+	}{
+		{object(1, "b", canary), append([]cty.Path{item0}, inside...)},
+		{object(2, "new", "a", canary), []cty.Path{item0, item1, cty.GetAttrPath("list"), cty.GetAttrPath("map")}},
+	} {
+		g := newGate(t)
+		g.of.Type, g.Secrets = typ, &secret.Set{}
+		was := &state.Entry{Sensitive: inside}
+		before := object(1, "b", canary)
+		g.of.Fill(was, before, cty.NilVal)
+		a, _ := g.Admit(g.of, &Answer{of: read, state: g.wire(c.now), private: []byte("new")}, Terms{Was: was, Sent: g.wire(before).Msgpack})
+		next := *was
+		a.Record(&next)
+		if !mark.SamePaths(next.Sensitive, c.want) {
+			t.Errorf("got %v, want %v", next.Sensitive, c.want)
 		}
 	}
 }

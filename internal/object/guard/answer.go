@@ -21,6 +21,8 @@ type Answer struct {
 	identity   provider.Dynamic
 	replace    []cty.Path
 	found      []provider.Imported
+	name       string // of a list result; the progress of an action
+	ended      bool   // the action has ended
 	renewAt    time.Time
 	legacy     bool
 	unanswered bool
@@ -30,21 +32,21 @@ type Answer struct {
 	wire []byte // state as MessagePack, once it is encoded
 }
 
-// Terms describe the permitted contents of an answer. A call uses the fields that its request has.
+// Terms describe the permitted contents of an answer. Each kind of call sets only the fields that it needs.
 type Terms struct {
-	// Config is the configuration of the request. The object may contain its values, except the values of write-only
-	// arguments.
+	// Config is the configuration of the request. The object in the answer may contain the values of the configuration,
+	// except the values of write-only arguments.
 	Config mark.Value
-	// Was is the stored prior object, or nil. The object may contain the same values at the same paths.
+	// Was is the stored prior object, or nil. The object in the answer may contain the same values at the same paths.
 	Was *state.Entry
 	// Current is true if Was stores the object in the form of the current schema (read).
 	Current bool
-	// Prior is the value of the prior object, null to create (plan).
+	// Prior is the value of the prior object, or null if the object is to be created (plan).
 	Prior cty.Value
 	// Want is the proposed object (plan) or the planned object (apply).
 	Want cty.Value
-	// Sent is the encoded object of the request: the proposed object (plan), the prior object (read). An answer of the
-	// same bytes has the same value.
+	// Sent is the encoded object of the request: the proposed object (plan) or the prior object (read). If the answer
+	// has the same bytes, its value is the same, and some checks are not needed.
 	Sent []byte
 	// Identity is the planned identity, or NilVal (apply).
 	Identity cty.Value
@@ -54,7 +56,8 @@ type Terms struct {
 	ID      string
 	Several bool
 
-	// Unanswered is the end of the errors about a call that was made and not answered (apply).
+	// Unanswered ends the errors about a call that was made and not answered (apply, actions). It continues a sentence
+	// whose subject is the address of the object.
 	Unanswered string
 	// Missing destroys a created object that cannot be found again, because its identifier was removed from the answer.
 	// made is the answer about it. The result missing reports whether the object no longer exists. (apply)
@@ -75,7 +78,7 @@ type Admitted struct {
 	Object   Presence
 	Outcome  plan.Outcome // Known, Failed, or Deferred with the provider's reason
 	Value    cty.Value    // the object; NilVal if Object is not Present, and after an upgrade
-	Wire     []byte       // the same, encoded; nil if a part was removed and no later step needs it
+	Wire     []byte       // the object, encoded; nil if a part was removed and no later step needs the encoded object
 	Private  []byte
 	Identity cty.Value  // NilVal if the answer has none
 	Replace  []cty.Path // attributes whose change needs a replacement
@@ -85,6 +88,9 @@ type Admitted struct {
 	Unanswered bool // the call was made, and no answer came: its outcome is unknown
 	Same       bool // the answer is the stored object (read)
 	Missing    bool // Terms.Missing destroyed the object (apply)
+
+	Name  string // of a list result or the progress of an action, for people
+	Ended bool   // the action has ended, or its end will not be known
 
 	Removed []Removal // the parts with a secret, removed and reported
 
@@ -108,7 +114,7 @@ const (
 // A call is a call of the protocol with the checks of its answers.
 type call struct {
 	title string // of the errors about the answer
-	when  string // in the errors about write-only attributes and unknown values
+	when  string // the phase in errors about write-only attributes and unknown values, such as "after apply"
 	admit func(*admission) bool
 }
 

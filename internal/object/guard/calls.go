@@ -2,9 +2,13 @@ package guard
 
 import (
 	"bytes"
+	"strings"
+	"unicode"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -16,6 +20,9 @@ var (
 	undone           = &call{"Provider produced invalid object", "", (*admission).undone}
 	read             = &call{"Provider produced invalid object", "while refreshing", (*admission).read}
 	readData         = &call{"Provider produced invalid object", "in a data source", (*admission).readData}
+	listed           = &call{"Provider produced invalid list result", "in a list result", (*admission).listed}
+	plannedAction    = &call{"Provider produced invalid plan", "during planning", (*admission).succeeded}
+	invoked          = &call{"Provider produced invalid action event", "", (*admission).invoked}
 	imported         = &call{"Provider returned invalid value", "while importing", (*admission).imported}
 	upgraded         = &call{"Invalid resource state upgrade", "while upgrading the stored object", (*admission).upgraded}
 	upgradedIdentity = &call{"Invalid resource identity upgrade", "", (*admission).upgradedIdentity}
@@ -31,6 +38,7 @@ func (a *admission) planned() bool {
 	if !a.planPrivate() || !a.encoded() || !a.plannedObject() || !a.identityDecoded() || !a.identityGuarded() || !a.replacePaths() {
 		return a.refuse()
 	}
+	a.lookAgainAtPlan()
 	return a.present(true)
 }
 
@@ -46,8 +54,26 @@ func (a *admission) plannedDestroy() bool {
 		a.of.breach(a.title, "%s planned an object for the destruction of %s. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object)
 		return a.refuse()
 	}
+	a.lookAgainAtPlan()
 	a.out.Object = Null
 	return true
+}
+
+// lookAgainAtPlan makes Review check the planned values that the provider chose: one of them may become a secret of a
+// lease later.
+func (a *admission) lookAgainAtPlan() {
+	wire, private, identity := a.out.Wire, a.out.Private, a.out.Identity
+	if a.guard.SameWire(wire, a.terms.Sent) {
+		wire = nil
+	}
+	if wire == nil && identity == cty.NilVal && bytes.Equal(private, a.answer.sent) {
+		return
+	}
+	a.lookAgain(func(l *look) {
+		l.harmless(wire)
+		l.private(private)
+		l.identity(identity)
+	})
 }
 
 // planPrivate checks the planned private data, unless it is the private data of the request.
@@ -203,6 +229,89 @@ func (a *admission) readData() bool {
 	return a.present(a.guarded())
 }
 
+// listed checks one answer to ListResource. The answer may have diagnostics and no result. A result must have an
+// identity. Its object is missing if the provider did not send it.
+func (a *admission) listed() bool {
+	if !a.succeeded() {
+		return false
+	}
+	x := a.answer
+	empty := x.identity.Msgpack == nil && x.identity.JSON == nil
+	if empty && x.name == "" && x.state.Msgpack == nil && x.state.JSON == nil {
+		return true
+	}
+	if a.of.Type.Identity == nil || empty {
+		a.of.breach(a.title, "%s returned a result without an identity for %s. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object)
+		return a.refuse()
+	}
+	if !a.identityDecoded() {
+		return a.refuse()
+	}
+	if id := a.out.Identity; id == cty.NilVal || id.IsNull() || !id.IsWhollyKnown() {
+		a.of.breach(a.title, "%s returned a result for %s whose identity is null or unknown. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object)
+		return a.refuse()
+	}
+	if !a.identityGuarded() || !a.listedObject() {
+		return a.refuse()
+	}
+	a.out.Name = a.guard.Secrets.Scrub(x.name)
+	if mentions(a.out.Name, SensitiveTexts(mark.Value{Raw: a.out.Value, Marks: mark.SensitiveAt(a.of.Type.SensitivePaths(a.out.Value))})) {
+		a.out.Name = mark.Sensitive.Mask()
+	}
+	return a.present(true)
+}
+
+// invoked checks one answer to InvokeAction: a report of progress, or the end of the action.
+func (a *admission) invoked() bool {
+	if x := a.answer; !x.ended && !x.unanswered && len(x.diags) == 0 {
+		a.out.Name = progressText(a.guard.Secrets.ScrubMessage(x.name))
+		return true
+	}
+	a.out.Ended = true
+	a.outcome()
+	return a.out.Succeeded
+}
+
+// mostProgress is the length of the longest report of progress that is shown, in bytes.
+const mostProgress = 4 << 10
+
+// progressText shortens a text of a provider, and removes its control characters except line breaks.
+func progressText(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) > mostProgress {
+		s = strings.ToValidUTF8(s[:mostProgress], "") + "…"
+	}
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		case unicode.Is(unicode.C, r):
+			return -1
+		}
+		return r
+	}, s))
+}
+
+// listedObject checks the object of a result, if there is one.
+func (a *admission) listedObject() bool {
+	if !a.encoded() {
+		return false
+	}
+	if isNull(a.out.Wire) {
+		a.out.Value = a.of.Type.Null()
+		return true
+	}
+	if !a.blocksFilled() || !a.decoded() || !a.known() {
+		return false
+	}
+	clean := a.writeOnlyNulled()
+	var kept bool
+	a.out.Value, kept = a.object(a.out.Value)
+	return clean && kept
+}
+
 // imported checks the answer to ImportResourceState. The first object of the type is used.
 func (a *admission) imported() bool {
 	if !a.succeeded() || !a.oneObject() {
@@ -350,4 +459,13 @@ func (a *admission) opened() bool {
 		return a.refuse()
 	}
 	return a.present(true)
+}
+
+// Passing returns the text of the policy that the errors contain, or "". It is "" if something may have been opened, or
+// if the provider did not answer.
+func (a *Answer) Passing(r *provider.Retry) string {
+	if a.unanswered || a.of == opened && a.private != nil {
+		return ""
+	}
+	return r.Matched(a.diags)
 }

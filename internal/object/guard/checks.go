@@ -183,11 +183,15 @@ func (g *Guard) noWriteOnlyIn(t *Type, wire []byte) bool {
 func (a *admission) asAsked() bool {
 	t := a.of.Type
 	breaches := t.PlanBreaches(a.terms.Prior, t.NullWriteOnly(a.terms.Config.Raw), a.out.Value)
+	if len(breaches) == 0 {
+		return true
+	}
+	marks := mark.Union(a.terms.Config.Marks, mark.SensitiveAt(t.SensitivePaths(a.out.Value)))
 	for _, b := range breaches {
 		a.of.breach(a.title, "%s planned an invalid value for %s: %s.\n\nThis is a bug in the provider. Report it to its developers.",
-			a.of.Who(), a.of.AttributeText(b.Path), BreachText(b, a.terms.Config.Marks))
+			a.of.Who(), a.of.AttributeText(b.Path, marks), BreachText(b, marks))
 	}
-	return len(breaches) == 0
+	return false
 }
 
 // asPlanned reports the applied values that differ from the plan.
@@ -199,7 +203,7 @@ func (a *admission) asPlanned() bool {
 	marks := a.of.Type.Marked(a.out.Value, a.terms.Config).Marks
 	for _, b := range breaches {
 		a.of.breach("Provider produced inconsistent result after apply", "When applying changes to %s, %s produced an unexpected new value: %s: %s.\n\nThis is a bug in the provider. Report it to its developers.",
-			a.of.Object, a.of.Who(), a.of.AttributeText(b.Path), BreachText(b, marks))
+			a.of.Object, a.of.Who(), a.of.AttributeText(b.Path, marks), BreachText(b, marks))
 	}
 	return false
 }
@@ -209,7 +213,7 @@ func (a *admission) argumentsKept() bool {
 	good := true
 	for _, b := range a.of.Type.PlanBreaches(a.of.Type.Null(), a.terms.Config.Raw, a.out.Value) {
 		good = false
-		a.of.breach(a.title, "%s changed the configured argument %s while opening it. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.AttributeText(b.Path))
+		a.of.breach(a.title, "%s changed the configured argument %s while opening it. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.AttributeText(b.Path, a.terms.Config.Marks))
 	}
 	return good
 }

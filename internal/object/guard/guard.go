@@ -57,13 +57,12 @@ func (g *Guard) Review() {
 	g.later = nil
 }
 
-// lookAgain makes Review call look if more secrets are known then.
-func (g *Guard) lookAgain(look func()) {
-	known := g.Secrets.Known()
+// lookAgain makes Review call look if the rules of the secrets have become stricter since then (secret.Set.Rules).
+func (g *Guard) lookAgain(since int64, look func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.later = append(g.later, func() {
-		if g.Secrets.Known() != known {
+		if g.Secrets.Rules() != since {
 			look()
 		}
 	})

@@ -63,7 +63,7 @@ func identityChanges(was, is cty.Value, hidden map[string]bool) []string {
 // IdentityText formats a part of an identity for messages. It returns a mask if the part contains a hidden text.
 func IdentityText(v cty.Value, hidden map[string]bool) string {
 	hide := false
-	secret.Leaves(v, func(_ cty.Path, _ cty.Value, text string) { hide = hide || hidden[text] })
+	secret.Leaves(v, func(_ cty.Path, _ cty.Value, text string) { hide = hide || mentions(text, hidden) })
 	switch {
 	case hide:
 		return mark.Sensitive.Mask()
@@ -78,6 +78,23 @@ func IdentityText(v cty.Value, hidden map[string]bool) string {
 	}
 	return string(text)
 }
+
+// mentions reports whether a text equals a hidden text, or contains a hidden text that is too long to occur by chance.
+func mentions(text string, hidden map[string]bool) bool {
+	if hidden[text] {
+		return true
+	}
+	for part := range hidden {
+		if len(part) >= shortestHidden && strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// shortestHidden is the length of the shortest sensitive text that a name or an identity may not contain in messages.
+// Shorter texts, such as numbers, occur by chance.
+const shortestHidden = 6
 
 // SensitiveTexts returns the texts in the sensitive parts of a value.
 func SensitiveTexts(v mark.Value) map[string]bool {

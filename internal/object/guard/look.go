@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 // them.
 type look struct {
 	guard   *Guard
+	since   int64 // the rules of the secrets when the search began: later secrets may be missed
 	of      Subject
 	rights  rights
 	title   string // title of the errors
@@ -60,7 +62,7 @@ func (r *rights) allows(t *Type, at cty.Path, text, hidden string) bool {
 		return slices.Contains(all, text) || hidden != "" && slices.ContainsFunc(all, func(s string) bool { return secret.Holds(s, hidden) })
 	}
 	if r.was != nil && r.had == nil { // the prior object has another schema
-		return in([]string{string(r.was.Attrs)})
+		return in(slices.AppendSeq([]string{string(r.was.Attrs)}, maps.Values(r.was.Flatmap)))
 	}
 	return in(r.texts) || in(r.had[place(at)])
 }
@@ -148,8 +150,7 @@ func (l *look) object(v cty.Value) (cty.Value, bool) {
 		l.remove(OfObject, s.path, origin, "%s returned %s in \"%s.%s\", where it would be stored. %s This is a bug in the provider. Report it to its developers.",
 			l.of.Who(), origin, l.of.Object, mark.PathString(p), kept)
 	}
-	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) { search(p, p, text) })
-	chosenNames(nil, l.of.Type.Type(), v, search)
+	chosenTexts(l.of.Type.Type(), v, search)
 	for _, s := range swaps {
 		v = s.in(v)
 	}
@@ -194,7 +195,7 @@ func (l *look) identity(identity cty.Value) (cty.Value, bool) {
 		return identity, true
 	}
 	r, good := &l.rights, true
-	secret.Leaves(identity, func(p cty.Path, _ cty.Value, text string) {
+	chosenTexts(l.of.Type.identityType(), identity, func(_, p cty.Path, text string) {
 		origin, hit := l.secretIn(text, func(hidden string) bool {
 			return r.was != nil && secret.Holds(string(r.was.Identity), hidden) || r.allows(l.of.Type, cty.GetAttrPath("id"), text, hidden)
 		})
@@ -216,7 +217,7 @@ func (l *look) lookAgain(search func(*look)) {
 		return
 	}
 	again := *l
-	l.guard.lookAgain(func() { search(&again) })
+	l.guard.lookAgain(l.since, func() { search(&again) })
 }
 
 // lookAgainAt makes Review check an entry: a refresh may return a value that becomes a secret of a lease later.
@@ -254,9 +255,19 @@ func vital(p cty.Path) bool {
 	return ok && step.Name == "id"
 }
 
-// chosenNames visits the keys that the provider chose: keys of maps, and of objects if the schema leaves the type open.
-// A key cannot be dropped alone, so the map or object at p is removed with it.
-func chosenNames(p cty.Path, declared cty.Type, v cty.Value, visit func(at, p cty.Path, name string)) {
+// chosenTexts visits the texts that the provider chose: strings and numbers, the known beginnings of unknown strings,
+// keys of maps, and names of attributes if the schema leaves the type open. A text is at path at, in the value at p. A
+// key cannot be dropped alone, so the map or object at p is removed with it.
+func chosenTexts(declared cty.Type, v cty.Value, visit func(at, p cty.Path, text string)) {
+	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) { visit(p, p, text) })
+	besideLeaves(nil, declared, v, visit)
+}
+
+// besideLeaves visits the texts of chosenTexts that are not strings or numbers.
+func besideLeaves(p cty.Path, declared cty.Type, v cty.Value, visit func(at, p cty.Path, text string)) {
+	if !v.IsKnown() && v.Type() == cty.String {
+		visit(p, p, v.Range().StringPrefix())
+	}
 	if v.IsNull() || !v.IsKnown() || v.Type().IsPrimitiveType() || v.Type().IsCapsuleType() {
 		return
 	}
@@ -269,7 +280,7 @@ func chosenNames(p cty.Path, declared cty.Type, v cty.Value, visit func(at, p ct
 		for name, e := range ctyvalue.Members(v) {
 			at := append(p, cty.IndexStep{Key: cty.StringVal(name)})
 			visit(at, p, name)
-			chosenNames(at, element, e, visit)
+			besideLeaves(at, element, e, visit)
 		}
 	case ty.IsObjectType():
 		for name, e := range ctyvalue.Members(v) {
@@ -280,15 +291,15 @@ func chosenNames(p cty.Path, declared cty.Type, v cty.Value, visit func(at, p ct
 			if declared == cty.DynamicPseudoType {
 				visit(at, p, name)
 			}
-			chosenNames(at, of, e, visit)
+			besideLeaves(at, of, e, visit)
 		}
 	case ty.IsSetType():
 		for _, e := range ctyvalue.Items(v) {
-			chosenNames(append(p, cty.IndexStep{Key: e}), element, e, visit)
+			besideLeaves(append(p, cty.IndexStep{Key: e}), element, e, visit)
 		}
 	default:
 		for i, e := range ctyvalue.Items(v) {
-			chosenNames(append(p, cty.IndexStep{Key: cty.NumberIntVal(int64(i))}), element, e, visit)
+			besideLeaves(append(p, cty.IndexStep{Key: cty.NumberIntVal(int64(i))}), element, e, visit)
 		}
 	}
 }

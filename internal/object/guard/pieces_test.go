@@ -71,6 +71,39 @@ func made(text cty.Value, pieces ...string) cty.Value {
 	return mark.Compact(text)
 }
 
+// TestPartsOfWriteOnlyArguments: only the secret parts of a write-only object are secrets, each by its own mark.
+func TestPartsOfWriteOnlyArguments(t *testing.T) {
+	ty := cty.Object(map[string]cty.Type{"host": cty.String, "password": cty.String, "token": cty.String})
+	s := &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{{Name: "login", Type: ty, Optional: true, WriteOnly: true}}}}
+	login := map[string]cty.Value{
+		"host":     cty.StringVal("db-1.internal.example.org"),
+		"password": mark.With(cty.StringVal("canary-of-the-password"), mark.Ephemeral, nil),
+		"token":    mark.With(cty.StringVal("canary-of-the-token"), mark.Sensitive, nil),
+	}
+	whole := mark.With(cty.ObjectVal(map[string]cty.Value{
+		"host": login["host"], "password": cty.StringVal("canary-of-the-password"), "token": cty.StringVal("canary-of-the-token"),
+	}), mark.Ephemeral, nil)
+	of := newGate(t).of.Object.Instance
+	for _, c := range []struct {
+		login cty.Value
+		other map[string]bool // whether another object may not store a text
+	}{
+		{cty.ObjectVal(login), map[string]bool{"db-1.internal.example.org": false, "canary-of-the-password": true, "canary-of-the-token": false}},
+		{whole, map[string]bool{"db-1.internal.example.org": true, "canary-of-the-password": true, "canary-of-the-token": true}},
+	} {
+		g := &Guard{Secrets: &secret.Set{}}
+		g.WriteOnly(s, of, mark.Split(cty.ObjectVal(map[string]cty.Value{"login": c.login})))
+		for text, refused := range c.other {
+			if from, hit := g.Secrets.Check(text, "t_thing.other", nil); hit != refused {
+				t.Errorf("%q is refused: %v, %v", text, hit, from)
+			}
+		}
+		if from, hit := g.Secrets.Check("canary-of-the-token", of.String(), nil); !hit || from.String() != "the secret t_thing.a.login.token" {
+			t.Errorf("refused: %v, %v", hit, from)
+		}
+	}
+}
+
 // TestGivenSensitive: a sensitive setting of a provider may be stored and shown. It is masked in messages and logs,
 // unless a plain place has it, too.
 func TestGivenSensitive(t *testing.T) {

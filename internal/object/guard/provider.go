@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"iter"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -61,6 +62,34 @@ func Unchecked(wire, private []byte) Answer {
 func (p Provider) ReadData(ctx context.Context, r provider.DataRequest) Answer {
 	resp, ds := p.to.ReadData(ctx, r)
 	return Answer{of: readData, mayDefer: r.Allow.Deferral, state: resp.State, deferred: resp.Deferred, diags: ds}
+}
+
+// List makes the call ListResource. The caller admits each answer before it takes the next.
+func (p Provider) List(ctx context.Context, r provider.ListRequest) iter.Seq[Answer] {
+	return func(yield func(Answer) bool) {
+		for found, ds := range p.to.List(ctx, r) {
+			if !yield(Answer{of: listed, state: found.Object, identity: found.Identity, name: found.Name, diags: ds}) {
+				return
+			}
+		}
+	}
+}
+
+// PlanAction makes the call PlanAction.
+func (p Provider) PlanAction(ctx context.Context, r provider.ActionRequest) Answer {
+	why, ds := p.to.PlanAction(ctx, r)
+	return Answer{of: plannedAction, mayDefer: r.Allow.Deferral, deferred: why, diags: ds}
+}
+
+// Invoke makes the call InvokeAction. The caller admits each answer before it takes the next.
+func (p Provider) Invoke(ctx context.Context, r provider.ActionRequest) iter.Seq[Answer] {
+	return func(yield func(Answer) bool) {
+		for x, ds := range p.to.Invoke(ctx, r) {
+			if !yield(Answer{of: invoked, name: x.Progress, ended: x.Ended, unanswered: x.Unanswered, diags: ds}) {
+				return
+			}
+		}
+	}
 }
 
 // Import makes the call ImportResourceState.

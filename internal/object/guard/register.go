@@ -1,6 +1,9 @@
 package guard
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -9,23 +12,28 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// WriteOnly registers the secret values of write-only arguments in an object's configuration.
+// WriteOnly registers the secret values of write-only arguments in an object's configuration. Other parts of an argument
+// may be public, such as the host beside a password.
 func (g *Guard) WriteOnly(s *schema.Schema, of addr.Instance, config mark.Value) {
 	if g.Secrets == nil || len(config.Marks) == 0 || !s.HasWriteOnly() {
 		return
 	}
 	marked := mark.NewPlaces(config.Marks)
 	for _, p := range s.WriteOnly(config.Raw) {
-		ephemeral := marked.Touch(p, mark.Ephemeral)
-		if !ephemeral && !marked.Touch(p, mark.Sensitive) {
-			continue
-		}
 		v, err := p.Apply(config.Raw)
 		if err != nil {
 			continue // inside a set, where write-only attributes cannot be
 		}
-		origin := secret.Origin{Addr: of.String(), Path: mark.PathBelow(p), Kind: secret.WriteOnly, Sensitive: !ephemeral}
-		g.Secrets.AddValue(v, origin)
+		origin := secret.Origin{Addr: of.String(), Kind: secret.WriteOnly}
+		secret.Leaves(v, func(below cty.Path, leaf cty.Value, _ string) {
+			at := slices.Concat(p, below)
+			ephemeral := marked.Touch(at, mark.Ephemeral)
+			if ephemeral || marked.Touch(at, mark.Sensitive) {
+				origin.Path, origin.Sensitive = mark.PathBelow(at), !ephemeral
+				g.Secrets.AddValue(leaf, origin)
+			}
+		})
+		origin.Path = mark.PathBelow(p)
 		for _, m := range config.Marks {
 			if m.Path.HasPrefix(p) || p.HasPrefix(m.Path) {
 				origin.Sensitive = m.Tag == mark.Sensitive
@@ -75,7 +83,8 @@ func (g *Guard) Given(args mark.Value, s *schema.Schema, to string) {
 }
 
 // addResult registers the values that the provider computed for an ephemeral resource. Configured values are registered
-// elsewhere if they are secret.
+// elsewhere if they are secret. Constants are not secret: other objects of the provider have the same constants, such as the
+// stage AWSCURRENT of a version in AWS Secrets Manager.
 func (g *Guard) addResult(of Subject, v, config cty.Value) {
 	if g.Secrets == nil {
 		return
@@ -87,10 +96,18 @@ func (g *Guard) addResult(of Subject, v, config cty.Value) {
 		if given[text] || configured(config, p) {
 			return // an argument, or a result with the same text
 		}
+		if isConstant(text) && !mark.NewPlaces(mark.SensitiveAt(of.Type.Schema.SensitivePaths(v))).Touch(p, mark.Sensitive) {
+			return
+		}
 		at := origin
 		at.Path = mark.PathBelow(p)
 		g.Secrets.AddValue(leaf, at)
 	})
+}
+
+// isConstant reports whether a text has the form of a constant of an interface: at most 20 capital letters and underscores.
+func isConstant(text string) bool {
+	return len(text) <= 20 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
 // Learn registers the secrets in the answer to a call of Open that another process made.

@@ -42,10 +42,18 @@ func (s Subject) reportAll(ds provider.Diags) bool {
 // Who returns the name of the provider in messages.
 func (s Subject) Who() string { return `provider["` + s.Provider.Addr().String() + `"]` }
 
-// AttributeText formats an attribute path for messages, such as aws_instance.web.tags["a"].
-func (s Subject) AttributeText(p cty.Path) string { return s.Object.String() + mark.PathBelow(p) }
+// AttributeText formats an attribute path for messages, such as aws_instance.web.tags["a"]. It omits the steps inside a
+// marked value, because a key may be secret.
+func (s Subject) AttributeText(p cty.Path, marks []mark.At) string {
+	for _, m := range marks {
+		if p.HasPrefix(m.Path) {
+			p = m.Path
+		}
+	}
+	return s.Object.String() + mark.PathBelow(p)
+}
 
-// BreachText describes a breach. It omits values if the attribute, or a value above or below it, is marked.
+// BreachText describes a breach. It omits values and keys if the attribute, or a value above or below it, is marked.
 func BreachText(b schema.Breach, marks []mark.At) string {
 	for _, m := range marks {
 		if b.Path.HasPrefix(m.Path) || m.Path.HasPrefix(b.Path) {
@@ -148,16 +156,16 @@ func (t *Type) sameIdentity(e *state.Entry, answered cty.Value) bool {
 	return stored != cty.NilVal && stored.RawEquals(answered)
 }
 
-// Fill sets the value and the identity of an entry, and adds the sensitive paths of the schema to the sensitive paths
-// of the entry.
+// Fill sets the value and the identity of an entry. The sensitive paths of the entry move to their places in the new value,
+// and the sensitive paths of the schema are added.
 func (s Subject) Fill(e *state.Entry, v, identity cty.Value) bool {
 	attrs, err := s.Type.EncodeJSON(v)
 	if err != nil {
 		s.Malformed("Provider produced invalid object", err)
 		return false
 	}
+	e.Sensitive = s.Type.Sensitive(v, s.Type.carried(e, v))
 	e.Attrs, e.Flatmap, e.Schema = attrs, nil, s.Type.Version
-	e.Sensitive = s.Type.Sensitive(v, e.Sensitive)
 	return s.FillIdentity(e, identity)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -44,20 +45,50 @@ func (t *Type) writeOnlyNames() (names []string, all bool) {
 }
 
 // Shown returns the name and the text of the attribute that identifies an object to a reader.
-func (t *Type) Shown(v cty.Value) (key, text string) {
-	if v == cty.NilVal || v.IsNull() {
+func (t *Type) Shown(v mark.Value) (key, text string) {
+	if v.Raw == cty.NilVal || v.Raw.IsNull() {
 		return "", ""
 	}
-	for _, name := range []string{"id", "name"} {
-		a := t.Attr(name)
-		if a == nil || a.Type != cty.String || a.Sensitive || a.WriteOnly {
-			continue
-		}
-		if s := v.GetAttr(name); s.IsKnown() && !s.IsNull() && s.AsString() != "" {
+	for _, name := range t.Identifying(v.PathsOf(mark.Sensitive)) {
+		if s := v.Raw.GetAttr(name); s.IsKnown() && !s.IsNull() && s.AsString() != "" {
 			return name, s.AsString()
 		}
 	}
 	return "", ""
+}
+
+// identifying are the attributes that may identify an object to a reader.
+var identifying = []string{"id", "name"}
+
+// Identifying returns the names of the attributes that may identify an object with these sensitive paths to a reader:
+// "id" and "name", if they are strings. A sensitive id permits no name, because the name may be a part of the id.
+func (t *Type) Identifying(sensitive []cty.Path) []string {
+	from, to := 0, 0
+	for i, name := range identifying {
+		a := t.Attr(name)
+		switch {
+		case a == nil || a.Type != cty.String || a.WriteOnly:
+			if to == 0 {
+				from = i + 1
+			}
+		case a.Sensitive || covered(sensitive, name):
+			return identifying[from:max(from, to)]
+		default:
+			to = i + 1
+		}
+	}
+	return identifying[from:max(from, to)]
+}
+
+// covered reports whether one of the paths is an attribute or the whole object.
+func covered(paths []cty.Path, name string) bool {
+	return slices.ContainsFunc(paths, func(p cty.Path) bool {
+		if len(p) != 1 {
+			return len(p) == 0
+		}
+		step, ok := p[0].(cty.GetAttrStep)
+		return ok && step.Name == name
+	})
 }
 
 // Marked returns a value with the sensitive marks of its configuration and of the schema. It drops ephemeral marks,
@@ -75,6 +106,36 @@ func (t *Type) Sensitive(v cty.Value, configured []cty.Path) []cty.Path {
 		}
 	}
 	return mark.Value{Marks: t.withSchemaMarks(found, v)}.PathsOf(mark.Sensitive)
+}
+
+// Configured returns the sensitive paths of a stored object that come from its configuration. The schema's paths are
+// excluded, because they are added to every value.
+func (t *Type) Configured(sensitive []cty.Path, v cty.Value) []cty.Path {
+	if len(sensitive) == 0 {
+		return nil
+	}
+	schema := map[string]bool{}
+	for _, p := range t.SensitivePaths(v) {
+		schema[mark.PathString(p)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(sensitive), func(p cty.Path) bool { return schema[mark.PathString(p)] })
+}
+
+// carried returns the sensitive paths of an entry whose object becomes v. Elements of lists and maps may have moved: then
+// the path rises (ADR 13).
+func (t *Type) carried(e *state.Entry, v cty.Value) []cty.Path {
+	inside := func(p cty.Path) bool {
+		return slices.ContainsFunc(p, func(step cty.PathStep) bool { _, attr := step.(cty.GetAttrStep); return !attr })
+	}
+	if e.Schema != t.Version || e.Attrs == nil || !slices.ContainsFunc(e.Sensitive, inside) {
+		return e.Sensitive
+	}
+	was, err := t.DecodeJSON(e.Attrs)
+	if err != nil {
+		return e.Sensitive
+	}
+	marks := mark.SensitiveAt(t.Configured(e.Sensitive, was))
+	return mark.Value{Marks: mark.Carry(mark.Value{Raw: was, Marks: marks}, v)}.PathsOf(mark.Sensitive)
 }
 
 // withSchemaMarks returns the marks of v: the given marks of its current or stored configuration, and the marks of the

@@ -1,0 +1,89 @@
+package object
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object/guard"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+)
+
+// PlanAction has the provider check an invocation of an action. The configuration may have unknown values.
+func (t *Tools) PlanAction(ctx context.Context, config mark.Value) plan.Outcome {
+	if !t.Validate(ctx, config) {
+		return plan.Outcome{}
+	}
+	wire, ok := encode(t, config.Raw)
+	if !ok {
+		return plan.Outcome{}
+	}
+	answer, called := t.ask(ctx, event.CallPlan, func() guard.Answer {
+		return t.Provider.PlanAction(ctx, provider.ActionRequest{Type: t.Type.Name, Config: guard.Send(wire), Allow: t.Allow})
+	})
+	if !called {
+		return plan.Outcome{}
+	}
+	a, ok := t.admit(&answer, guard.Terms{})
+	if !ok {
+		return a.Outcome
+	}
+	return plan.Done(true)
+}
+
+// mostMessages is the number of reports of progress of one invocation that are shown.
+const mostMessages = 1000
+
+// Invoke invokes an action and waits for its end. It returns false if the action failed, or if its end is not known. It
+// is never repeated.
+func (t *Tools) Invoke(ctx context.Context, config mark.Value, of event.Invocation) bool {
+	t.Walk.Guard.WriteOnly(t.Type.Schema, t.Object.Instance, config)
+	t.Walk.Guard.Given(config, t.Type.Schema, t.Object.Instance.String())
+	wire, ok := encode(t, config.Raw)
+	if !ok {
+		return false
+	}
+	t.send(event.ActionStarted{Invocation: of})
+	done := event.ActionDone{Invocation: of, Failed: true}
+	defer func() { t.send(done) }()
+	reports := &firstError{t: t, text: &done.Error}
+	subject := t.subject()
+	subject.To = reports
+	terms := guard.Terms{Unanswered: "may have been invoked, and may not have ended. Lethe does not invoke it again on its own: check its effects, and invoke it again if that is needed."}
+	ended, shown := false, 0
+	called := t.token(ctx, func() {
+		for answer := range t.Provider.Invoke(ctx, provider.ActionRequest{Type: t.Type.Name, Config: guard.Send(wire), Note: t.Note}) {
+			a, _ := t.Walk.Guard.Admit(subject, &answer, terms)
+			if a.Ended {
+				ended, done.Failed, t.Unanswered = true, !a.Succeeded, a.Unanswered
+				return
+			}
+			switch shown++; {
+			case shown <= mostMessages && a.Name != "":
+				t.send(event.ActionProgress{Invocation: of, Message: a.Name})
+			case shown == mostMessages+1:
+				t.send(event.ActionProgress{Invocation: of, Message: "More messages are not shown."})
+			}
+		}
+	})
+	if called && !ended {
+		t.Unanswered = true
+	}
+	return !done.Failed
+}
+
+// firstError passes diagnostics on, and keeps the summary of the first error.
+type firstError struct {
+	t    *Tools
+	text *string
+}
+
+// Add implements guard.Reporter.
+func (f *firstError) Add(d diag.Diagnostic) {
+	if d.Severity == diag.Error && *f.text == "" {
+		*f.text = d.Summary
+	}
+	f.t.Add(d)
+}

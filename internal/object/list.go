@@ -1,0 +1,117 @@
+package object
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object/guard"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// ListArguments are the arguments of a list block.
+type ListArguments struct {
+	Config  mark.Value // of the list schema of the provider; empty if the block omits it
+	Objects cty.Value  // include_resource
+	Limit   cty.Value
+}
+
+// ListArgumentsOf divides the body of a list block (program.ListBody). empty is the configuration of a block without one.
+func ListArgumentsOf(body mark.Value, empty cty.Value) ListArguments {
+	out := ListArguments{Config: mark.Plain(empty), Objects: cty.NullVal(cty.Bool), Limit: cty.NullVal(cty.Number)}
+	if body.Raw.IsNull() || !body.Raw.IsKnown() {
+		return out
+	}
+	out.Objects, out.Limit = body.Raw.GetAttr(program.ListObjects), body.Raw.GetAttr(program.ListLimit)
+	if config := body.Raw.GetAttr(program.ListConfig); !config.IsNull() {
+		out.Config.Raw = config
+		for _, m := range body.Marks {
+			if len(m.Path) > 0 && m.Path[0] == (cty.GetAttrStep{Name: program.ListConfig}) {
+				m.Path = m.Path[1:]
+				out.Config.Marks = append(out.Config.Marks, m)
+			}
+		}
+	}
+	return out
+}
+
+// Search is a request of List.
+type Search struct {
+	Config  *ListConfig
+	Objects bool  // ask for whole objects
+	Limit   int64 // maximum number of results
+}
+
+// ListConfig is the encoded configuration of a search.
+type ListConfig struct{ wire []byte }
+
+// Listed is one object that a search found.
+type Listed struct {
+	Identity cty.Value // of the identity schema of the type; known and not null
+	Name     string    // for people; contains no secret
+	Object   cty.Value // null if the provider did not send it
+}
+
+// mostReports is the number of diagnostics about one search that are reported. A search may have 100,000 results.
+const mostReports = 20
+
+// ListConfig encodes a configuration for List. t has the list schema of the type.
+func (t *Tools) ListConfig(config cty.Value) (*ListConfig, bool) {
+	wire, ok := encode(t, config)
+	return &ListConfig{wire}, ok
+}
+
+// List searches for objects and calls visit for each result until visit returns false. t has the schema of the objects.
+// It returns false if the search failed, an answer was refused, or ctx ended first. Results before a failure are
+// visited. No token is held while visit runs.
+func (t *Tools) List(ctx context.Context, s Search, visit func(Listed) bool) bool {
+	ok, n := true, int64(0)
+	reports := &limited{t: t}
+	defer reports.summary()
+	of := t.subject()
+	of.To = reports
+	for answer := range t.Provider.List(ctx, provider.ListRequest{Type: t.Type.Name, Config: guard.Send(s.Config.wire), Objects: s.Objects, Limit: s.Limit}) {
+		if ctx.Err() != nil {
+			return false // the answer is the error of the cancelled call
+		}
+		a, good := t.Walk.Guard.Admit(of, &answer, guard.Terms{})
+		ok = ok && good
+		if a.Object != guard.Present {
+			continue
+		}
+		if n++; !visit(Listed{a.Identity, a.Name, a.Value}) || n >= s.Limit {
+			break
+		}
+	}
+	return ok && ctx.Err() == nil
+}
+
+// limited passes a limited number of diagnostics on. It counts the others.
+type limited struct {
+	t    *Tools
+	n    int
+	errs int // among the others
+}
+
+// Add reports a diagnostic.
+func (l *limited) Add(d diag.Diagnostic) {
+	if l.n++; l.n <= mostReports {
+		l.t.Add(d)
+	} else if d.Severity == diag.Error {
+		l.errs++
+	}
+}
+
+// summary reports the number of diagnostics that were not passed on.
+func (l *limited) summary() {
+	const title = "More messages about list results"
+	switch more := l.n - mostReports; {
+	case more <= 0:
+	case l.errs > 0:
+		l.t.Add(diag.Errorf(title, "%s returned %d more messages about %s, of which %d are errors. Only the first %d are shown.", l.t.who(), more, l.t.Object, l.errs, mostReports))
+	default:
+		l.t.Add(diag.Warningf(title, "%s returned %d more messages about %s. Only the first %d are shown.", l.t.who(), more, l.t.Object, mostReports))
+	}
+}
