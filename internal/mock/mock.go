@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -172,6 +173,21 @@ func (o *Object) Move(context.Context, provider.MoveRequest) (provider.MoveRespo
 func (o *Object) ReadData(ctx context.Context, req provider.DataRequest) (provider.DataResponse, provider.Diags) {
 	d, ds := o.result(ctx, addr.Data, req.Type, req.Config)
 	return provider.DataResponse{State: d}, ds
+}
+
+// List finds nothing: a mock has no remote objects.
+func (o *Object) List(context.Context, provider.ListRequest) iter.Seq2[provider.Listed, provider.Diags] {
+	return func(func(provider.Listed, provider.Diags) bool) {}
+}
+
+// PlanAction accepts every invocation.
+func (o *Object) PlanAction(context.Context, provider.ActionRequest) (provider.Deferred, provider.Diags) {
+	return "", nil
+}
+
+// Invoke does nothing: a mock has no remote objects.
+func (o *Object) Invoke(context.Context, provider.ActionRequest) iter.Seq2[provider.Invoked, provider.Diags] {
+	return func(yield func(provider.Invoked, provider.Diags) bool) { yield(provider.Invoked{Ended: true}, nil) }
 }
 
 // Open opens a lease that exists in no remote system.

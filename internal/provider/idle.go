@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"iter"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -115,6 +116,18 @@ func (i *idle) Import(context.Context, ImportRequest) (ImportResponse, Diags) {
 
 func (i *idle) ReadData(context.Context, DataRequest) (DataResponse, Diags) {
 	return DataResponse{}, i.refuse("ReadData")
+}
+
+func (i *idle) List(context.Context, ListRequest) iter.Seq2[Listed, Diags] {
+	return func(yield func(Listed, Diags) bool) { yield(Listed{}, i.refuse("List")) }
+}
+
+func (i *idle) PlanAction(context.Context, ActionRequest) (Deferred, Diags) {
+	return "", i.refuse("PlanAction")
+}
+
+func (i *idle) Invoke(context.Context, ActionRequest) iter.Seq2[Invoked, Diags] {
+	return func(yield func(Invoked, Diags) bool) { yield(Invoked{}, i.refuse("Invoke")) }
 }
 
 func (i *idle) ConfiguredFunctions(context.Context) (map[string]*Function, Diags) {

@@ -12,6 +12,7 @@ package provider
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -90,6 +91,16 @@ type Provider interface {
 
 	// ReadData reads a data source.
 	ReadData(ctx context.Context, req DataRequest) (DataResponse, Diags)
+
+	// List searches for existing objects of a managed type. The sequence has each answer, in order. If the call fails,
+	// the last element has no answer and an error. Ending the iteration early cancels the call.
+	List(ctx context.Context, req ListRequest) iter.Seq2[Listed, Diags]
+
+	// PlanAction checks an invocation of an action, whose configuration may have unknown values.
+	PlanAction(ctx context.Context, req ActionRequest) (Deferred, Diags)
+	// Invoke invokes an action. The sequence has each answer, in order: reports of progress, and then the end. If no end
+	// came, the last element is not answered and has an error.
+	Invoke(ctx context.Context, req ActionRequest) iter.Seq2[Invoked, Diags]
 
 	// Open opens an ephemeral resource.
 	Open(ctx context.Context, req OpenRequest) (OpenResponse, Diags)
@@ -258,6 +269,37 @@ type DataRequest struct {
 type DataResponse struct {
 	State    Dynamic
 	Deferred Deferred
+}
+
+// ListRequest searches for objects (ListResource).
+type ListRequest struct {
+	Type    string
+	Config  Dynamic // of the list schema of the type
+	Objects bool    // ask for whole objects; otherwise identities suffice
+	Limit   int64   // maximum number of results
+}
+
+// Listed is one object that a search found. Its fields are empty in an answer that has only diagnostics.
+type Listed struct {
+	Identity Dynamic
+	Name     string // for people
+	Object   Dynamic
+}
+
+// ActionRequest plans or invokes an action (PlanAction, InvokeAction).
+type ActionRequest struct {
+	Type   string
+	Config Dynamic
+	Allow  Allow
+	Note   Note `wire:"-"` // of an invocation
+}
+
+// Invoked is one answer to an invocation.
+type Invoked struct {
+	Progress string // for people
+	Ended    bool   // the action has ended; the diagnostics of the answer have its errors
+
+	Unanswered bool // the call was made, and its end did not come
 }
 
 // OpenRequest opens an ephemeral resource (OpenEphemeralResource).

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"time"
 
@@ -379,6 +380,25 @@ func (p *Provider) ReadData(ctx context.Context, req provider.DataRequest) (prov
 	}
 	d, ds := encoded(t.Schema, v, ds)
 	return provider.DataResponse{State: d}, ds
+}
+
+// List reports that the provider has no list resources.
+func (p *Provider) List(_ context.Context, req provider.ListRequest) iter.Seq2[provider.Listed, provider.Diags] {
+	return func(yield func(provider.Listed, provider.Diags) bool) {
+		yield(provider.Listed{}, p.unknownType(addr.List, req.Type))
+	}
+}
+
+// PlanAction reports that the provider has no actions.
+func (p *Provider) PlanAction(_ context.Context, req provider.ActionRequest) (provider.Deferred, provider.Diags) {
+	return "", p.unknownType(addr.Action, req.Type)
+}
+
+// Invoke reports that the provider has no actions.
+func (p *Provider) Invoke(_ context.Context, req provider.ActionRequest) iter.Seq2[provider.Invoked, provider.Diags] {
+	return func(yield func(provider.Invoked, provider.Diags) bool) {
+		yield(provider.Invoked{}, p.unknownType(addr.Action, req.Type))
+	}
 }
 
 // Open opens an ephemeral resource.

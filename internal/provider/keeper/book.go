@@ -78,6 +78,7 @@ func (b *book) note(p *served, r *request, answer []byte) {
 			b.end(r.op)
 			return
 		}
+		b.finished = slices.DeleteFunc(b.finished, func(op journal.Op) bool { return op == r.op }) // an earlier attempt failed
 		b.open = append(b.open, &lease{p, typ, private, r.op, string(r.note), [2][]byte{r.body, answer}})
 	case renews:
 		if l := b.find(p, typ, field(r.body, 2)); l != nil && !hasError(answer) {
@@ -149,8 +150,8 @@ func (b *book) leases() []*lease {
 	return all
 }
 
-// begin forgets the numbers that leases have in a journal: another one begins, or none.
-func (b *book) begin() {
+// forget forgets the numbers that leases have in a journal: the journal has ended.
+func (b *book) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.finished = nil

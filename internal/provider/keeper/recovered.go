@@ -18,8 +18,8 @@ import (
 type Recorder interface {
 	// Record returns the changes of a call. It returns false if they are unknown, or must not be recorded.
 	Record(ctx context.Context, note, request, answer []byte) ([]journal.Change, bool)
-	// Learn registers the secrets in the answer to a call that opened something. It returns false if the answer cannot
-	// be read.
+	// Learn registers the secrets in the answer to a call that opened a lease. It returns false if the answer cannot be
+	// read.
 	Learn(ctx context.Context, request, answer []byte) bool
 }
 
@@ -31,8 +31,8 @@ type NewRecorder func(p provider.Provider, secrets *secret.Set) Recorder
 type running struct {
 	Path    []byte                  // need not be UTF-8
 	Key     []byte                  // see journal.Writer
-	Hand    *store.PresignedRequest `json:",omitempty"` // how all of it gets into the store of the state; nil: it does not
-	Earlier bool                    // there are calls of an earlier run in it
+	Hand    *store.PresignedRequest `json:",omitempty"` // the request that uploads the journal to the state's store; nil: no upload
+	Earlier bool                    // the journal has calls of an earlier run
 }
 
 // secretText is a secret string with its origin, as the engine sends it to the keeper.
@@ -48,7 +48,7 @@ type change struct {
 	answer []byte
 }
 
-// ledger has the data for records if the engine is lost.
+// ledger has the data for the records that the keeper writes if the engine crashes.
 type ledger struct {
 	recovered NewRecorder
 
@@ -63,7 +63,7 @@ type ledger struct {
 	changes []change            // that the engine has not recorded yet, in the order of their answers
 }
 
-// begin takes note of a journal, or of its end.
+// begin opens the journal of a run. If the path is empty, it only closes the previous journal.
 func (l *ledger) begin(r running) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *ledger) answered(c change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.op != 0 && l.file != nil {
-		l.changes = append(l.changes, c)
+		l.changes = append(l.without(c.op), c) // a repeated call has the number of the first one
 	}
 }
 
@@ -105,7 +105,12 @@ func (l *ledger) recorded(op journal.Op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.asked, op)
-	l.changes = slices.DeleteFunc(l.changes, func(c change) bool { return c.op == op })
+	l.changes = l.without(op)
+}
+
+// without returns the changes without the change of a call.
+func (l *ledger) without(op journal.Op) []change {
+	return slices.DeleteFunc(l.changes, func(c change) bool { return c.op == op })
 }
 
 // resume reopens the journal; nil if the run has none.
@@ -145,8 +150,8 @@ func (l *ledger) record(ctx context.Context, r *journal.Resumed, open []*lease) 
 	l.changes = nil
 }
 
-// withdraw records of calls that were announced and never made that they came to nothing. Those to built-in providers
-// are not made here.
+// withdraw finds the calls that the engine announced and never made, and records that they changed nothing. It skips
+// calls to built-in providers: the engine makes them itself, so the keeper cannot know whether they were made.
 func (l *ledger) withdraw(r *journal.Resumed) {
 	for op, o := range r.Open {
 		switch {
@@ -159,8 +164,10 @@ func (l *ledger) withdraw(r *journal.Resumed) {
 	}
 }
 
-// made returns the changes of a call. The provider may have learned secrets from a lease that is still open, and the
-// engine had no time to register them. Another process learned only secrets that were registered before.
+// made returns the changes of a call. The provider process of the call may have opened a lease whose secrets the engine
+// had no time to register, so made registers the secrets of all open leases first. It returns false if the answer about
+// a lease of this process cannot be read. The leases of other processes do not matter then: the engine registers their
+// secrets before it sends them to this process.
 func (l *ledger) made(ctx context.Context, c change, open []*lease) ([]journal.Change, bool) {
 	secrets := &secret.Set{}
 	for _, t := range l.secrets {
@@ -174,7 +181,7 @@ func (l *ledger) made(ctx context.Context, c change, open []*lease) ([]journal.C
 	return l.recovered(c.provider.client(), secrets).Record(ctx, c.note, c.body, c.answer)
 }
 
-// client is the provider, to ask it for its schemas.
+// client returns a client of the provider process. A Recorder uses it to ask for the schemas.
 func (p *served) client() provider.Provider {
 	if p.asked == nil {
 		p.asked = wire.Client(p.Conn, p.Protocol, p.program.Provider, wire.Options{})

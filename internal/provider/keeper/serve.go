@@ -140,7 +140,9 @@ func (s *server) receive(k kind, number uint32, payload []byte) error {
 			return err
 		}
 		s.ledger.begin(r)
-		s.book.begin()
+		if len(r.Path) == 0 { // a journal that follows another one directly continues its leases
+			s.book.forget()
+		}
 	case recordedFrame:
 		s.ledger.recorded(journal.Op(binary.LittleEndian.Uint64(payload)))
 	case secretFrame:
@@ -333,6 +335,7 @@ func (s *server) stream(number uint32, payload []byte) error {
 		return err
 	}
 	ctx := s.begin(number, effectOf(r.method))
+	s.ledger.ask(r.op) // the answers are not recorded: if the engine is lost, the outcome of the call is not known
 	go func() {
 		err := s.relay(ctx, p, &r, number)
 		s.answer(number, nil, err)

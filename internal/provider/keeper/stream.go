@@ -10,10 +10,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/lethe-iac/lethe/internal/provider/rpc"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
 // NewStream begins a call with one request and any number of answers, as rpc.Conn.NewStream does.
-func (c *conn) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+func (c *conn) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	if c.own != nil && effectOf(method) == none {
 		return c.own.NewStream(ctx, d, method)
 	}
@@ -23,7 +25,13 @@ func (c *conn) NewStream(ctx context.Context, d *grpc.StreamDesc, method string,
 	if err := ctx.Err(); err != nil {
 		return nil, status.FromContextError(err).Err()
 	}
-	return &answers{OneRequest: rpc.OneRequest{Ctx: ctx}, conn: c, method: method}, nil
+	a := &answers{OneRequest: rpc.OneRequest{Ctx: ctx}, conn: c, method: method}
+	for _, o := range opts {
+		if n, ok := o.(wire.Noted); ok {
+			a.op = journal.Op(n.Call)
+		}
+	}
+	return a, nil
 }
 
 // answers is the engine's side of a stream.
@@ -31,6 +39,7 @@ type answers struct {
 	rpc.OneRequest
 	conn         *conn
 	method       string
+	op           journal.Op  // its number in the journal; 0 if it is in none
 	number       uint32      // of the call; 0 before the request is sent
 	w            *waiting    // its answers
 	acknowledged uint32      // bytes that the caller took and the keeper does not know of
@@ -49,7 +58,7 @@ func (a *answers) SendMsg(asked any) error {
 	if a.number, a.w, err = a.conn.keeper.expect(); err != nil {
 		return err
 	}
-	r := request{provider: a.conn.number, method: a.method}
+	r := request{provider: a.conn.number, op: a.op, method: a.method}
 	k := a.conn.keeper
 	k.link.send(streamFrame, a.number, append([][]byte{r.head(0)}, body...)...)
 	a.stop = context.AfterFunc(a.Ctx, func() {

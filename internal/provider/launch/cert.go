@@ -21,14 +21,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
-// certVariable is the variable with our certificate as PEM. A program lets in the holder of this certificate, and sends
+// CertVariable is the environment variable with our certificate as PEM. A program lets in the holder of this certificate, and sends
 // its own certificate in its first line.
-const certVariable = "PLUGIN_CLIENT_CERT"
+const CertVariable = "PLUGIN_CLIENT_CERT"
 
-// identify makes a key and a certificate for one connection. They prove to a program that the connection comes from the
+// Identify makes a key and a certificate for one connection. They prove to a program that the connection comes from the
 // process that started it. The certificate equals go-plugin's except for its curve: P-256 is strong enough for the
 // connection, and takes a hundredth of the time of P-521 on both sides. The key leaves the process only in an Address.
-func identify() (config *tls.Config, certificate string, err error) {
+func Identify() (config *tls.Config, certificate string, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, "", fmt.Errorf("no key could be made for the connection to the provider: %w", err)
@@ -55,7 +55,7 @@ func identify() (config *tls.Config, certificate string, err error) {
 	}
 	return &tls.Config{
 		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
-		ClientAuth:   tls.RequireAndVerifyClientCert, // of who connects to us, where a broker is used
+		ClientAuth:   tls.RequireAndVerifyClientCert, // for a server with this configuration
 		MinVersion:   tls.VersionTLS12,
 		ServerName:   host,
 	}, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), nil

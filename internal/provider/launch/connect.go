@@ -3,12 +3,12 @@ package launch
 import (
 	"context"
 	"io"
-	"os"
 
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/provider/rpc"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
@@ -99,5 +99,5 @@ func farewell(conn *rpc.Conn, proc *process) {
 		proc.kill()
 		<-proc.done
 	}
-	_ = os.RemoveAll(proc.dir)
+	_ = disk.OS.RemoveAll(proc.dir)
 }

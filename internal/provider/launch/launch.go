@@ -182,11 +182,11 @@ func configure(program Program, proc *process) (*plugin.ClientConfig, error) {
 	var secure *tls.Config
 	var own []string // variables of the program alone
 	if !program.Plain {
-		config, certificate, err := identify()
+		config, certificate, err := Identify()
 		if err != nil {
 			return nil, err
 		}
-		secure, own = config, []string{certVariable + "=" + certificate}
+		secure, own = config, []string{CertVariable + "=" + certificate}
 	}
 	return &plugin.ClientConfig{
 		HandshakeConfig:  Handshake,
@@ -251,7 +251,7 @@ func versionIn(path string) string {
 
 // inherited are the variables that a handshake of our own parent may have left: a provider has its
 // own.
-var inherited = []string{certVariable, "PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_UNIX_SOCKET_GROUP"}
+var inherited = []string{CertVariable, "PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_UNIX_SOCKET_GROUP"}
 
 // sdkLogs are the variables that set the log levels of the parts of a provider's SDK. One more variable, with the
 // provider's name, sets the level of the provider's own lines.

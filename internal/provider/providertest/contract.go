@@ -3,7 +3,9 @@ package providertest
 import (
 	"context"
 	"errors"
+	"iter"
 	"reflect"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +24,8 @@ func Run(t *testing.T, c Contract) {
 	t.Run("empty", c.empty)
 	t.Run("diagnostics", c.diagnostics)
 	t.Run("errors keep answers", c.errorsKeepAnswers)
+	t.Run("lists", c.lists)
+	t.Run("invocations", c.invocations)
 	t.Run("deferred", c.deferred)
 	t.Run("functions", c.functions)
 	t.Run("stop", c.stop)
@@ -142,7 +146,7 @@ func (c Contract) smallRequests(t *testing.T) {
 	equal(t, "ValidateConfig answer", prepared, bothWays)
 	equal(t, "ValidateConfig diagnostics", ds, warn)
 	equal(t, "Configure diagnostics", p.Configure(ctx, bothWays, provider.Allow{Deferral: true}), warn)
-	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
+	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral, addr.List, addr.Action} {
 		equal(t, "Validate diagnostics", p.Validate(ctx, m, "a_"+m.String(), bothWays), warn)
 	}
 	renewed, ds := p.Renew(ctx, "a_lease", secret)
@@ -158,6 +162,8 @@ func (c Contract) smallRequests(t *testing.T) {
 		"Validate", addr.Managed, "a_managed", bothWays,
 		"Validate", addr.Data, "a_data", bothWays,
 		"Validate", addr.Ephemeral, "a_ephemeral", bothWays,
+		"Validate", addr.List, "a_list", bothWays,
+		"Validate", addr.Action, "a_action", bothWays,
 		"Renew", "a_lease", secret,
 		"CloseLease", "a_lease", secret,
 		"UpgradeIdentity", "a_thing", int64(7), []byte(`{"id":1}`),
@@ -225,6 +231,78 @@ func (c Contract) errorsKeepAnswers(t *testing.T) {
 	opened, ds := p.Open(context.Background(), provider.OpenRequest{Type: "x"})
 	equal(t, "Open answer", opened, fill[provider.OpenResponse]())
 	equal(t, "Open diagnostics", ds, fail)
+}
+
+// lists checks that all answers to a search arrive in order, that a search can be given up, and that it can be cancelled.
+func (c Contract) lists(t *testing.T) {
+	warn := provider.Diags{diag.Warningf("careful", "")}
+	one := fill[provider.Listed]()
+	ended := make(chan error, 1)
+	p := c.Open(t, &Fake{OnList: func(ctx context.Context, r provider.ListRequest) iter.Seq2[provider.Listed, provider.Diags] {
+		return func(yield func(provider.Listed, provider.Diags) bool) {
+			if r.Type == "endless" {
+				for yield(one, nil) && ctx.Err() == nil {
+				}
+				ended <- ctx.Err()
+				return
+			}
+			equal(t, "List request", r, fill[provider.ListRequest]())
+			for i := range 3 {
+				yield(provider.Listed{Name: strconv.Itoa(i)}, nil)
+			}
+			yield(one, warn)
+		}
+	}})
+	var names []string
+	for found, ds := range p.List(context.Background(), fill[provider.ListRequest]()) {
+		names = append(names, found.Name)
+		if len(names) == 4 {
+			equal(t, "List answer", found, one)
+			equal(t, "List diagnostics", ds, warn)
+		}
+	}
+	equal(t, "names", names, []string{"0", "1", "2", one.Name})
+	n := 0
+	for range p.List(context.Background(), provider.ListRequest{Type: "endless"}) {
+		if n++; n == 100 {
+			break
+		}
+	}
+	<-ended
+	ctx, cancel := context.WithCancel(context.Background())
+	n = 0
+	for range p.List(ctx, provider.ListRequest{Type: "endless"}) {
+		if n++; n == 100 {
+			cancel()
+		}
+	}
+	cancel()
+	<-ended
+}
+
+// invocations checks that all answers to an invocation arrive in order, with the errors at its end, and that nothing is
+// read after the end.
+func (c Contract) invocations(t *testing.T) {
+	fail := provider.Diags{diag.Errorf("failed", "half way")}
+	p := c.Open(t, &Fake{Functions: Functions{OnPlanAction: func(_ context.Context, r provider.ActionRequest) (provider.Deferred, provider.Diags) {
+		equal(t, "PlanAction request", r, provider.ActionRequest{Type: "x", Config: bothWays, Allow: provider.Allow{Deferral: true}})
+		return "absent_prereq", fail
+	}, OnInvoke: func(_ context.Context, r provider.ActionRequest) iter.Seq2[provider.Invoked, provider.Diags] {
+		return func(yield func(provider.Invoked, provider.Diags) bool) {
+			equal(t, "Invoke request", r.Config, bothWays)
+			_ = yield(provider.Invoked{Progress: "one"}, nil) && yield(provider.Invoked{Progress: "two"}, nil) && yield(provider.Invoked{Ended: true}, fail)
+		}
+	}}})
+	why, ds := p.PlanAction(context.Background(), provider.ActionRequest{Type: "x", Config: bothWays, Allow: provider.Allow{Deferral: true}})
+	equal(t, "PlanAction answer", why, provider.Deferred("absent_prereq"))
+	equal(t, "PlanAction diagnostics", ds, fail)
+	var got []provider.Invoked
+	var last provider.Diags
+	for x, ds := range p.Invoke(context.Background(), provider.ActionRequest{Type: "x", Config: bothWays}) {
+		got, last = append(got, x), ds
+	}
+	equal(t, "answers", got, []provider.Invoked{{Progress: "one"}, {Progress: "two"}, {Ended: true}})
+	equal(t, "diagnostics", last, fail)
 }
 
 func (c Contract) deferred(t *testing.T) {

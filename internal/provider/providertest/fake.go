@@ -8,6 +8,7 @@ package providertest
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 
@@ -35,6 +36,7 @@ type Fake struct {
 	OnImport          func(context.Context, provider.ImportRequest) (provider.ImportResponse, provider.Diags)
 	OnMove            func(context.Context, provider.MoveRequest) (provider.MoveResponse, provider.Diags)
 	OnReadData        func(context.Context, provider.DataRequest) (provider.DataResponse, provider.Diags)
+	OnList            func(context.Context, provider.ListRequest) iter.Seq2[provider.Listed, provider.Diags]
 	OnOpen            func(context.Context, provider.OpenRequest) (provider.OpenResponse, provider.Diags)
 	OnRenew           func(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags)
 	OnCloseLease      func(ctx context.Context, typ string, private []byte) provider.Diags
@@ -42,12 +44,20 @@ type Fake struct {
 	Functions
 	Ends
 
+	kept kept
+}
+
+// kept is the record of a fake.
+type kept struct {
 	log       callLog
 	described described
 }
 
-// Functions are functions for the functions of a provider.
+// Functions are functions for the functions and the actions of a provider.
 type Functions struct {
+	OnPlanAction func(context.Context, provider.ActionRequest) (provider.Deferred, provider.Diags)
+	OnInvoke     func(context.Context, provider.ActionRequest) iter.Seq2[provider.Invoked, provider.Diags]
+
 	OnFunctions func(context.Context) (map[string]*provider.Function, provider.Diags)
 	OnCall      func(ctx context.Context, function string, args []provider.Dynamic) (provider.Dynamic, error)
 }
@@ -74,9 +84,9 @@ type described struct {
 // Calls are the calls so far, in order: the method, and the type or function where there is one,
 // such as "Read playground_thing".
 func (f *Fake) Calls() []string {
-	f.log.mu.Lock()
-	defer f.log.mu.Unlock()
-	return slices.Clone(f.log.calls)
+	f.kept.log.mu.Lock()
+	defer f.kept.log.mu.Unlock()
+	return slices.Clone(f.kept.log.calls)
 }
 
 // Count is how often a call was made, written as Calls has it.
@@ -92,9 +102,9 @@ func (f *Fake) Count(call string) int {
 
 func (f *Fake) note(call ...any) {
 	line := fmt.Sprintln(call...)
-	f.log.mu.Lock()
-	defer f.log.mu.Unlock()
-	f.log.calls = append(f.log.calls, line[:len(line)-1])
+	f.kept.log.mu.Lock()
+	defer f.kept.log.mu.Unlock()
+	f.kept.log.calls = append(f.kept.log.calls, line[:len(line)-1])
 }
 
 // Addr is the fake's address.
@@ -103,14 +113,14 @@ func (f *Fake) Addr() addr.Provider { return f.Address }
 // Schemas returns the result of Describe, which it calls once.
 func (f *Fake) Schemas(context.Context) (*provider.Schemas, provider.Diags) {
 	f.note("Schemas")
-	f.described.once.Do(func() {
+	f.kept.described.once.Do(func() {
 		if f.Describe != nil {
-			f.described.schemas, f.described.diags = f.Describe()
+			f.kept.described.schemas, f.kept.described.diags = f.Describe()
 		} else {
-			f.described.schemas = provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
+			f.kept.described.schemas = provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
 		}
 	})
-	return f.described.schemas, f.described.diags
+	return f.kept.described.schemas, f.kept.described.diags
 }
 
 // ValidateConfig checks the settings.
@@ -201,6 +211,33 @@ func (f *Fake) ReadData(ctx context.Context, r provider.DataRequest) (provider.D
 		return provider.DataResponse{State: r.Config}, nil
 	}
 	return f.OnReadData(ctx, r)
+}
+
+// PlanAction accepts the invocation.
+func (f *Fake) PlanAction(ctx context.Context, r provider.ActionRequest) (provider.Deferred, provider.Diags) {
+	f.note("PlanAction", r.Type)
+	if f.OnPlanAction == nil {
+		return "", nil
+	}
+	return f.OnPlanAction(ctx, r)
+}
+
+// Invoke does nothing.
+func (f *Fake) Invoke(ctx context.Context, r provider.ActionRequest) iter.Seq2[provider.Invoked, provider.Diags] {
+	f.note("Invoke", r.Type)
+	if f.OnInvoke == nil {
+		return func(yield func(provider.Invoked, provider.Diags) bool) { yield(provider.Invoked{Ended: true}, nil) }
+	}
+	return f.OnInvoke(ctx, r)
+}
+
+// List finds nothing.
+func (f *Fake) List(ctx context.Context, r provider.ListRequest) iter.Seq2[provider.Listed, provider.Diags] {
+	f.note("List", r.Type)
+	if f.OnList == nil {
+		return func(func(provider.Listed, provider.Diags) bool) {}
+	}
+	return f.OnList(ctx, r)
 }
 
 // Open gives the configuration.

@@ -44,7 +44,7 @@ func (c Contract) schemas(t *testing.T) {
 		s := provider.NewSchemas(types["settings"])
 		s.Meta = types["meta"]
 		s.Capabilities = provider.Capabilities{PlanDestroy: true, SchemaOptional: true, Move: true}
-		for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
+		for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral, addr.List, addr.Action} {
 			for name, ty := range types {
 				s.Add(m, m.String()+"_"+name, func() (*schema.Schema, error) { return ty, nil })
 			}
@@ -61,7 +61,7 @@ func (c Contract) schemas(t *testing.T) {
 	equal(t, "settings", got.Config, types["settings"])
 	equal(t, "meta", got.Meta, types["meta"])
 	equal(t, "capabilities", got.Capabilities, provider.Capabilities{PlanDestroy: true, SchemaOptional: true, Move: true})
-	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
+	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral, addr.List, addr.Action} {
 		if n := len(got.Types(m)); n != len(types) {
 			t.Errorf("%d %s types of %d", n, m, len(types))
 		}

@@ -40,7 +40,7 @@ func (c *client) within(ctx context.Context, m method) (context.Context, context
 		return provider.Within(ctx, "configure", d.Configure)
 	case openEphemeral:
 		return provider.Within(ctx, "open", d.Open)
-	case applyResource:
+	case applyResource, invokeAction:
 		return provider.Within(ctx, "change", d.Change)
 	}
 	return ctx, func() {}
@@ -100,6 +100,12 @@ func (c *client) Validate(ctx context.Context, mode addr.Mode, typ string, confi
 	case addr.Ephemeral:
 		_, ds = ask[wirepb.ValidateEphemeralResourceConfig_Response](ctx, c, validateEphemeral,
 			&wirepb.ValidateEphemeralResourceConfig_Request{TypeName: typ, Config: value})
+	case addr.List:
+		_, ds = ask[wirepb.ValidateListResourceConfig_Response](ctx, c, validateList,
+			&wirepb.ValidateListResourceConfig_Request{TypeName: typ, Config: value})
+	case addr.Action:
+		_, ds = ask[wirepb.ValidateActionConfig_Response](ctx, c, validateAction,
+			&wirepb.ValidateActionConfig_Request{ActionType: typ, Config: value})
 	default:
 		ds = provider.Diags{diag.Errorf("Plugin error", "There is no validation of objects of mode %s.", mode)}
 	}

@@ -46,9 +46,11 @@ const (
 	fieldCapabilities = 6
 	fieldFunctions    = 7
 	fieldEphemerals   = 8
+	fieldLists        = 9
+	fieldActions      = 11
 )
 
-var modeOf = map[protowire.Number]addr.Mode{fieldResources: addr.Managed, fieldData: addr.Data, fieldEphemerals: addr.Ephemeral}
+var modeOf = map[protowire.Number]addr.Mode{fieldResources: addr.Managed, fieldData: addr.Data, fieldEphemerals: addr.Ephemeral, fieldLists: addr.List, fieldActions: addr.Action}
 
 // indexAnswer makes the pass.
 func indexAnswer(raw []byte) (*answer, error) {
@@ -59,9 +61,16 @@ func indexAnswer(raw []byte) (*answer, error) {
 			a.config = m
 		case fieldMeta:
 			a.meta = m
-		case fieldResources, fieldData, fieldEphemerals:
+		case fieldResources, fieldData, fieldEphemerals, fieldLists:
 			e, err := mapEntry(m)
 			a.types = append(a.types, rawType{modeOf[n], e})
+			return err
+		case fieldActions:
+			e, err := mapEntry(m)
+			if err == nil {
+				e.raw, err = actionSchema(e.raw)
+			}
+			a.types = append(a.types, rawType{addr.Action, e})
 			return err
 		case fieldFunctions:
 			e, err := mapEntry(m)
@@ -77,6 +86,17 @@ func indexAnswer(raw []byte) (*answer, error) {
 		return nil
 	})
 	return a, err
+}
+
+// actionSchema returns the schema in an ActionSchema: its field 1.
+func actionSchema(m []byte) (schema []byte, err error) {
+	err = eachMessage(m, func(n protowire.Number, v []byte) error {
+		if n == 1 {
+			schema = v
+		}
+		return nil
+	})
+	return schema, err
 }
 
 // mapEntry reads an entry of a map: the key is field 1, the value field 2.

@@ -24,6 +24,11 @@ const (
 	openEphemeral
 	renewEphemeral
 	closeEphemeral
+	listResource
+	validateList
+	validateAction
+	planAction
+	invokeAction
 	stopProvider
 	methodCount
 )
@@ -51,6 +56,11 @@ var names = [methodCount]struct{ v6, v5 string }{
 	openEphemeral:     {v6: "OpenEphemeralResource"},
 	renewEphemeral:    {v6: "RenewEphemeralResource"},
 	closeEphemeral:    {v6: "CloseEphemeralResource"},
+	listResource:      {v6: "ListResource"},
+	validateList:      {v6: "ValidateListResourceConfig"},
+	validateAction:    {v6: "ValidateActionConfig"},
+	planAction:        {v6: "PlanAction"},
+	invokeAction:      {v6: "InvokeAction"},
 	stopProvider:      {"StopProvider", "Stop"},
 }
 

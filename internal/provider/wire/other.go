@@ -33,7 +33,7 @@ func (c *client) Open(ctx context.Context, r provider.OpenRequest) (provider.Ope
 		RenewAt:    fromTime(resp.GetRenewAt()),
 		Deferred:   fromDeferred(resp.GetDeferred()),
 		Unanswered: unanswered,
-	}, c.badTime(openEphemeral, r.Type, resp.GetRenewAt(), ds)
+	}, badTime(c, openEphemeral, r.Type, resp.GetRenewAt(), ds)
 }
 
 // Renew prolongs a lease.
@@ -41,7 +41,7 @@ func (c *client) Renew(ctx context.Context, typ string, private []byte) (provide
 	resp, ds := ask[wirepb.RenewEphemeralResource_Response](ctx, c, renewEphemeral,
 		&wirepb.RenewEphemeralResource_Request{TypeName: typ, Private: private})
 	return provider.RenewResponse{Private: resp.GetPrivate(), RenewAt: fromTime(resp.GetRenewAt())},
-		c.badTime(renewEphemeral, typ, resp.GetRenewAt(), ds)
+		badTime(c, renewEphemeral, typ, resp.GetRenewAt(), ds)
 }
 
 // CloseLease ends a lease.
@@ -52,7 +52,7 @@ func (c *client) CloseLease(ctx context.Context, typ string, private []byte) pro
 }
 
 // badTime adds an error to ds if t is no time.
-func (c *client) badTime(m method, typ string, t *timestamppb.Timestamp, ds provider.Diags) provider.Diags {
+func badTime(c *client, m method, typ string, t *timestamppb.Timestamp, ds provider.Diags) provider.Diags {
 	if t == nil || t.IsValid() {
 		return ds
 	}
@@ -77,7 +77,7 @@ func (c *client) ConfiguredFunctions(ctx context.Context) (map[string]*provider.
 	for name, m := range resp.Functions {
 		f, err := functionOf(m)
 		if err != nil {
-			ds = append(ds, c.leftOut(name, err))
+			ds = append(ds, leftOut(c, name, err))
 			continue
 		}
 		out[name] = f

@@ -125,7 +125,7 @@ func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 	for _, f := range a.functions {
 		fn, err := c.decodeFunction(f.raw)
 		if err != nil {
-			ds = append(ds, c.leftOut(f.name, err))
+			ds = append(ds, leftOut(c, f.name, err))
 			continue
 		}
 		s.Functions[f.name] = fn
@@ -133,7 +133,7 @@ func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 	return s, ds
 }
 
-func (c *client) leftOut(function string, err error) diag.Diagnostic {
+func leftOut(c *client, function string, err error) diag.Diagnostic {
 	return diag.Warningf("Function left out", "The %s has an invalid signature of its function %q: %s. This is a bug in the provider.", c, function, err)
 }
 
@@ -146,7 +146,7 @@ func (c *client) decodeType(t rawType) (*schema.Schema, error) {
 	return s, nil
 }
 
-var kindName = map[addr.Mode]string{addr.Managed: "resource", addr.Data: "data source", addr.Ephemeral: "ephemeral resource"}
+var kindName = map[addr.Mode]string{addr.Managed: "resource", addr.Data: "data source", addr.Ephemeral: "ephemeral resource", addr.List: "list resource", addr.Action: "action"}
 
 // identities adds the identity schemas to s.
 func (c *client) identities(raw []byte, s *provider.Schemas) provider.Diags {

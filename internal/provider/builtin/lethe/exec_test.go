@@ -177,7 +177,7 @@ func TestExecFails(t *testing.T) {
 		"tiny number":     {map[string]any{"open": sh(`echo 1e-600000000`)}, "Program printed no JSON", true},
 		"no number":       {map[string]any{"open": sh(`echo 1e99999999999`)}, "Program printed no JSON", true},
 		"two values":      {map[string]any{"open": sh(`echo '{} {}'`)}, "is not one JSON value", true},
-		"too long":        {map[string]any{"open": sh(`echo start >&2; sleep 30 & wait`), "timeout": "300ms"}, "it exceeded its time limit of 300ms and was stopped. It wrote to its standard error:\n\nstart", true},
+		"too long":        {map[string]any{"open": sh(`echo start >&2; sleep 30 & wait`), "timeout": "1500ms"}, "it exceeded its time limit of 1.5s and was stopped. It wrote to its standard error:\n\nstart", true},
 		"deaf":            {map[string]any{"open": sh(`trap '' TERM; sleep 30`), "timeout": "100ms"}, "it exceeded its time limit of 100ms", true},
 		"prints too much": {map[string]any{"open": sh(`head -c 5000000 /dev/zero`)}, "it prints more than 4 MiB", true},
 	} {
@@ -388,9 +388,9 @@ func TestExecLeavesHelpers(t *testing.T) {
 
 // A time limit does not apply to a program that has ended, even if a child process keeps its output open.
 func TestExecEndsWithItsProgram(t *testing.T) {
-	setGrace(t, 300*time.Millisecond)
+	setGrace(t, 2500*time.Millisecond)
 	r := newRig(t)
-	o := r.mustOpen("lethe_exec", map[string]any{"timeout": "100ms", "open": sh(`sleep 60 & echo $!`)})
+	o := r.mustOpen("lethe_exec", map[string]any{"timeout": "2s", "open": sh(`sleep 60 & echo $!`)})
 	n, _ := o.GetAttr("result").AsBigFloat().Int64()
 	_ = syscall.Kill(int(n), syscall.SIGKILL)
 }
@@ -400,10 +400,10 @@ func TestExecWaitsForWorkers(t *testing.T) {
 	setGrace(t, 20*time.Second)
 	r := newRig(t)
 	_, ds := r.open("lethe_exec", map[string]any{
-		"timeout": "500ms",
+		"timeout": "2s",
 		"open":    sh(`sh -c 'trap "sleep 0.3; echo yes > cleaned; exit 0" TERM; while :; do sleep 0.05; done' > /dev/null 2>&1 & wait`),
 	})
-	if got := r.show(ds); !strings.Contains(got, "exceeded its time limit of 500ms") {
+	if got := r.show(ds); !strings.Contains(got, "exceeded its time limit of 2s") {
 		t.Error(got)
 	}
 	if _, err := os.Stat(filepath.Join(r.dir, "cleaned")); err != nil {

@@ -8,6 +8,7 @@
 //	resource  "lethe_secret_file"  a secret file; its content is write-only
 //	resource  "lethe_secret_version" a number that increases when a secret changes
 //	data      "lethe_null"         returns its arguments, for experiments
+//	function  deepmerge            merges objects and maps at all levels
 //
 // The provider runs in Lethe's process and receives values without their marks. Therefore, no diagnostic contains a
 // value of the configuration, of a file or of a program. A diagnostic about an argument names the attribute, so that
@@ -55,6 +56,7 @@ func New(o Options) *Provider {
 			"lethe_random":     random(),
 			"lethe_ssh_tunnel": p.tunnel(),
 		},
+		Functions: map[string]*builtin.Function{"deepmerge": deepmerge()},
 	}
 	return p
 }

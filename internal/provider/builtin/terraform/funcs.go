@@ -3,12 +3,13 @@ package terraform
 import (
 	"errors"
 	"fmt"
-	"github.com/lethe-iac/lethe/internal/limits"
 	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/style"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
 	"github.com/zclconf/go-cty/cty"
@@ -28,7 +29,7 @@ func functions() map[string]*builtin.Function {
 			Return:  cty.String,
 			Summary: "Encodes a value as an expression.", Description: "Returns the text of an expression that evaluates to the value, formatted as in configuration.",
 		}, func(v cty.Value) (cty.Value, error) {
-			return cty.StringVal(config.WriteValue(v)), nil
+			return cty.StringVal(style.WriteValue(v)), nil
 		}),
 		"encode_tfvars": define(provider.Function{
 			Params:  []provider.Param{{Name: "value", Type: cty.DynamicPseudoType, Description: "An object or map whose keys are names of variables."}},
@@ -51,7 +52,7 @@ func encodeValues(v cty.Value) (cty.Value, error) {
 	if ty := v.Type(); !ty.IsObjectType() && !ty.IsMapType() {
 		return cty.NilVal, errors.New("invalid value to encode: must be an object whose attribute names will become the encoded variable names")
 	}
-	text, err := config.WriteValues(v.AsValueMap())
+	text, err := style.WriteValues(v.AsValueMap())
 	return cty.StringVal(text), err
 }
 

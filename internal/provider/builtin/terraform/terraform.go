@@ -35,7 +35,8 @@ func New(remote RemoteState, check RemoteCheck) *builtin.Provider {
 	}
 }
 
-// data returns terraform_data. It stores a value, and is replaced when its triggers change.
+// data returns the resource type terraform_data. Its objects store a value, and are replaced when their triggers
+// change.
 func data() *builtin.Resource {
 	return &builtin.Resource{
 		Schema: &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
@@ -51,8 +52,8 @@ func data() *builtin.Resource {
 	}
 }
 
-// planData plans an update or a replacement. As in Terraform, the output of a changed or removed input is unknown until
-// it is applied.
+// planData plans a creation, an update or a replacement. As in Terraform, the output is unknown until apply if the
+// input is changed or removed.
 func planData(prior, proposed, _ cty.Value) (cty.Value, []cty.Path, provider.Diags) {
 	planned := proposed.AsValueMap()
 	if prior.IsNull() {
@@ -115,7 +116,7 @@ func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 	triggers := src.GetAttr("triggers")
 	if triggers.IsNull() {
 		triggers = cty.NullVal(cty.DynamicPseudoType)
-	} else { // use the type of { key = value } in the configuration, because another type is a different value
+	} else { // an object, like { key = value } in the configuration: a map would differ from it
 		triggers = cty.ObjectVal(triggers.AsValueMap())
 	}
 	null := cty.NullVal(cty.DynamicPseudoType)
@@ -124,8 +125,8 @@ func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 	}), nil
 }
 
-// secretConfig is the argument of terraform_remote_state for secret settings. Terraform and OpenTofu have no such
-// argument, and store the credentials of the other state in this state.
+// secretConfig is the argument of terraform_remote_state for secret settings. They are not stored. Terraform and
+// OpenTofu have no such argument: they store the credentials for the other state in the state that has the data source.
 const secretConfig = "config_wo"
 
 // remoteState returns the data source terraform_remote_state.

@@ -62,6 +62,9 @@ func init() {
 		"OpenEphemeralResource":           on((*Server).open),
 		"RenewEphemeralResource":          on((*Server).renew),
 		"CloseEphemeralResource":          on((*Server).close),
+		"ValidateListResourceConfig":      on((*Server).validateList),
+		"ValidateActionConfig":            on((*Server).validateAction),
+		"PlanAction":                      on((*Server).planAction),
 		"StopProvider":                    on((*Server).stop),
 	}
 }
@@ -128,6 +131,55 @@ func (s *Server) validateData(ctx context.Context, q *wirepb.ValidateDataResourc
 func (s *Server) validateEphemeral(ctx context.Context, q *wirepb.ValidateEphemeralResourceConfig_Request) (proto.Message, error) {
 	ds := s.Provider.Validate(ctx, addr.Ephemeral, q.TypeName, value(q.Config))
 	return &wirepb.ValidateEphemeralResourceConfig_Response{Diagnostics: diagnostics(ds)}, nil
+}
+
+func (s *Server) validateList(ctx context.Context, q *wirepb.ValidateListResourceConfig_Request) (proto.Message, error) {
+	ds := s.Provider.Validate(ctx, addr.List, q.TypeName, value(q.Config))
+	return &wirepb.ValidateListResourceConfig_Response{Diagnostics: diagnostics(ds)}, nil
+}
+
+func (s *Server) validateAction(ctx context.Context, q *wirepb.ValidateActionConfig_Request) (proto.Message, error) {
+	ds := s.Provider.Validate(ctx, addr.Action, q.ActionType, value(q.Config))
+	return &wirepb.ValidateActionConfig_Response{Diagnostics: diagnostics(ds)}, nil
+}
+
+func (s *Server) planAction(ctx context.Context, q *wirepb.PlanAction_Request) (proto.Message, error) {
+	why, ds := s.Provider.PlanAction(ctx, provider.ActionRequest{Type: q.ActionType, Config: value(q.Config), Allow: allow(q.ClientCapabilities)})
+	return &wirepb.PlanAction_Response{Diagnostics: diagnostics(ds), Deferred: deferred(why)}, nil
+}
+
+// invoke sends the answers to an invocation of an action.
+func (s *Server) invoke(ctx context.Context, request []byte, send func(proto.Message) error) error {
+	var q wirepb.InvokeAction_Request
+	if err := proto.Unmarshal(request, &q); err != nil {
+		return err
+	}
+	for x, ds := range s.Provider.Invoke(ctx, provider.ActionRequest{Type: q.ActionType, Config: value(q.Config), Allow: allow(q.ClientCapabilities)}) {
+		e := &wirepb.InvokeAction_Event{Type: &wirepb.InvokeAction_Event_Progress_{Progress: &wirepb.InvokeAction_Event_Progress{Message: x.Progress}}}
+		if x.Ended || ds.HasErrors() {
+			e.Type = &wirepb.InvokeAction_Event_Completed_{Completed: &wirepb.InvokeAction_Event_Completed{Diagnostics: diagnostics(ds)}}
+		}
+		if err := send(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list sends the answers to a search.
+func (s *Server) list(ctx context.Context, request []byte, send func(proto.Message) error) error {
+	var q wirepb.ListResource_Request
+	if err := proto.Unmarshal(request, &q); err != nil {
+		return err
+	}
+	for found, ds := range s.Provider.List(ctx, provider.ListRequest{Type: q.TypeName, Config: value(q.Config), Objects: q.IncludeResourceObject, Limit: q.Limit}) {
+		if err := send(&wirepb.ListResource_Event{
+			Identity: identity(found.Identity), DisplayName: found.Name, ResourceObject: message(found.Object), Diagnostic: diagnostics(ds),
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Server) upgrade(ctx context.Context, q *wirepb.UpgradeResourceState_Request) (proto.Message, error) {

@@ -122,6 +122,11 @@ func SchemaAnswer(major int, schemas *provider.Schemas) (*wirepb.GetProviderSche
 	a.ResourceSchemas = types(addr.Managed)
 	a.DataSourceSchemas = types(addr.Data)
 	a.EphemeralResourceSchemas = types(addr.Ephemeral)
+	a.ListResourceSchemas = types(addr.List)
+	a.ActionSchemas = map[string]*wirepb.ActionSchema{}
+	for name, s := range types(addr.Action) {
+		a.ActionSchemas[name] = &wirepb.ActionSchema{Schema: s}
+	}
 	a.Functions = map[string]*wirepb.Function{}
 	for name, f := range schemas.Functions {
 		a.Functions[name] = function(f)

@@ -35,6 +35,9 @@ func (s *Server) serve(_ any, stream grpc.ServerStream) error {
 	if err := stream.RecvMsg(&request); err != nil {
 		return err
 	}
+	if streams[name] != nil {
+		return s.Stream(stream, name, request)
+	}
 	answer, err := s.Answer(stream.Context(), name, request)
 	if err != nil {
 		return err
@@ -51,6 +54,27 @@ func (s *Server) Answer(ctx context.Context, name string, request []byte) ([]byt
 	return proto.Marshal(answer)
 }
 
+// streams are the calls with many answers, by their names.
+var streams map[string]func(s *Server, ctx context.Context, request []byte, send func(proto.Message) error) error
+
+func init() {
+	streams = map[string]func(*Server, context.Context, []byte, func(proto.Message) error) error{"ListResource": (*Server).list, "InvokeAction": (*Server).invoke}
+}
+
+// Streams reports whether a call has many answers.
+func Streams(name string) bool { return streams[name] != nil }
+
+// Stream answers such a call.
+func (s *Server) Stream(stream grpc.ServerStream, name string, request []byte) error {
+	return streams[name](s, stream.Context(), request, func(m proto.Message) error {
+		b, err := proto.Marshal(m)
+		if err != nil {
+			return err
+		}
+		return stream.SendMsg(&b)
+	})
+}
+
 // newNames are the names in protocol 6 of calls that have another name in protocol 5, by the name in protocol 5.
 var newNames = map[string]string{
 	"GetSchema":                  "GetProviderSchema",
@@ -65,7 +89,7 @@ var newNames = map[string]string{
 func (s *Server) Name(full string) (string, bool) {
 	service, name, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
 	if s.Major == 6 {
-		return name, service == "tfplugin6.Provider" && newNames[name] == "" && calls[name] != nil
+		return name, service == "tfplugin6.Provider" && newNames[name] == "" && (calls[name] != nil || Streams(name))
 	}
 	if service != "tfplugin5.Provider" {
 		return "", false
@@ -78,7 +102,7 @@ func (s *Server) Name(full string) (string, bool) {
 			return "", false
 		}
 	}
-	return name, calls[name] != nil
+	return name, calls[name] != nil || Streams(name)
 }
 
 // Codec leaves the messages of the protocol encoded. Messages of go-plugin are decoded.

@@ -1744,6 +1744,230 @@ func (*CloseEphemeralResource) Descriptor() ([]byte, []int) {
 	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{32}
 }
 
+type ListResource struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListResource) Reset() {
+	*x = ListResource{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListResource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListResource) ProtoMessage() {}
+
+func (x *ListResource) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListResource.ProtoReflect.Descriptor instead.
+func (*ListResource) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{33}
+}
+
+type ValidateListResourceConfig struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateListResourceConfig) Reset() {
+	*x = ValidateListResourceConfig{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateListResourceConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateListResourceConfig) ProtoMessage() {}
+
+func (x *ValidateListResourceConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateListResourceConfig.ProtoReflect.Descriptor instead.
+func (*ValidateListResourceConfig) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{34}
+}
+
+type ActionSchema struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Schema        *Schema                `protobuf:"bytes,1,opt,name=schema,proto3" json:"schema,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActionSchema) Reset() {
+	*x = ActionSchema{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActionSchema) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActionSchema) ProtoMessage() {}
+
+func (x *ActionSchema) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActionSchema.ProtoReflect.Descriptor instead.
+func (*ActionSchema) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ActionSchema) GetSchema() *Schema {
+	if x != nil {
+		return x.Schema
+	}
+	return nil
+}
+
+type ValidateActionConfig struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateActionConfig) Reset() {
+	*x = ValidateActionConfig{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateActionConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateActionConfig) ProtoMessage() {}
+
+func (x *ValidateActionConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateActionConfig.ProtoReflect.Descriptor instead.
+func (*ValidateActionConfig) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{36}
+}
+
+type PlanAction struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlanAction) Reset() {
+	*x = PlanAction{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlanAction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlanAction) ProtoMessage() {}
+
+func (x *PlanAction) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlanAction.ProtoReflect.Descriptor instead.
+func (*PlanAction) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{37}
+}
+
+type InvokeAction struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InvokeAction) Reset() {
+	*x = InvokeAction{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InvokeAction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InvokeAction) ProtoMessage() {}
+
+func (x *InvokeAction) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InvokeAction.ProtoReflect.Descriptor instead.
+func (*InvokeAction) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{38}
+}
+
 type StopProvider struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1752,7 +1976,7 @@ type StopProvider struct {
 
 func (x *StopProvider) Reset() {
 	*x = StopProvider{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[33]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1764,7 +1988,7 @@ func (x *StopProvider) String() string {
 func (*StopProvider) ProtoMessage() {}
 
 func (x *StopProvider) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[33]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1777,7 +2001,7 @@ func (x *StopProvider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopProvider.ProtoReflect.Descriptor instead.
 func (*StopProvider) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{33}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{39}
 }
 
 type AttributePath_Step struct {
@@ -1794,7 +2018,7 @@ type AttributePath_Step struct {
 
 func (x *AttributePath_Step) Reset() {
 	*x = AttributePath_Step{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[34]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1806,7 +2030,7 @@ func (x *AttributePath_Step) String() string {
 func (*AttributePath_Step) ProtoMessage() {}
 
 func (x *AttributePath_Step) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[34]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1893,7 +2117,7 @@ type Schema_Block struct {
 
 func (x *Schema_Block) Reset() {
 	*x = Schema_Block{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[36]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1905,7 +2129,7 @@ func (x *Schema_Block) String() string {
 func (*Schema_Block) ProtoMessage() {}
 
 func (x *Schema_Block) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[36]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1993,7 +2217,7 @@ type Schema_Attribute struct {
 
 func (x *Schema_Attribute) Reset() {
 	*x = Schema_Attribute{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[37]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2005,7 +2229,7 @@ func (x *Schema_Attribute) String() string {
 func (*Schema_Attribute) ProtoMessage() {}
 
 func (x *Schema_Attribute) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[37]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2118,7 +2342,7 @@ type Schema_NestedBlock struct {
 
 func (x *Schema_NestedBlock) Reset() {
 	*x = Schema_NestedBlock{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[38]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2130,7 +2354,7 @@ func (x *Schema_NestedBlock) String() string {
 func (*Schema_NestedBlock) ProtoMessage() {}
 
 func (x *Schema_NestedBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[38]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2192,7 +2416,7 @@ type Schema_Object struct {
 
 func (x *Schema_Object) Reset() {
 	*x = Schema_Object{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[39]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2204,7 +2428,7 @@ func (x *Schema_Object) String() string {
 func (*Schema_Object) ProtoMessage() {}
 
 func (x *Schema_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[39]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2247,7 +2471,7 @@ type ResourceIdentitySchema_IdentityAttribute struct {
 
 func (x *ResourceIdentitySchema_IdentityAttribute) Reset() {
 	*x = ResourceIdentitySchema_IdentityAttribute{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[40]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2259,7 +2483,7 @@ func (x *ResourceIdentitySchema_IdentityAttribute) String() string {
 func (*ResourceIdentitySchema_IdentityAttribute) ProtoMessage() {}
 
 func (x *ResourceIdentitySchema_IdentityAttribute) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[40]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2324,7 +2548,7 @@ type Function_Parameter struct {
 
 func (x *Function_Parameter) Reset() {
 	*x = Function_Parameter{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[41]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2336,7 +2560,7 @@ func (x *Function_Parameter) String() string {
 func (*Function_Parameter) ProtoMessage() {}
 
 func (x *Function_Parameter) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[41]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2403,7 +2627,7 @@ type Function_Return struct {
 
 func (x *Function_Return) Reset() {
 	*x = Function_Return{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[42]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2415,7 +2639,7 @@ func (x *Function_Return) String() string {
 func (*Function_Return) ProtoMessage() {}
 
 func (x *Function_Return) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[42]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +2670,7 @@ type GetProviderSchema_Request struct {
 
 func (x *GetProviderSchema_Request) Reset() {
 	*x = GetProviderSchema_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[43]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2458,7 +2682,7 @@ func (x *GetProviderSchema_Request) String() string {
 func (*GetProviderSchema_Request) ProtoMessage() {}
 
 func (x *GetProviderSchema_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[43]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2477,22 +2701,24 @@ func (*GetProviderSchema_Request) Descriptor() ([]byte, []int) {
 // The client reads this answer field by field and leaves the schemas in it encoded until
 // they are needed.
 type GetProviderSchema_Response struct {
-	state                    protoimpl.MessageState `protogen:"open.v1"`
-	Provider                 *Schema                `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	ResourceSchemas          map[string]*Schema     `protobuf:"bytes,2,rep,name=resource_schemas,json=resourceSchemas,proto3" json:"resource_schemas,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	DataSourceSchemas        map[string]*Schema     `protobuf:"bytes,3,rep,name=data_source_schemas,json=dataSourceSchemas,proto3" json:"data_source_schemas,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Diagnostics              []*Diagnostic          `protobuf:"bytes,4,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
-	ProviderMeta             *Schema                `protobuf:"bytes,5,opt,name=provider_meta,json=providerMeta,proto3" json:"provider_meta,omitempty"`
-	ServerCapabilities       *ServerCapabilities    `protobuf:"bytes,6,opt,name=server_capabilities,json=serverCapabilities,proto3" json:"server_capabilities,omitempty"`
-	Functions                map[string]*Function   `protobuf:"bytes,7,rep,name=functions,proto3" json:"functions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	EphemeralResourceSchemas map[string]*Schema     `protobuf:"bytes,8,rep,name=ephemeral_resource_schemas,json=ephemeralResourceSchemas,proto3" json:"ephemeral_resource_schemas,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	state                    protoimpl.MessageState   `protogen:"open.v1"`
+	Provider                 *Schema                  `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	ResourceSchemas          map[string]*Schema       `protobuf:"bytes,2,rep,name=resource_schemas,json=resourceSchemas,proto3" json:"resource_schemas,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	DataSourceSchemas        map[string]*Schema       `protobuf:"bytes,3,rep,name=data_source_schemas,json=dataSourceSchemas,proto3" json:"data_source_schemas,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Diagnostics              []*Diagnostic            `protobuf:"bytes,4,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	ProviderMeta             *Schema                  `protobuf:"bytes,5,opt,name=provider_meta,json=providerMeta,proto3" json:"provider_meta,omitempty"`
+	ServerCapabilities       *ServerCapabilities      `protobuf:"bytes,6,opt,name=server_capabilities,json=serverCapabilities,proto3" json:"server_capabilities,omitempty"`
+	Functions                map[string]*Function     `protobuf:"bytes,7,rep,name=functions,proto3" json:"functions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	EphemeralResourceSchemas map[string]*Schema       `protobuf:"bytes,8,rep,name=ephemeral_resource_schemas,json=ephemeralResourceSchemas,proto3" json:"ephemeral_resource_schemas,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	ListResourceSchemas      map[string]*Schema       `protobuf:"bytes,9,rep,name=list_resource_schemas,json=listResourceSchemas,proto3" json:"list_resource_schemas,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	ActionSchemas            map[string]*ActionSchema `protobuf:"bytes,11,rep,name=action_schemas,json=actionSchemas,proto3" json:"action_schemas,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields            protoimpl.UnknownFields
 	sizeCache                protoimpl.SizeCache
 }
 
 func (x *GetProviderSchema_Response) Reset() {
 	*x = GetProviderSchema_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[44]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2504,7 +2730,7 @@ func (x *GetProviderSchema_Response) String() string {
 func (*GetProviderSchema_Response) ProtoMessage() {}
 
 func (x *GetProviderSchema_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[44]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2576,6 +2802,20 @@ func (x *GetProviderSchema_Response) GetEphemeralResourceSchemas() map[string]*S
 	return nil
 }
 
+func (x *GetProviderSchema_Response) GetListResourceSchemas() map[string]*Schema {
+	if x != nil {
+		return x.ListResourceSchemas
+	}
+	return nil
+}
+
+func (x *GetProviderSchema_Response) GetActionSchemas() map[string]*ActionSchema {
+	if x != nil {
+		return x.ActionSchemas
+	}
+	return nil
+}
+
 type GetResourceIdentitySchemas_Request struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2584,7 +2824,7 @@ type GetResourceIdentitySchemas_Request struct {
 
 func (x *GetResourceIdentitySchemas_Request) Reset() {
 	*x = GetResourceIdentitySchemas_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[49]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2596,7 +2836,7 @@ func (x *GetResourceIdentitySchemas_Request) String() string {
 func (*GetResourceIdentitySchemas_Request) ProtoMessage() {}
 
 func (x *GetResourceIdentitySchemas_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[49]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2622,7 +2862,7 @@ type GetResourceIdentitySchemas_Response struct {
 
 func (x *GetResourceIdentitySchemas_Response) Reset() {
 	*x = GetResourceIdentitySchemas_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[50]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2634,7 +2874,7 @@ func (x *GetResourceIdentitySchemas_Response) String() string {
 func (*GetResourceIdentitySchemas_Response) ProtoMessage() {}
 
 func (x *GetResourceIdentitySchemas_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[50]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2673,7 +2913,7 @@ type ValidateProviderConfig_Request struct {
 
 func (x *ValidateProviderConfig_Request) Reset() {
 	*x = ValidateProviderConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[52]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2685,7 +2925,7 @@ func (x *ValidateProviderConfig_Request) String() string {
 func (*ValidateProviderConfig_Request) ProtoMessage() {}
 
 func (x *ValidateProviderConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[52]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2718,7 +2958,7 @@ type ValidateProviderConfig_Response struct {
 
 func (x *ValidateProviderConfig_Response) Reset() {
 	*x = ValidateProviderConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[53]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2730,7 +2970,7 @@ func (x *ValidateProviderConfig_Response) String() string {
 func (*ValidateProviderConfig_Response) ProtoMessage() {}
 
 func (x *ValidateProviderConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[53]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2771,7 +3011,7 @@ type ConfigureProvider_Request struct {
 
 func (x *ConfigureProvider_Request) Reset() {
 	*x = ConfigureProvider_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[54]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2783,7 +3023,7 @@ func (x *ConfigureProvider_Request) String() string {
 func (*ConfigureProvider_Request) ProtoMessage() {}
 
 func (x *ConfigureProvider_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[54]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2829,7 +3069,7 @@ type ConfigureProvider_Response struct {
 
 func (x *ConfigureProvider_Response) Reset() {
 	*x = ConfigureProvider_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[55]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2841,7 +3081,7 @@ func (x *ConfigureProvider_Response) String() string {
 func (*ConfigureProvider_Response) ProtoMessage() {}
 
 func (x *ConfigureProvider_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[55]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2875,7 +3115,7 @@ type ValidateResourceConfig_Request struct {
 
 func (x *ValidateResourceConfig_Request) Reset() {
 	*x = ValidateResourceConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[56]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2887,7 +3127,7 @@ func (x *ValidateResourceConfig_Request) String() string {
 func (*ValidateResourceConfig_Request) ProtoMessage() {}
 
 func (x *ValidateResourceConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[56]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2933,7 +3173,7 @@ type ValidateResourceConfig_Response struct {
 
 func (x *ValidateResourceConfig_Response) Reset() {
 	*x = ValidateResourceConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[57]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2945,7 +3185,7 @@ func (x *ValidateResourceConfig_Response) String() string {
 func (*ValidateResourceConfig_Response) ProtoMessage() {}
 
 func (x *ValidateResourceConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[57]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2978,7 +3218,7 @@ type ValidateDataResourceConfig_Request struct {
 
 func (x *ValidateDataResourceConfig_Request) Reset() {
 	*x = ValidateDataResourceConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[58]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2990,7 +3230,7 @@ func (x *ValidateDataResourceConfig_Request) String() string {
 func (*ValidateDataResourceConfig_Request) ProtoMessage() {}
 
 func (x *ValidateDataResourceConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[58]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3029,7 +3269,7 @@ type ValidateDataResourceConfig_Response struct {
 
 func (x *ValidateDataResourceConfig_Response) Reset() {
 	*x = ValidateDataResourceConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[59]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3041,7 +3281,7 @@ func (x *ValidateDataResourceConfig_Response) String() string {
 func (*ValidateDataResourceConfig_Response) ProtoMessage() {}
 
 func (x *ValidateDataResourceConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[59]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3074,7 +3314,7 @@ type ValidateEphemeralResourceConfig_Request struct {
 
 func (x *ValidateEphemeralResourceConfig_Request) Reset() {
 	*x = ValidateEphemeralResourceConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[60]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3086,7 +3326,7 @@ func (x *ValidateEphemeralResourceConfig_Request) String() string {
 func (*ValidateEphemeralResourceConfig_Request) ProtoMessage() {}
 
 func (x *ValidateEphemeralResourceConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[60]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3125,7 +3365,7 @@ type ValidateEphemeralResourceConfig_Response struct {
 
 func (x *ValidateEphemeralResourceConfig_Response) Reset() {
 	*x = ValidateEphemeralResourceConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[61]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3137,7 +3377,7 @@ func (x *ValidateEphemeralResourceConfig_Response) String() string {
 func (*ValidateEphemeralResourceConfig_Response) ProtoMessage() {}
 
 func (x *ValidateEphemeralResourceConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[61]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3171,7 +3411,7 @@ type UpgradeResourceState_Request struct {
 
 func (x *UpgradeResourceState_Request) Reset() {
 	*x = UpgradeResourceState_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[62]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3183,7 +3423,7 @@ func (x *UpgradeResourceState_Request) String() string {
 func (*UpgradeResourceState_Request) ProtoMessage() {}
 
 func (x *UpgradeResourceState_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[62]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3230,7 +3470,7 @@ type UpgradeResourceState_Response struct {
 
 func (x *UpgradeResourceState_Response) Reset() {
 	*x = UpgradeResourceState_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[63]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3242,7 +3482,7 @@ func (x *UpgradeResourceState_Response) String() string {
 func (*UpgradeResourceState_Response) ProtoMessage() {}
 
 func (x *UpgradeResourceState_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[63]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3283,7 +3523,7 @@ type UpgradeResourceIdentity_Request struct {
 
 func (x *UpgradeResourceIdentity_Request) Reset() {
 	*x = UpgradeResourceIdentity_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[64]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3295,7 +3535,7 @@ func (x *UpgradeResourceIdentity_Request) String() string {
 func (*UpgradeResourceIdentity_Request) ProtoMessage() {}
 
 func (x *UpgradeResourceIdentity_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[64]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3342,7 +3582,7 @@ type UpgradeResourceIdentity_Response struct {
 
 func (x *UpgradeResourceIdentity_Response) Reset() {
 	*x = UpgradeResourceIdentity_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[65]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3354,7 +3594,7 @@ func (x *UpgradeResourceIdentity_Response) String() string {
 func (*UpgradeResourceIdentity_Response) ProtoMessage() {}
 
 func (x *UpgradeResourceIdentity_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[65]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3398,7 +3638,7 @@ type ReadResource_Request struct {
 
 func (x *ReadResource_Request) Reset() {
 	*x = ReadResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[66]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3410,7 +3650,7 @@ func (x *ReadResource_Request) String() string {
 func (*ReadResource_Request) ProtoMessage() {}
 
 func (x *ReadResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[66]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3481,7 +3721,7 @@ type ReadResource_Response struct {
 
 func (x *ReadResource_Response) Reset() {
 	*x = ReadResource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[67]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3493,7 +3733,7 @@ func (x *ReadResource_Response) String() string {
 func (*ReadResource_Response) ProtoMessage() {}
 
 func (x *ReadResource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[67]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3560,7 +3800,7 @@ type PlanResourceChange_Request struct {
 
 func (x *PlanResourceChange_Request) Reset() {
 	*x = PlanResourceChange_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[68]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3572,7 +3812,7 @@ func (x *PlanResourceChange_Request) String() string {
 func (*PlanResourceChange_Request) ProtoMessage() {}
 
 func (x *PlanResourceChange_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[68]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3659,7 +3899,7 @@ type PlanResourceChange_Response struct {
 
 func (x *PlanResourceChange_Response) Reset() {
 	*x = PlanResourceChange_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[69]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3671,7 +3911,7 @@ func (x *PlanResourceChange_Response) String() string {
 func (*PlanResourceChange_Response) ProtoMessage() {}
 
 func (x *PlanResourceChange_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[69]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3751,7 +3991,7 @@ type ApplyResourceChange_Request struct {
 
 func (x *ApplyResourceChange_Request) Reset() {
 	*x = ApplyResourceChange_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[70]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3763,7 +4003,7 @@ func (x *ApplyResourceChange_Request) String() string {
 func (*ApplyResourceChange_Request) ProtoMessage() {}
 
 func (x *ApplyResourceChange_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[70]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3841,7 +4081,7 @@ type ApplyResourceChange_Response struct {
 
 func (x *ApplyResourceChange_Response) Reset() {
 	*x = ApplyResourceChange_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[71]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3853,7 +4093,7 @@ func (x *ApplyResourceChange_Response) String() string {
 func (*ApplyResourceChange_Response) ProtoMessage() {}
 
 func (x *ApplyResourceChange_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[71]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3916,7 +4156,7 @@ type ImportResourceState_Request struct {
 
 func (x *ImportResourceState_Request) Reset() {
 	*x = ImportResourceState_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[72]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3928,7 +4168,7 @@ func (x *ImportResourceState_Request) String() string {
 func (*ImportResourceState_Request) ProtoMessage() {}
 
 func (x *ImportResourceState_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[72]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3984,7 +4224,7 @@ type ImportResourceState_ImportedResource struct {
 
 func (x *ImportResourceState_ImportedResource) Reset() {
 	*x = ImportResourceState_ImportedResource{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[73]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3996,7 +4236,7 @@ func (x *ImportResourceState_ImportedResource) String() string {
 func (*ImportResourceState_ImportedResource) ProtoMessage() {}
 
 func (x *ImportResourceState_ImportedResource) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[73]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4051,7 +4291,7 @@ type ImportResourceState_Response struct {
 
 func (x *ImportResourceState_Response) Reset() {
 	*x = ImportResourceState_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[74]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4063,7 +4303,7 @@ func (x *ImportResourceState_Response) String() string {
 func (*ImportResourceState_Response) ProtoMessage() {}
 
 func (x *ImportResourceState_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[74]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4116,7 +4356,7 @@ type MoveResourceState_Request struct {
 
 func (x *MoveResourceState_Request) Reset() {
 	*x = MoveResourceState_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[75]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4128,7 +4368,7 @@ func (x *MoveResourceState_Request) String() string {
 func (*MoveResourceState_Request) ProtoMessage() {}
 
 func (x *MoveResourceState_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[75]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4212,7 +4452,7 @@ type MoveResourceState_Response struct {
 
 func (x *MoveResourceState_Response) Reset() {
 	*x = MoveResourceState_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[76]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4224,7 +4464,7 @@ func (x *MoveResourceState_Response) String() string {
 func (*MoveResourceState_Response) ProtoMessage() {}
 
 func (x *MoveResourceState_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[76]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4280,7 +4520,7 @@ type ReadDataSource_Request struct {
 
 func (x *ReadDataSource_Request) Reset() {
 	*x = ReadDataSource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[77]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4292,7 +4532,7 @@ func (x *ReadDataSource_Request) String() string {
 func (*ReadDataSource_Request) ProtoMessage() {}
 
 func (x *ReadDataSource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[77]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4347,7 +4587,7 @@ type ReadDataSource_Response struct {
 
 func (x *ReadDataSource_Response) Reset() {
 	*x = ReadDataSource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[78]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4359,7 +4599,7 @@ func (x *ReadDataSource_Response) String() string {
 func (*ReadDataSource_Response) ProtoMessage() {}
 
 func (x *ReadDataSource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[78]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4404,7 +4644,7 @@ type GetFunctions_Request struct {
 
 func (x *GetFunctions_Request) Reset() {
 	*x = GetFunctions_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[79]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4416,7 +4656,7 @@ func (x *GetFunctions_Request) String() string {
 func (*GetFunctions_Request) ProtoMessage() {}
 
 func (x *GetFunctions_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[79]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4442,7 +4682,7 @@ type GetFunctions_Response struct {
 
 func (x *GetFunctions_Response) Reset() {
 	*x = GetFunctions_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[80]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4454,7 +4694,7 @@ func (x *GetFunctions_Response) String() string {
 func (*GetFunctions_Response) ProtoMessage() {}
 
 func (x *GetFunctions_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[80]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4494,7 +4734,7 @@ type CallFunction_Request struct {
 
 func (x *CallFunction_Request) Reset() {
 	*x = CallFunction_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[82]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4506,7 +4746,7 @@ func (x *CallFunction_Request) String() string {
 func (*CallFunction_Request) ProtoMessage() {}
 
 func (x *CallFunction_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[82]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4546,7 +4786,7 @@ type CallFunction_Response struct {
 
 func (x *CallFunction_Response) Reset() {
 	*x = CallFunction_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[83]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4558,7 +4798,7 @@ func (x *CallFunction_Response) String() string {
 func (*CallFunction_Response) ProtoMessage() {}
 
 func (x *CallFunction_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[83]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4599,7 +4839,7 @@ type OpenEphemeralResource_Request struct {
 
 func (x *OpenEphemeralResource_Request) Reset() {
 	*x = OpenEphemeralResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[84]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4611,7 +4851,7 @@ func (x *OpenEphemeralResource_Request) String() string {
 func (*OpenEphemeralResource_Request) ProtoMessage() {}
 
 func (x *OpenEphemeralResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[84]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4661,7 +4901,7 @@ type OpenEphemeralResource_Response struct {
 
 func (x *OpenEphemeralResource_Response) Reset() {
 	*x = OpenEphemeralResource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[85]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4673,7 +4913,7 @@ func (x *OpenEphemeralResource_Response) String() string {
 func (*OpenEphemeralResource_Response) ProtoMessage() {}
 
 func (x *OpenEphemeralResource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[85]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4734,7 +4974,7 @@ type RenewEphemeralResource_Request struct {
 
 func (x *RenewEphemeralResource_Request) Reset() {
 	*x = RenewEphemeralResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[86]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4746,7 +4986,7 @@ func (x *RenewEphemeralResource_Request) String() string {
 func (*RenewEphemeralResource_Request) ProtoMessage() {}
 
 func (x *RenewEphemeralResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[86]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4787,7 +5027,7 @@ type RenewEphemeralResource_Response struct {
 
 func (x *RenewEphemeralResource_Response) Reset() {
 	*x = RenewEphemeralResource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[87]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4799,7 +5039,7 @@ func (x *RenewEphemeralResource_Response) String() string {
 func (*RenewEphemeralResource_Response) ProtoMessage() {}
 
 func (x *RenewEphemeralResource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[87]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4846,7 +5086,7 @@ type CloseEphemeralResource_Request struct {
 
 func (x *CloseEphemeralResource_Request) Reset() {
 	*x = CloseEphemeralResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[88]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4858,7 +5098,7 @@ func (x *CloseEphemeralResource_Request) String() string {
 func (*CloseEphemeralResource_Request) ProtoMessage() {}
 
 func (x *CloseEphemeralResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[88]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4897,7 +5137,7 @@ type CloseEphemeralResource_Response struct {
 
 func (x *CloseEphemeralResource_Response) Reset() {
 	*x = CloseEphemeralResource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[89]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4909,7 +5149,7 @@ func (x *CloseEphemeralResource_Response) String() string {
 func (*CloseEphemeralResource_Response) ProtoMessage() {}
 
 func (x *CloseEphemeralResource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[89]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4932,6 +5172,692 @@ func (x *CloseEphemeralResource_Response) GetDiagnostics() []*Diagnostic {
 	return nil
 }
 
+type ListResource_Request struct {
+	state                 protoimpl.MessageState `protogen:"open.v1"`
+	TypeName              string                 `protobuf:"bytes,1,opt,name=type_name,json=typeName,proto3" json:"type_name,omitempty"`
+	Config                *DynamicValue          `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
+	IncludeResourceObject bool                   `protobuf:"varint,3,opt,name=include_resource_object,json=includeResourceObject,proto3" json:"include_resource_object,omitempty"`
+	Limit                 int64                  `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
+}
+
+func (x *ListResource_Request) Reset() {
+	*x = ListResource_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[98]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListResource_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListResource_Request) ProtoMessage() {}
+
+func (x *ListResource_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[98]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListResource_Request.ProtoReflect.Descriptor instead.
+func (*ListResource_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{33, 0}
+}
+
+func (x *ListResource_Request) GetTypeName() string {
+	if x != nil {
+		return x.TypeName
+	}
+	return ""
+}
+
+func (x *ListResource_Request) GetConfig() *DynamicValue {
+	if x != nil {
+		return x.Config
+	}
+	return nil
+}
+
+func (x *ListResource_Request) GetIncludeResourceObject() bool {
+	if x != nil {
+		return x.IncludeResourceObject
+	}
+	return false
+}
+
+func (x *ListResource_Request) GetLimit() int64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+type ListResource_Event struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Identity       *ResourceIdentityData  `protobuf:"bytes,1,opt,name=identity,proto3" json:"identity,omitempty"`
+	DisplayName    string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	ResourceObject *DynamicValue          `protobuf:"bytes,3,opt,name=resource_object,json=resourceObject,proto3,oneof" json:"resource_object,omitempty"`
+	Diagnostic     []*Diagnostic          `protobuf:"bytes,4,rep,name=diagnostic,proto3" json:"diagnostic,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ListResource_Event) Reset() {
+	*x = ListResource_Event{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[99]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListResource_Event) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListResource_Event) ProtoMessage() {}
+
+func (x *ListResource_Event) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[99]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListResource_Event.ProtoReflect.Descriptor instead.
+func (*ListResource_Event) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{33, 1}
+}
+
+func (x *ListResource_Event) GetIdentity() *ResourceIdentityData {
+	if x != nil {
+		return x.Identity
+	}
+	return nil
+}
+
+func (x *ListResource_Event) GetDisplayName() string {
+	if x != nil {
+		return x.DisplayName
+	}
+	return ""
+}
+
+func (x *ListResource_Event) GetResourceObject() *DynamicValue {
+	if x != nil {
+		return x.ResourceObject
+	}
+	return nil
+}
+
+func (x *ListResource_Event) GetDiagnostic() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostic
+	}
+	return nil
+}
+
+type ValidateListResourceConfig_Request struct {
+	state                 protoimpl.MessageState `protogen:"open.v1"`
+	TypeName              string                 `protobuf:"bytes,1,opt,name=type_name,json=typeName,proto3" json:"type_name,omitempty"`
+	Config                *DynamicValue          `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
+	IncludeResourceObject *DynamicValue          `protobuf:"bytes,3,opt,name=include_resource_object,json=includeResourceObject,proto3" json:"include_resource_object,omitempty"`
+	Limit                 *DynamicValue          `protobuf:"bytes,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
+}
+
+func (x *ValidateListResourceConfig_Request) Reset() {
+	*x = ValidateListResourceConfig_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[100]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateListResourceConfig_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateListResourceConfig_Request) ProtoMessage() {}
+
+func (x *ValidateListResourceConfig_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[100]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateListResourceConfig_Request.ProtoReflect.Descriptor instead.
+func (*ValidateListResourceConfig_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{34, 0}
+}
+
+func (x *ValidateListResourceConfig_Request) GetTypeName() string {
+	if x != nil {
+		return x.TypeName
+	}
+	return ""
+}
+
+func (x *ValidateListResourceConfig_Request) GetConfig() *DynamicValue {
+	if x != nil {
+		return x.Config
+	}
+	return nil
+}
+
+func (x *ValidateListResourceConfig_Request) GetIncludeResourceObject() *DynamicValue {
+	if x != nil {
+		return x.IncludeResourceObject
+	}
+	return nil
+}
+
+func (x *ValidateListResourceConfig_Request) GetLimit() *DynamicValue {
+	if x != nil {
+		return x.Limit
+	}
+	return nil
+}
+
+type ValidateListResourceConfig_Response struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateListResourceConfig_Response) Reset() {
+	*x = ValidateListResourceConfig_Response{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[101]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateListResourceConfig_Response) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateListResourceConfig_Response) ProtoMessage() {}
+
+func (x *ValidateListResourceConfig_Response) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[101]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateListResourceConfig_Response.ProtoReflect.Descriptor instead.
+func (*ValidateListResourceConfig_Response) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{34, 1}
+}
+
+func (x *ValidateListResourceConfig_Response) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+type ValidateActionConfig_Request struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ActionType    string                 `protobuf:"bytes,1,opt,name=action_type,json=actionType,proto3" json:"action_type,omitempty"`
+	Config        *DynamicValue          `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateActionConfig_Request) Reset() {
+	*x = ValidateActionConfig_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[102]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateActionConfig_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateActionConfig_Request) ProtoMessage() {}
+
+func (x *ValidateActionConfig_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[102]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateActionConfig_Request.ProtoReflect.Descriptor instead.
+func (*ValidateActionConfig_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{36, 0}
+}
+
+func (x *ValidateActionConfig_Request) GetActionType() string {
+	if x != nil {
+		return x.ActionType
+	}
+	return ""
+}
+
+func (x *ValidateActionConfig_Request) GetConfig() *DynamicValue {
+	if x != nil {
+		return x.Config
+	}
+	return nil
+}
+
+type ValidateActionConfig_Response struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateActionConfig_Response) Reset() {
+	*x = ValidateActionConfig_Response{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[103]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateActionConfig_Response) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateActionConfig_Response) ProtoMessage() {}
+
+func (x *ValidateActionConfig_Response) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[103]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateActionConfig_Response.ProtoReflect.Descriptor instead.
+func (*ValidateActionConfig_Response) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{36, 1}
+}
+
+func (x *ValidateActionConfig_Response) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+type PlanAction_Request struct {
+	state              protoimpl.MessageState `protogen:"open.v1"`
+	ActionType         string                 `protobuf:"bytes,1,opt,name=action_type,json=actionType,proto3" json:"action_type,omitempty"`
+	Config             *DynamicValue          `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
+	ClientCapabilities *ClientCapabilities    `protobuf:"bytes,3,opt,name=client_capabilities,json=clientCapabilities,proto3" json:"client_capabilities,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *PlanAction_Request) Reset() {
+	*x = PlanAction_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[104]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlanAction_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlanAction_Request) ProtoMessage() {}
+
+func (x *PlanAction_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[104]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlanAction_Request.ProtoReflect.Descriptor instead.
+func (*PlanAction_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{37, 0}
+}
+
+func (x *PlanAction_Request) GetActionType() string {
+	if x != nil {
+		return x.ActionType
+	}
+	return ""
+}
+
+func (x *PlanAction_Request) GetConfig() *DynamicValue {
+	if x != nil {
+		return x.Config
+	}
+	return nil
+}
+
+func (x *PlanAction_Request) GetClientCapabilities() *ClientCapabilities {
+	if x != nil {
+		return x.ClientCapabilities
+	}
+	return nil
+}
+
+type PlanAction_Response struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	Deferred      *Deferred              `protobuf:"bytes,2,opt,name=deferred,proto3" json:"deferred,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlanAction_Response) Reset() {
+	*x = PlanAction_Response{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[105]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlanAction_Response) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlanAction_Response) ProtoMessage() {}
+
+func (x *PlanAction_Response) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[105]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlanAction_Response.ProtoReflect.Descriptor instead.
+func (*PlanAction_Response) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{37, 1}
+}
+
+func (x *PlanAction_Response) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+func (x *PlanAction_Response) GetDeferred() *Deferred {
+	if x != nil {
+		return x.Deferred
+	}
+	return nil
+}
+
+type InvokeAction_Request struct {
+	state              protoimpl.MessageState `protogen:"open.v1"`
+	ActionType         string                 `protobuf:"bytes,1,opt,name=action_type,json=actionType,proto3" json:"action_type,omitempty"`
+	Config             *DynamicValue          `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
+	ClientCapabilities *ClientCapabilities    `protobuf:"bytes,3,opt,name=client_capabilities,json=clientCapabilities,proto3" json:"client_capabilities,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *InvokeAction_Request) Reset() {
+	*x = InvokeAction_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[106]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InvokeAction_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InvokeAction_Request) ProtoMessage() {}
+
+func (x *InvokeAction_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[106]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InvokeAction_Request.ProtoReflect.Descriptor instead.
+func (*InvokeAction_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{38, 0}
+}
+
+func (x *InvokeAction_Request) GetActionType() string {
+	if x != nil {
+		return x.ActionType
+	}
+	return ""
+}
+
+func (x *InvokeAction_Request) GetConfig() *DynamicValue {
+	if x != nil {
+		return x.Config
+	}
+	return nil
+}
+
+func (x *InvokeAction_Request) GetClientCapabilities() *ClientCapabilities {
+	if x != nil {
+		return x.ClientCapabilities
+	}
+	return nil
+}
+
+type InvokeAction_Event struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Type:
+	//
+	//	*InvokeAction_Event_Progress_
+	//	*InvokeAction_Event_Completed_
+	Type          isInvokeAction_Event_Type `protobuf_oneof:"type"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InvokeAction_Event) Reset() {
+	*x = InvokeAction_Event{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[107]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InvokeAction_Event) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InvokeAction_Event) ProtoMessage() {}
+
+func (x *InvokeAction_Event) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[107]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InvokeAction_Event.ProtoReflect.Descriptor instead.
+func (*InvokeAction_Event) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{38, 1}
+}
+
+func (x *InvokeAction_Event) GetType() isInvokeAction_Event_Type {
+	if x != nil {
+		return x.Type
+	}
+	return nil
+}
+
+func (x *InvokeAction_Event) GetProgress() *InvokeAction_Event_Progress {
+	if x != nil {
+		if x, ok := x.Type.(*InvokeAction_Event_Progress_); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
+func (x *InvokeAction_Event) GetCompleted() *InvokeAction_Event_Completed {
+	if x != nil {
+		if x, ok := x.Type.(*InvokeAction_Event_Completed_); ok {
+			return x.Completed
+		}
+	}
+	return nil
+}
+
+type isInvokeAction_Event_Type interface {
+	isInvokeAction_Event_Type()
+}
+
+type InvokeAction_Event_Progress_ struct {
+	Progress *InvokeAction_Event_Progress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
+}
+
+type InvokeAction_Event_Completed_ struct {
+	Completed *InvokeAction_Event_Completed `protobuf:"bytes,2,opt,name=completed,proto3,oneof"`
+}
+
+func (*InvokeAction_Event_Progress_) isInvokeAction_Event_Type() {}
+
+func (*InvokeAction_Event_Completed_) isInvokeAction_Event_Type() {}
+
+type InvokeAction_Event_Progress struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InvokeAction_Event_Progress) Reset() {
+	*x = InvokeAction_Event_Progress{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[108]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InvokeAction_Event_Progress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InvokeAction_Event_Progress) ProtoMessage() {}
+
+func (x *InvokeAction_Event_Progress) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[108]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InvokeAction_Event_Progress.ProtoReflect.Descriptor instead.
+func (*InvokeAction_Event_Progress) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{38, 1, 0}
+}
+
+func (x *InvokeAction_Event_Progress) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+type InvokeAction_Event_Completed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InvokeAction_Event_Completed) Reset() {
+	*x = InvokeAction_Event_Completed{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[109]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InvokeAction_Event_Completed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InvokeAction_Event_Completed) ProtoMessage() {}
+
+func (x *InvokeAction_Event_Completed) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[109]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InvokeAction_Event_Completed.ProtoReflect.Descriptor instead.
+func (*InvokeAction_Event_Completed) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{38, 1, 1}
+}
+
+func (x *InvokeAction_Event_Completed) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
 type StopProvider_Request struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -4940,7 +5866,7 @@ type StopProvider_Request struct {
 
 func (x *StopProvider_Request) Reset() {
 	*x = StopProvider_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[90]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4952,7 +5878,7 @@ func (x *StopProvider_Request) String() string {
 func (*StopProvider_Request) ProtoMessage() {}
 
 func (x *StopProvider_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[90]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4965,7 +5891,7 @@ func (x *StopProvider_Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopProvider_Request.ProtoReflect.Descriptor instead.
 func (*StopProvider_Request) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{33, 0}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{39, 0}
 }
 
 type StopProvider_Response struct {
@@ -4977,7 +5903,7 @@ type StopProvider_Response struct {
 
 func (x *StopProvider_Response) Reset() {
 	*x = StopProvider_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[91]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4989,7 +5915,7 @@ func (x *StopProvider_Response) String() string {
 func (*StopProvider_Response) ProtoMessage() {}
 
 func (x *StopProvider_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[91]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5002,7 +5928,7 @@ func (x *StopProvider_Response) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopProvider_Response.ProtoReflect.Descriptor instead.
 func (*StopProvider_Response) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{33, 1}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{39, 1}
 }
 
 func (x *StopProvider_Response) GetError() string {
@@ -5158,9 +6084,9 @@ const file_internal_provider_wire_wirepb_provider_proto_rawDesc = "" +
 	"\aUNKNOWN\x10\x00\x12\x1b\n" +
 	"\x17RESOURCE_CONFIG_UNKNOWN\x10\x01\x12\x1b\n" +
 	"\x17PROVIDER_CONFIG_UNKNOWN\x10\x02\x12\x11\n" +
-	"\rABSENT_PREREQ\x10\x03\"\xe7\b\n" +
+	"\rABSENT_PREREQ\x10\x03\"\x86\f\n" +
 	"\x11GetProviderSchema\x1a\t\n" +
-	"\aRequest\x1a\xc6\b\n" +
+	"\aRequest\x1a\xe5\v\n" +
 	"\bResponse\x122\n" +
 	"\bprovider\x18\x01 \x01(\v2\x16.lethe.tfplugin.SchemaR\bprovider\x12j\n" +
 	"\x10resource_schemas\x18\x02 \x03(\v2?.lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntryR\x0fresourceSchemas\x12q\n" +
@@ -5169,7 +6095,9 @@ const file_internal_provider_wire_wirepb_provider_proto_rawDesc = "" +
 	"\rprovider_meta\x18\x05 \x01(\v2\x16.lethe.tfplugin.SchemaR\fproviderMeta\x12S\n" +
 	"\x13server_capabilities\x18\x06 \x01(\v2\".lethe.tfplugin.ServerCapabilitiesR\x12serverCapabilities\x12W\n" +
 	"\tfunctions\x18\a \x03(\v29.lethe.tfplugin.GetProviderSchema.Response.FunctionsEntryR\tfunctions\x12\x86\x01\n" +
-	"\x1aephemeral_resource_schemas\x18\b \x03(\v2H.lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntryR\x18ephemeralResourceSchemas\x1aZ\n" +
+	"\x1aephemeral_resource_schemas\x18\b \x03(\v2H.lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntryR\x18ephemeralResourceSchemas\x12w\n" +
+	"\x15list_resource_schemas\x18\t \x03(\v2C.lethe.tfplugin.GetProviderSchema.Response.ListResourceSchemasEntryR\x13listResourceSchemas\x12d\n" +
+	"\x0eaction_schemas\x18\v \x03(\v2=.lethe.tfplugin.GetProviderSchema.Response.ActionSchemasEntryR\ractionSchemas\x1aZ\n" +
 	"\x14ResourceSchemasEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12,\n" +
 	"\x05value\x18\x02 \x01(\v2\x16.lethe.tfplugin.SchemaR\x05value:\x028\x01\x1a\\\n" +
@@ -5181,7 +6109,13 @@ const file_internal_provider_wire_wirepb_provider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x18.lethe.tfplugin.FunctionR\x05value:\x028\x01\x1ac\n" +
 	"\x1dEphemeralResourceSchemasEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12,\n" +
-	"\x05value\x18\x02 \x01(\v2\x16.lethe.tfplugin.SchemaR\x05value:\x028\x01\"\xd3\x02\n" +
+	"\x05value\x18\x02 \x01(\v2\x16.lethe.tfplugin.SchemaR\x05value:\x028\x01\x1a^\n" +
+	"\x18ListResourceSchemasEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12,\n" +
+	"\x05value\x18\x02 \x01(\v2\x16.lethe.tfplugin.SchemaR\x05value:\x028\x01\x1a^\n" +
+	"\x12ActionSchemasEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x122\n" +
+	"\x05value\x18\x02 \x01(\v2\x1c.lethe.tfplugin.ActionSchemaR\x05value:\x028\x01\"\xd3\x02\n" +
 	"\x1aGetResourceIdentitySchemas\x1a\t\n" +
 	"\aRequest\x1a\xa9\x02\n" +
 	"\bResponse\x12s\n" +
@@ -5376,7 +6310,62 @@ const file_internal_provider_wire_wirepb_provider_proto_rawDesc = "" +
 	"\n" +
 	"\b_private\x1aH\n" +
 	"\bResponse\x12<\n" +
-	"\vdiagnostics\x18\x01 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\";\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\"\xc6\x03\n" +
+	"\fListResource\x1a\xaa\x01\n" +
+	"\aRequest\x12\x1b\n" +
+	"\ttype_name\x18\x01 \x01(\tR\btypeName\x124\n" +
+	"\x06config\x18\x02 \x01(\v2\x1c.lethe.tfplugin.DynamicValueR\x06config\x126\n" +
+	"\x17include_resource_object\x18\x03 \x01(\bR\x15includeResourceObject\x12\x14\n" +
+	"\x05limit\x18\x04 \x01(\x03R\x05limit\x1a\x88\x02\n" +
+	"\x05Event\x12@\n" +
+	"\bidentity\x18\x01 \x01(\v2$.lethe.tfplugin.ResourceIdentityDataR\bidentity\x12!\n" +
+	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12J\n" +
+	"\x0fresource_object\x18\x03 \x01(\v2\x1c.lethe.tfplugin.DynamicValueH\x00R\x0eresourceObject\x88\x01\x01\x12:\n" +
+	"\n" +
+	"diagnostic\x18\x04 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\n" +
+	"diagnosticB\x12\n" +
+	"\x10_resource_object\"\xcf\x02\n" +
+	"\x1aValidateListResourceConfig\x1a\xe6\x01\n" +
+	"\aRequest\x12\x1b\n" +
+	"\ttype_name\x18\x01 \x01(\tR\btypeName\x124\n" +
+	"\x06config\x18\x02 \x01(\v2\x1c.lethe.tfplugin.DynamicValueR\x06config\x12T\n" +
+	"\x17include_resource_object\x18\x03 \x01(\v2\x1c.lethe.tfplugin.DynamicValueR\x15includeResourceObject\x122\n" +
+	"\x05limit\x18\x04 \x01(\v2\x1c.lethe.tfplugin.DynamicValueR\x05limit\x1aH\n" +
+	"\bResponse\x12<\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\">\n" +
+	"\fActionSchema\x12.\n" +
+	"\x06schema\x18\x01 \x01(\v2\x16.lethe.tfplugin.SchemaR\x06schema\"\xc2\x01\n" +
+	"\x14ValidateActionConfig\x1a`\n" +
+	"\aRequest\x12\x1f\n" +
+	"\vaction_type\x18\x01 \x01(\tR\n" +
+	"actionType\x124\n" +
+	"\x06config\x18\x02 \x01(\v2\x1c.lethe.tfplugin.DynamicValueR\x06config\x1aH\n" +
+	"\bResponse\x12<\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\"\xc4\x02\n" +
+	"\n" +
+	"PlanAction\x1a\xb5\x01\n" +
+	"\aRequest\x12\x1f\n" +
+	"\vaction_type\x18\x01 \x01(\tR\n" +
+	"actionType\x124\n" +
+	"\x06config\x18\x02 \x01(\v2\x1c.lethe.tfplugin.DynamicValueR\x06config\x12S\n" +
+	"\x13client_capabilities\x18\x03 \x01(\v2\".lethe.tfplugin.ClientCapabilitiesR\x12clientCapabilities\x1a~\n" +
+	"\bResponse\x12<\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\x124\n" +
+	"\bdeferred\x18\x02 \x01(\v2\x18.lethe.tfplugin.DeferredR\bdeferred\"\xe2\x03\n" +
+	"\fInvokeAction\x1a\xb5\x01\n" +
+	"\aRequest\x12\x1f\n" +
+	"\vaction_type\x18\x01 \x01(\tR\n" +
+	"actionType\x124\n" +
+	"\x06config\x18\x02 \x01(\v2\x1c.lethe.tfplugin.DynamicValueR\x06config\x12S\n" +
+	"\x13client_capabilities\x18\x03 \x01(\v2\".lethe.tfplugin.ClientCapabilitiesR\x12clientCapabilities\x1a\x99\x02\n" +
+	"\x05Event\x12I\n" +
+	"\bprogress\x18\x01 \x01(\v2+.lethe.tfplugin.InvokeAction.Event.ProgressH\x00R\bprogress\x12L\n" +
+	"\tcompleted\x18\x02 \x01(\v2,.lethe.tfplugin.InvokeAction.Event.CompletedH\x00R\tcompleted\x1a$\n" +
+	"\bProgress\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\x1aI\n" +
+	"\tCompleted\x12<\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnosticsB\x06\n" +
+	"\x04type\";\n" +
 	"\fStopProvider\x1a\t\n" +
 	"\aRequest\x1a \n" +
 	"\bResponse\x12\x14\n" +
@@ -5399,7 +6388,7 @@ func file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP() []byte {
 }
 
 var file_internal_provider_wire_wirepb_provider_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_internal_provider_wire_wirepb_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 92)
+var file_internal_provider_wire_wirepb_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 112)
 var file_internal_provider_wire_wirepb_provider_proto_goTypes = []any{
 	(StringKind)(0),                                  // 0: lethe.tfplugin.StringKind
 	(Diagnostic_Severity)(0),                         // 1: lethe.tfplugin.Diagnostic.Severity
@@ -5439,189 +6428,233 @@ var file_internal_provider_wire_wirepb_provider_proto_goTypes = []any{
 	(*OpenEphemeralResource)(nil),                    // 35: lethe.tfplugin.OpenEphemeralResource
 	(*RenewEphemeralResource)(nil),                   // 36: lethe.tfplugin.RenewEphemeralResource
 	(*CloseEphemeralResource)(nil),                   // 37: lethe.tfplugin.CloseEphemeralResource
-	(*StopProvider)(nil),                             // 38: lethe.tfplugin.StopProvider
-	(*AttributePath_Step)(nil),                       // 39: lethe.tfplugin.AttributePath.Step
-	nil,                                              // 40: lethe.tfplugin.RawState.FlatmapEntry
-	(*Schema_Block)(nil),                             // 41: lethe.tfplugin.Schema.Block
-	(*Schema_Attribute)(nil),                         // 42: lethe.tfplugin.Schema.Attribute
-	(*Schema_NestedBlock)(nil),                       // 43: lethe.tfplugin.Schema.NestedBlock
-	(*Schema_Object)(nil),                            // 44: lethe.tfplugin.Schema.Object
-	(*ResourceIdentitySchema_IdentityAttribute)(nil), // 45: lethe.tfplugin.ResourceIdentitySchema.IdentityAttribute
-	(*Function_Parameter)(nil),                       // 46: lethe.tfplugin.Function.Parameter
-	(*Function_Return)(nil),                          // 47: lethe.tfplugin.Function.Return
-	(*GetProviderSchema_Request)(nil),                // 48: lethe.tfplugin.GetProviderSchema.Request
-	(*GetProviderSchema_Response)(nil),               // 49: lethe.tfplugin.GetProviderSchema.Response
-	nil,                                              // 50: lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry
-	nil,                                              // 51: lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry
-	nil,                                              // 52: lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry
-	nil,                                              // 53: lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry
-	(*GetResourceIdentitySchemas_Request)(nil),       // 54: lethe.tfplugin.GetResourceIdentitySchemas.Request
-	(*GetResourceIdentitySchemas_Response)(nil),      // 55: lethe.tfplugin.GetResourceIdentitySchemas.Response
-	nil,                                              // 56: lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry
-	(*ValidateProviderConfig_Request)(nil),           // 57: lethe.tfplugin.ValidateProviderConfig.Request
-	(*ValidateProviderConfig_Response)(nil),          // 58: lethe.tfplugin.ValidateProviderConfig.Response
-	(*ConfigureProvider_Request)(nil),                // 59: lethe.tfplugin.ConfigureProvider.Request
-	(*ConfigureProvider_Response)(nil),               // 60: lethe.tfplugin.ConfigureProvider.Response
-	(*ValidateResourceConfig_Request)(nil),           // 61: lethe.tfplugin.ValidateResourceConfig.Request
-	(*ValidateResourceConfig_Response)(nil),          // 62: lethe.tfplugin.ValidateResourceConfig.Response
-	(*ValidateDataResourceConfig_Request)(nil),       // 63: lethe.tfplugin.ValidateDataResourceConfig.Request
-	(*ValidateDataResourceConfig_Response)(nil),      // 64: lethe.tfplugin.ValidateDataResourceConfig.Response
-	(*ValidateEphemeralResourceConfig_Request)(nil),  // 65: lethe.tfplugin.ValidateEphemeralResourceConfig.Request
-	(*ValidateEphemeralResourceConfig_Response)(nil), // 66: lethe.tfplugin.ValidateEphemeralResourceConfig.Response
-	(*UpgradeResourceState_Request)(nil),             // 67: lethe.tfplugin.UpgradeResourceState.Request
-	(*UpgradeResourceState_Response)(nil),            // 68: lethe.tfplugin.UpgradeResourceState.Response
-	(*UpgradeResourceIdentity_Request)(nil),          // 69: lethe.tfplugin.UpgradeResourceIdentity.Request
-	(*UpgradeResourceIdentity_Response)(nil),         // 70: lethe.tfplugin.UpgradeResourceIdentity.Response
-	(*ReadResource_Request)(nil),                     // 71: lethe.tfplugin.ReadResource.Request
-	(*ReadResource_Response)(nil),                    // 72: lethe.tfplugin.ReadResource.Response
-	(*PlanResourceChange_Request)(nil),               // 73: lethe.tfplugin.PlanResourceChange.Request
-	(*PlanResourceChange_Response)(nil),              // 74: lethe.tfplugin.PlanResourceChange.Response
-	(*ApplyResourceChange_Request)(nil),              // 75: lethe.tfplugin.ApplyResourceChange.Request
-	(*ApplyResourceChange_Response)(nil),             // 76: lethe.tfplugin.ApplyResourceChange.Response
-	(*ImportResourceState_Request)(nil),              // 77: lethe.tfplugin.ImportResourceState.Request
-	(*ImportResourceState_ImportedResource)(nil),     // 78: lethe.tfplugin.ImportResourceState.ImportedResource
-	(*ImportResourceState_Response)(nil),             // 79: lethe.tfplugin.ImportResourceState.Response
-	(*MoveResourceState_Request)(nil),                // 80: lethe.tfplugin.MoveResourceState.Request
-	(*MoveResourceState_Response)(nil),               // 81: lethe.tfplugin.MoveResourceState.Response
-	(*ReadDataSource_Request)(nil),                   // 82: lethe.tfplugin.ReadDataSource.Request
-	(*ReadDataSource_Response)(nil),                  // 83: lethe.tfplugin.ReadDataSource.Response
-	(*GetFunctions_Request)(nil),                     // 84: lethe.tfplugin.GetFunctions.Request
-	(*GetFunctions_Response)(nil),                    // 85: lethe.tfplugin.GetFunctions.Response
-	nil,                                              // 86: lethe.tfplugin.GetFunctions.Response.FunctionsEntry
-	(*CallFunction_Request)(nil),                     // 87: lethe.tfplugin.CallFunction.Request
-	(*CallFunction_Response)(nil),                    // 88: lethe.tfplugin.CallFunction.Response
-	(*OpenEphemeralResource_Request)(nil),            // 89: lethe.tfplugin.OpenEphemeralResource.Request
-	(*OpenEphemeralResource_Response)(nil),           // 90: lethe.tfplugin.OpenEphemeralResource.Response
-	(*RenewEphemeralResource_Request)(nil),           // 91: lethe.tfplugin.RenewEphemeralResource.Request
-	(*RenewEphemeralResource_Response)(nil),          // 92: lethe.tfplugin.RenewEphemeralResource.Response
-	(*CloseEphemeralResource_Request)(nil),           // 93: lethe.tfplugin.CloseEphemeralResource.Request
-	(*CloseEphemeralResource_Response)(nil),          // 94: lethe.tfplugin.CloseEphemeralResource.Response
-	(*StopProvider_Request)(nil),                     // 95: lethe.tfplugin.StopProvider.Request
-	(*StopProvider_Response)(nil),                    // 96: lethe.tfplugin.StopProvider.Response
-	(*timestamppb.Timestamp)(nil),                    // 97: google.protobuf.Timestamp
+	(*ListResource)(nil),                             // 38: lethe.tfplugin.ListResource
+	(*ValidateListResourceConfig)(nil),               // 39: lethe.tfplugin.ValidateListResourceConfig
+	(*ActionSchema)(nil),                             // 40: lethe.tfplugin.ActionSchema
+	(*ValidateActionConfig)(nil),                     // 41: lethe.tfplugin.ValidateActionConfig
+	(*PlanAction)(nil),                               // 42: lethe.tfplugin.PlanAction
+	(*InvokeAction)(nil),                             // 43: lethe.tfplugin.InvokeAction
+	(*StopProvider)(nil),                             // 44: lethe.tfplugin.StopProvider
+	(*AttributePath_Step)(nil),                       // 45: lethe.tfplugin.AttributePath.Step
+	nil,                                              // 46: lethe.tfplugin.RawState.FlatmapEntry
+	(*Schema_Block)(nil),                             // 47: lethe.tfplugin.Schema.Block
+	(*Schema_Attribute)(nil),                         // 48: lethe.tfplugin.Schema.Attribute
+	(*Schema_NestedBlock)(nil),                       // 49: lethe.tfplugin.Schema.NestedBlock
+	(*Schema_Object)(nil),                            // 50: lethe.tfplugin.Schema.Object
+	(*ResourceIdentitySchema_IdentityAttribute)(nil), // 51: lethe.tfplugin.ResourceIdentitySchema.IdentityAttribute
+	(*Function_Parameter)(nil),                       // 52: lethe.tfplugin.Function.Parameter
+	(*Function_Return)(nil),                          // 53: lethe.tfplugin.Function.Return
+	(*GetProviderSchema_Request)(nil),                // 54: lethe.tfplugin.GetProviderSchema.Request
+	(*GetProviderSchema_Response)(nil),               // 55: lethe.tfplugin.GetProviderSchema.Response
+	nil,                                              // 56: lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry
+	nil,                                              // 57: lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry
+	nil,                                              // 58: lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry
+	nil,                                              // 59: lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry
+	nil,                                              // 60: lethe.tfplugin.GetProviderSchema.Response.ListResourceSchemasEntry
+	nil,                                              // 61: lethe.tfplugin.GetProviderSchema.Response.ActionSchemasEntry
+	(*GetResourceIdentitySchemas_Request)(nil),       // 62: lethe.tfplugin.GetResourceIdentitySchemas.Request
+	(*GetResourceIdentitySchemas_Response)(nil),      // 63: lethe.tfplugin.GetResourceIdentitySchemas.Response
+	nil,                                              // 64: lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry
+	(*ValidateProviderConfig_Request)(nil),           // 65: lethe.tfplugin.ValidateProviderConfig.Request
+	(*ValidateProviderConfig_Response)(nil),          // 66: lethe.tfplugin.ValidateProviderConfig.Response
+	(*ConfigureProvider_Request)(nil),                // 67: lethe.tfplugin.ConfigureProvider.Request
+	(*ConfigureProvider_Response)(nil),               // 68: lethe.tfplugin.ConfigureProvider.Response
+	(*ValidateResourceConfig_Request)(nil),           // 69: lethe.tfplugin.ValidateResourceConfig.Request
+	(*ValidateResourceConfig_Response)(nil),          // 70: lethe.tfplugin.ValidateResourceConfig.Response
+	(*ValidateDataResourceConfig_Request)(nil),       // 71: lethe.tfplugin.ValidateDataResourceConfig.Request
+	(*ValidateDataResourceConfig_Response)(nil),      // 72: lethe.tfplugin.ValidateDataResourceConfig.Response
+	(*ValidateEphemeralResourceConfig_Request)(nil),  // 73: lethe.tfplugin.ValidateEphemeralResourceConfig.Request
+	(*ValidateEphemeralResourceConfig_Response)(nil), // 74: lethe.tfplugin.ValidateEphemeralResourceConfig.Response
+	(*UpgradeResourceState_Request)(nil),             // 75: lethe.tfplugin.UpgradeResourceState.Request
+	(*UpgradeResourceState_Response)(nil),            // 76: lethe.tfplugin.UpgradeResourceState.Response
+	(*UpgradeResourceIdentity_Request)(nil),          // 77: lethe.tfplugin.UpgradeResourceIdentity.Request
+	(*UpgradeResourceIdentity_Response)(nil),         // 78: lethe.tfplugin.UpgradeResourceIdentity.Response
+	(*ReadResource_Request)(nil),                     // 79: lethe.tfplugin.ReadResource.Request
+	(*ReadResource_Response)(nil),                    // 80: lethe.tfplugin.ReadResource.Response
+	(*PlanResourceChange_Request)(nil),               // 81: lethe.tfplugin.PlanResourceChange.Request
+	(*PlanResourceChange_Response)(nil),              // 82: lethe.tfplugin.PlanResourceChange.Response
+	(*ApplyResourceChange_Request)(nil),              // 83: lethe.tfplugin.ApplyResourceChange.Request
+	(*ApplyResourceChange_Response)(nil),             // 84: lethe.tfplugin.ApplyResourceChange.Response
+	(*ImportResourceState_Request)(nil),              // 85: lethe.tfplugin.ImportResourceState.Request
+	(*ImportResourceState_ImportedResource)(nil),     // 86: lethe.tfplugin.ImportResourceState.ImportedResource
+	(*ImportResourceState_Response)(nil),             // 87: lethe.tfplugin.ImportResourceState.Response
+	(*MoveResourceState_Request)(nil),                // 88: lethe.tfplugin.MoveResourceState.Request
+	(*MoveResourceState_Response)(nil),               // 89: lethe.tfplugin.MoveResourceState.Response
+	(*ReadDataSource_Request)(nil),                   // 90: lethe.tfplugin.ReadDataSource.Request
+	(*ReadDataSource_Response)(nil),                  // 91: lethe.tfplugin.ReadDataSource.Response
+	(*GetFunctions_Request)(nil),                     // 92: lethe.tfplugin.GetFunctions.Request
+	(*GetFunctions_Response)(nil),                    // 93: lethe.tfplugin.GetFunctions.Response
+	nil,                                              // 94: lethe.tfplugin.GetFunctions.Response.FunctionsEntry
+	(*CallFunction_Request)(nil),                     // 95: lethe.tfplugin.CallFunction.Request
+	(*CallFunction_Response)(nil),                    // 96: lethe.tfplugin.CallFunction.Response
+	(*OpenEphemeralResource_Request)(nil),            // 97: lethe.tfplugin.OpenEphemeralResource.Request
+	(*OpenEphemeralResource_Response)(nil),           // 98: lethe.tfplugin.OpenEphemeralResource.Response
+	(*RenewEphemeralResource_Request)(nil),           // 99: lethe.tfplugin.RenewEphemeralResource.Request
+	(*RenewEphemeralResource_Response)(nil),          // 100: lethe.tfplugin.RenewEphemeralResource.Response
+	(*CloseEphemeralResource_Request)(nil),           // 101: lethe.tfplugin.CloseEphemeralResource.Request
+	(*CloseEphemeralResource_Response)(nil),          // 102: lethe.tfplugin.CloseEphemeralResource.Response
+	(*ListResource_Request)(nil),                     // 103: lethe.tfplugin.ListResource.Request
+	(*ListResource_Event)(nil),                       // 104: lethe.tfplugin.ListResource.Event
+	(*ValidateListResourceConfig_Request)(nil),       // 105: lethe.tfplugin.ValidateListResourceConfig.Request
+	(*ValidateListResourceConfig_Response)(nil),      // 106: lethe.tfplugin.ValidateListResourceConfig.Response
+	(*ValidateActionConfig_Request)(nil),             // 107: lethe.tfplugin.ValidateActionConfig.Request
+	(*ValidateActionConfig_Response)(nil),            // 108: lethe.tfplugin.ValidateActionConfig.Response
+	(*PlanAction_Request)(nil),                       // 109: lethe.tfplugin.PlanAction.Request
+	(*PlanAction_Response)(nil),                      // 110: lethe.tfplugin.PlanAction.Response
+	(*InvokeAction_Request)(nil),                     // 111: lethe.tfplugin.InvokeAction.Request
+	(*InvokeAction_Event)(nil),                       // 112: lethe.tfplugin.InvokeAction.Event
+	(*InvokeAction_Event_Progress)(nil),              // 113: lethe.tfplugin.InvokeAction.Event.Progress
+	(*InvokeAction_Event_Completed)(nil),             // 114: lethe.tfplugin.InvokeAction.Event.Completed
+	(*StopProvider_Request)(nil),                     // 115: lethe.tfplugin.StopProvider.Request
+	(*StopProvider_Response)(nil),                    // 116: lethe.tfplugin.StopProvider.Response
+	(*timestamppb.Timestamp)(nil),                    // 117: google.protobuf.Timestamp
 }
 var file_internal_provider_wire_wirepb_provider_proto_depIdxs = []int32{
 	1,   // 0: lethe.tfplugin.Diagnostic.severity:type_name -> lethe.tfplugin.Diagnostic.Severity
 	8,   // 1: lethe.tfplugin.Diagnostic.attribute:type_name -> lethe.tfplugin.AttributePath
-	39,  // 2: lethe.tfplugin.AttributePath.steps:type_name -> lethe.tfplugin.AttributePath.Step
-	40,  // 3: lethe.tfplugin.RawState.flatmap:type_name -> lethe.tfplugin.RawState.FlatmapEntry
-	41,  // 4: lethe.tfplugin.Schema.block:type_name -> lethe.tfplugin.Schema.Block
-	45,  // 5: lethe.tfplugin.ResourceIdentitySchema.identity_attributes:type_name -> lethe.tfplugin.ResourceIdentitySchema.IdentityAttribute
+	45,  // 2: lethe.tfplugin.AttributePath.steps:type_name -> lethe.tfplugin.AttributePath.Step
+	46,  // 3: lethe.tfplugin.RawState.flatmap:type_name -> lethe.tfplugin.RawState.FlatmapEntry
+	47,  // 4: lethe.tfplugin.Schema.block:type_name -> lethe.tfplugin.Schema.Block
+	51,  // 5: lethe.tfplugin.ResourceIdentitySchema.identity_attributes:type_name -> lethe.tfplugin.ResourceIdentitySchema.IdentityAttribute
 	5,   // 6: lethe.tfplugin.ResourceIdentityData.identity_data:type_name -> lethe.tfplugin.DynamicValue
-	46,  // 7: lethe.tfplugin.Function.parameters:type_name -> lethe.tfplugin.Function.Parameter
-	46,  // 8: lethe.tfplugin.Function.variadic_parameter:type_name -> lethe.tfplugin.Function.Parameter
-	47,  // 9: lethe.tfplugin.Function.return:type_name -> lethe.tfplugin.Function.Return
+	52,  // 7: lethe.tfplugin.Function.parameters:type_name -> lethe.tfplugin.Function.Parameter
+	52,  // 8: lethe.tfplugin.Function.variadic_parameter:type_name -> lethe.tfplugin.Function.Parameter
+	53,  // 9: lethe.tfplugin.Function.return:type_name -> lethe.tfplugin.Function.Return
 	0,   // 10: lethe.tfplugin.Function.description_kind:type_name -> lethe.tfplugin.StringKind
 	4,   // 11: lethe.tfplugin.Deferred.reason:type_name -> lethe.tfplugin.Deferred.Reason
-	42,  // 12: lethe.tfplugin.Schema.Block.attributes:type_name -> lethe.tfplugin.Schema.Attribute
-	43,  // 13: lethe.tfplugin.Schema.Block.block_types:type_name -> lethe.tfplugin.Schema.NestedBlock
-	0,   // 14: lethe.tfplugin.Schema.Block.description_kind:type_name -> lethe.tfplugin.StringKind
-	44,  // 15: lethe.tfplugin.Schema.Attribute.nested_type:type_name -> lethe.tfplugin.Schema.Object
-	0,   // 16: lethe.tfplugin.Schema.Attribute.description_kind:type_name -> lethe.tfplugin.StringKind
-	41,  // 17: lethe.tfplugin.Schema.NestedBlock.block:type_name -> lethe.tfplugin.Schema.Block
-	2,   // 18: lethe.tfplugin.Schema.NestedBlock.nesting:type_name -> lethe.tfplugin.Schema.NestedBlock.NestingMode
-	42,  // 19: lethe.tfplugin.Schema.Object.attributes:type_name -> lethe.tfplugin.Schema.Attribute
-	3,   // 20: lethe.tfplugin.Schema.Object.nesting:type_name -> lethe.tfplugin.Schema.Object.NestingMode
-	0,   // 21: lethe.tfplugin.Function.Parameter.description_kind:type_name -> lethe.tfplugin.StringKind
-	10,  // 22: lethe.tfplugin.GetProviderSchema.Response.provider:type_name -> lethe.tfplugin.Schema
-	50,  // 23: lethe.tfplugin.GetProviderSchema.Response.resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry
-	51,  // 24: lethe.tfplugin.GetProviderSchema.Response.data_source_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry
-	6,   // 25: lethe.tfplugin.GetProviderSchema.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	10,  // 26: lethe.tfplugin.GetProviderSchema.Response.provider_meta:type_name -> lethe.tfplugin.Schema
-	15,  // 27: lethe.tfplugin.GetProviderSchema.Response.server_capabilities:type_name -> lethe.tfplugin.ServerCapabilities
-	52,  // 28: lethe.tfplugin.GetProviderSchema.Response.functions:type_name -> lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry
-	53,  // 29: lethe.tfplugin.GetProviderSchema.Response.ephemeral_resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry
-	10,  // 30: lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
-	10,  // 31: lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
-	14,  // 32: lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry.value:type_name -> lethe.tfplugin.Function
-	10,  // 33: lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
-	56,  // 34: lethe.tfplugin.GetResourceIdentitySchemas.Response.identity_schemas:type_name -> lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry
-	6,   // 35: lethe.tfplugin.GetResourceIdentitySchemas.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	12,  // 36: lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry.value:type_name -> lethe.tfplugin.ResourceIdentitySchema
-	5,   // 37: lethe.tfplugin.ValidateProviderConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 38: lethe.tfplugin.ValidateProviderConfig.Response.prepared_config:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 39: lethe.tfplugin.ValidateProviderConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 40: lethe.tfplugin.ConfigureProvider.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 41: lethe.tfplugin.ConfigureProvider.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	6,   // 42: lethe.tfplugin.ConfigureProvider.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 43: lethe.tfplugin.ValidateResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 44: lethe.tfplugin.ValidateResourceConfig.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	6,   // 45: lethe.tfplugin.ValidateResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 46: lethe.tfplugin.ValidateDataResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 47: lethe.tfplugin.ValidateDataResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 48: lethe.tfplugin.ValidateEphemeralResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 49: lethe.tfplugin.ValidateEphemeralResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	9,   // 50: lethe.tfplugin.UpgradeResourceState.Request.raw_state:type_name -> lethe.tfplugin.RawState
-	5,   // 51: lethe.tfplugin.UpgradeResourceState.Response.upgraded_state:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 52: lethe.tfplugin.UpgradeResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	9,   // 53: lethe.tfplugin.UpgradeResourceIdentity.Request.raw_identity:type_name -> lethe.tfplugin.RawState
-	13,  // 54: lethe.tfplugin.UpgradeResourceIdentity.Response.upgraded_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	6,   // 55: lethe.tfplugin.UpgradeResourceIdentity.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 56: lethe.tfplugin.ReadResource.Request.current_state:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 57: lethe.tfplugin.ReadResource.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 58: lethe.tfplugin.ReadResource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	13,  // 59: lethe.tfplugin.ReadResource.Request.current_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 60: lethe.tfplugin.ReadResource.Response.new_state:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 61: lethe.tfplugin.ReadResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	17,  // 62: lethe.tfplugin.ReadResource.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	13,  // 63: lethe.tfplugin.ReadResource.Response.new_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 64: lethe.tfplugin.PlanResourceChange.Request.prior_state:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 65: lethe.tfplugin.PlanResourceChange.Request.proposed_new_state:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 66: lethe.tfplugin.PlanResourceChange.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 67: lethe.tfplugin.PlanResourceChange.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 68: lethe.tfplugin.PlanResourceChange.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	13,  // 69: lethe.tfplugin.PlanResourceChange.Request.prior_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 70: lethe.tfplugin.PlanResourceChange.Response.planned_state:type_name -> lethe.tfplugin.DynamicValue
-	8,   // 71: lethe.tfplugin.PlanResourceChange.Response.requires_replace:type_name -> lethe.tfplugin.AttributePath
-	6,   // 72: lethe.tfplugin.PlanResourceChange.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	17,  // 73: lethe.tfplugin.PlanResourceChange.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	13,  // 74: lethe.tfplugin.PlanResourceChange.Response.planned_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 75: lethe.tfplugin.ApplyResourceChange.Request.prior_state:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 76: lethe.tfplugin.ApplyResourceChange.Request.planned_state:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 77: lethe.tfplugin.ApplyResourceChange.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 78: lethe.tfplugin.ApplyResourceChange.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
-	13,  // 79: lethe.tfplugin.ApplyResourceChange.Request.planned_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 80: lethe.tfplugin.ApplyResourceChange.Response.new_state:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 81: lethe.tfplugin.ApplyResourceChange.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	13,  // 82: lethe.tfplugin.ApplyResourceChange.Response.new_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	16,  // 83: lethe.tfplugin.ImportResourceState.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	13,  // 84: lethe.tfplugin.ImportResourceState.Request.identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 85: lethe.tfplugin.ImportResourceState.ImportedResource.state:type_name -> lethe.tfplugin.DynamicValue
-	13,  // 86: lethe.tfplugin.ImportResourceState.ImportedResource.identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	78,  // 87: lethe.tfplugin.ImportResourceState.Response.imported_resources:type_name -> lethe.tfplugin.ImportResourceState.ImportedResource
-	6,   // 88: lethe.tfplugin.ImportResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	17,  // 89: lethe.tfplugin.ImportResourceState.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	9,   // 90: lethe.tfplugin.MoveResourceState.Request.source_state:type_name -> lethe.tfplugin.RawState
-	9,   // 91: lethe.tfplugin.MoveResourceState.Request.source_identity:type_name -> lethe.tfplugin.RawState
-	5,   // 92: lethe.tfplugin.MoveResourceState.Response.target_state:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 93: lethe.tfplugin.MoveResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	13,  // 94: lethe.tfplugin.MoveResourceState.Response.target_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 95: lethe.tfplugin.ReadDataSource.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 96: lethe.tfplugin.ReadDataSource.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 97: lethe.tfplugin.ReadDataSource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	5,   // 98: lethe.tfplugin.ReadDataSource.Response.state:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 99: lethe.tfplugin.ReadDataSource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	17,  // 100: lethe.tfplugin.ReadDataSource.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	86,  // 101: lethe.tfplugin.GetFunctions.Response.functions:type_name -> lethe.tfplugin.GetFunctions.Response.FunctionsEntry
-	6,   // 102: lethe.tfplugin.GetFunctions.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	14,  // 103: lethe.tfplugin.GetFunctions.Response.FunctionsEntry.value:type_name -> lethe.tfplugin.Function
-	5,   // 104: lethe.tfplugin.CallFunction.Request.arguments:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 105: lethe.tfplugin.CallFunction.Response.result:type_name -> lethe.tfplugin.DynamicValue
-	7,   // 106: lethe.tfplugin.CallFunction.Response.error:type_name -> lethe.tfplugin.FunctionError
-	5,   // 107: lethe.tfplugin.OpenEphemeralResource.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 108: lethe.tfplugin.OpenEphemeralResource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	6,   // 109: lethe.tfplugin.OpenEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	97,  // 110: lethe.tfplugin.OpenEphemeralResource.Response.renew_at:type_name -> google.protobuf.Timestamp
-	5,   // 111: lethe.tfplugin.OpenEphemeralResource.Response.result:type_name -> lethe.tfplugin.DynamicValue
-	17,  // 112: lethe.tfplugin.OpenEphemeralResource.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	6,   // 113: lethe.tfplugin.RenewEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	97,  // 114: lethe.tfplugin.RenewEphemeralResource.Response.renew_at:type_name -> google.protobuf.Timestamp
-	6,   // 115: lethe.tfplugin.CloseEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	116, // [116:116] is the sub-list for method output_type
-	116, // [116:116] is the sub-list for method input_type
-	116, // [116:116] is the sub-list for extension type_name
-	116, // [116:116] is the sub-list for extension extendee
-	0,   // [0:116] is the sub-list for field type_name
+	10,  // 12: lethe.tfplugin.ActionSchema.schema:type_name -> lethe.tfplugin.Schema
+	48,  // 13: lethe.tfplugin.Schema.Block.attributes:type_name -> lethe.tfplugin.Schema.Attribute
+	49,  // 14: lethe.tfplugin.Schema.Block.block_types:type_name -> lethe.tfplugin.Schema.NestedBlock
+	0,   // 15: lethe.tfplugin.Schema.Block.description_kind:type_name -> lethe.tfplugin.StringKind
+	50,  // 16: lethe.tfplugin.Schema.Attribute.nested_type:type_name -> lethe.tfplugin.Schema.Object
+	0,   // 17: lethe.tfplugin.Schema.Attribute.description_kind:type_name -> lethe.tfplugin.StringKind
+	47,  // 18: lethe.tfplugin.Schema.NestedBlock.block:type_name -> lethe.tfplugin.Schema.Block
+	2,   // 19: lethe.tfplugin.Schema.NestedBlock.nesting:type_name -> lethe.tfplugin.Schema.NestedBlock.NestingMode
+	48,  // 20: lethe.tfplugin.Schema.Object.attributes:type_name -> lethe.tfplugin.Schema.Attribute
+	3,   // 21: lethe.tfplugin.Schema.Object.nesting:type_name -> lethe.tfplugin.Schema.Object.NestingMode
+	0,   // 22: lethe.tfplugin.Function.Parameter.description_kind:type_name -> lethe.tfplugin.StringKind
+	10,  // 23: lethe.tfplugin.GetProviderSchema.Response.provider:type_name -> lethe.tfplugin.Schema
+	56,  // 24: lethe.tfplugin.GetProviderSchema.Response.resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry
+	57,  // 25: lethe.tfplugin.GetProviderSchema.Response.data_source_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry
+	6,   // 26: lethe.tfplugin.GetProviderSchema.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	10,  // 27: lethe.tfplugin.GetProviderSchema.Response.provider_meta:type_name -> lethe.tfplugin.Schema
+	15,  // 28: lethe.tfplugin.GetProviderSchema.Response.server_capabilities:type_name -> lethe.tfplugin.ServerCapabilities
+	58,  // 29: lethe.tfplugin.GetProviderSchema.Response.functions:type_name -> lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry
+	59,  // 30: lethe.tfplugin.GetProviderSchema.Response.ephemeral_resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry
+	60,  // 31: lethe.tfplugin.GetProviderSchema.Response.list_resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.ListResourceSchemasEntry
+	61,  // 32: lethe.tfplugin.GetProviderSchema.Response.action_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.ActionSchemasEntry
+	10,  // 33: lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
+	10,  // 34: lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
+	14,  // 35: lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry.value:type_name -> lethe.tfplugin.Function
+	10,  // 36: lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
+	10,  // 37: lethe.tfplugin.GetProviderSchema.Response.ListResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
+	40,  // 38: lethe.tfplugin.GetProviderSchema.Response.ActionSchemasEntry.value:type_name -> lethe.tfplugin.ActionSchema
+	64,  // 39: lethe.tfplugin.GetResourceIdentitySchemas.Response.identity_schemas:type_name -> lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry
+	6,   // 40: lethe.tfplugin.GetResourceIdentitySchemas.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	12,  // 41: lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry.value:type_name -> lethe.tfplugin.ResourceIdentitySchema
+	5,   // 42: lethe.tfplugin.ValidateProviderConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 43: lethe.tfplugin.ValidateProviderConfig.Response.prepared_config:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 44: lethe.tfplugin.ValidateProviderConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 45: lethe.tfplugin.ConfigureProvider.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 46: lethe.tfplugin.ConfigureProvider.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	6,   // 47: lethe.tfplugin.ConfigureProvider.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 48: lethe.tfplugin.ValidateResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 49: lethe.tfplugin.ValidateResourceConfig.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	6,   // 50: lethe.tfplugin.ValidateResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 51: lethe.tfplugin.ValidateDataResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 52: lethe.tfplugin.ValidateDataResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 53: lethe.tfplugin.ValidateEphemeralResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 54: lethe.tfplugin.ValidateEphemeralResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	9,   // 55: lethe.tfplugin.UpgradeResourceState.Request.raw_state:type_name -> lethe.tfplugin.RawState
+	5,   // 56: lethe.tfplugin.UpgradeResourceState.Response.upgraded_state:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 57: lethe.tfplugin.UpgradeResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	9,   // 58: lethe.tfplugin.UpgradeResourceIdentity.Request.raw_identity:type_name -> lethe.tfplugin.RawState
+	13,  // 59: lethe.tfplugin.UpgradeResourceIdentity.Response.upgraded_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	6,   // 60: lethe.tfplugin.UpgradeResourceIdentity.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 61: lethe.tfplugin.ReadResource.Request.current_state:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 62: lethe.tfplugin.ReadResource.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 63: lethe.tfplugin.ReadResource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	13,  // 64: lethe.tfplugin.ReadResource.Request.current_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 65: lethe.tfplugin.ReadResource.Response.new_state:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 66: lethe.tfplugin.ReadResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	17,  // 67: lethe.tfplugin.ReadResource.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	13,  // 68: lethe.tfplugin.ReadResource.Response.new_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 69: lethe.tfplugin.PlanResourceChange.Request.prior_state:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 70: lethe.tfplugin.PlanResourceChange.Request.proposed_new_state:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 71: lethe.tfplugin.PlanResourceChange.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 72: lethe.tfplugin.PlanResourceChange.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 73: lethe.tfplugin.PlanResourceChange.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	13,  // 74: lethe.tfplugin.PlanResourceChange.Request.prior_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 75: lethe.tfplugin.PlanResourceChange.Response.planned_state:type_name -> lethe.tfplugin.DynamicValue
+	8,   // 76: lethe.tfplugin.PlanResourceChange.Response.requires_replace:type_name -> lethe.tfplugin.AttributePath
+	6,   // 77: lethe.tfplugin.PlanResourceChange.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	17,  // 78: lethe.tfplugin.PlanResourceChange.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	13,  // 79: lethe.tfplugin.PlanResourceChange.Response.planned_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 80: lethe.tfplugin.ApplyResourceChange.Request.prior_state:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 81: lethe.tfplugin.ApplyResourceChange.Request.planned_state:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 82: lethe.tfplugin.ApplyResourceChange.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 83: lethe.tfplugin.ApplyResourceChange.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
+	13,  // 84: lethe.tfplugin.ApplyResourceChange.Request.planned_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 85: lethe.tfplugin.ApplyResourceChange.Response.new_state:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 86: lethe.tfplugin.ApplyResourceChange.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	13,  // 87: lethe.tfplugin.ApplyResourceChange.Response.new_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	16,  // 88: lethe.tfplugin.ImportResourceState.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	13,  // 89: lethe.tfplugin.ImportResourceState.Request.identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 90: lethe.tfplugin.ImportResourceState.ImportedResource.state:type_name -> lethe.tfplugin.DynamicValue
+	13,  // 91: lethe.tfplugin.ImportResourceState.ImportedResource.identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	86,  // 92: lethe.tfplugin.ImportResourceState.Response.imported_resources:type_name -> lethe.tfplugin.ImportResourceState.ImportedResource
+	6,   // 93: lethe.tfplugin.ImportResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	17,  // 94: lethe.tfplugin.ImportResourceState.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	9,   // 95: lethe.tfplugin.MoveResourceState.Request.source_state:type_name -> lethe.tfplugin.RawState
+	9,   // 96: lethe.tfplugin.MoveResourceState.Request.source_identity:type_name -> lethe.tfplugin.RawState
+	5,   // 97: lethe.tfplugin.MoveResourceState.Response.target_state:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 98: lethe.tfplugin.MoveResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	13,  // 99: lethe.tfplugin.MoveResourceState.Response.target_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 100: lethe.tfplugin.ReadDataSource.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 101: lethe.tfplugin.ReadDataSource.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 102: lethe.tfplugin.ReadDataSource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	5,   // 103: lethe.tfplugin.ReadDataSource.Response.state:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 104: lethe.tfplugin.ReadDataSource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	17,  // 105: lethe.tfplugin.ReadDataSource.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	94,  // 106: lethe.tfplugin.GetFunctions.Response.functions:type_name -> lethe.tfplugin.GetFunctions.Response.FunctionsEntry
+	6,   // 107: lethe.tfplugin.GetFunctions.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	14,  // 108: lethe.tfplugin.GetFunctions.Response.FunctionsEntry.value:type_name -> lethe.tfplugin.Function
+	5,   // 109: lethe.tfplugin.CallFunction.Request.arguments:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 110: lethe.tfplugin.CallFunction.Response.result:type_name -> lethe.tfplugin.DynamicValue
+	7,   // 111: lethe.tfplugin.CallFunction.Response.error:type_name -> lethe.tfplugin.FunctionError
+	5,   // 112: lethe.tfplugin.OpenEphemeralResource.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 113: lethe.tfplugin.OpenEphemeralResource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	6,   // 114: lethe.tfplugin.OpenEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	117, // 115: lethe.tfplugin.OpenEphemeralResource.Response.renew_at:type_name -> google.protobuf.Timestamp
+	5,   // 116: lethe.tfplugin.OpenEphemeralResource.Response.result:type_name -> lethe.tfplugin.DynamicValue
+	17,  // 117: lethe.tfplugin.OpenEphemeralResource.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	6,   // 118: lethe.tfplugin.RenewEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	117, // 119: lethe.tfplugin.RenewEphemeralResource.Response.renew_at:type_name -> google.protobuf.Timestamp
+	6,   // 120: lethe.tfplugin.CloseEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 121: lethe.tfplugin.ListResource.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	13,  // 122: lethe.tfplugin.ListResource.Event.identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 123: lethe.tfplugin.ListResource.Event.resource_object:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 124: lethe.tfplugin.ListResource.Event.diagnostic:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 125: lethe.tfplugin.ValidateListResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 126: lethe.tfplugin.ValidateListResourceConfig.Request.include_resource_object:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 127: lethe.tfplugin.ValidateListResourceConfig.Request.limit:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 128: lethe.tfplugin.ValidateListResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 129: lethe.tfplugin.ValidateActionConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 130: lethe.tfplugin.ValidateActionConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 131: lethe.tfplugin.PlanAction.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 132: lethe.tfplugin.PlanAction.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	6,   // 133: lethe.tfplugin.PlanAction.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	17,  // 134: lethe.tfplugin.PlanAction.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	5,   // 135: lethe.tfplugin.InvokeAction.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 136: lethe.tfplugin.InvokeAction.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	113, // 137: lethe.tfplugin.InvokeAction.Event.progress:type_name -> lethe.tfplugin.InvokeAction.Event.Progress
+	114, // 138: lethe.tfplugin.InvokeAction.Event.completed:type_name -> lethe.tfplugin.InvokeAction.Event.Completed
+	6,   // 139: lethe.tfplugin.InvokeAction.Event.Completed.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	140, // [140:140] is the sub-list for method output_type
+	140, // [140:140] is the sub-list for method input_type
+	140, // [140:140] is the sub-list for extension type_name
+	140, // [140:140] is the sub-list for extension extendee
+	0,   // [0:140] is the sub-list for field type_name
 }
 
 func init() { file_internal_provider_wire_wirepb_provider_proto_init() }
@@ -5630,22 +6663,27 @@ func file_internal_provider_wire_wirepb_provider_proto_init() {
 		return
 	}
 	file_internal_provider_wire_wirepb_provider_proto_msgTypes[2].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[34].OneofWrappers = []any{
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[40].OneofWrappers = []any{
 		(*AttributePath_Step_AttributeName)(nil),
 		(*AttributePath_Step_ElementKeyString)(nil),
 		(*AttributePath_Step_ElementKeyInt)(nil),
 	}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[85].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[86].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[87].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[88].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[93].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[94].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[95].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[96].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[99].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[107].OneofWrappers = []any{
+		(*InvokeAction_Event_Progress_)(nil),
+		(*InvokeAction_Event_Completed_)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_provider_wire_wirepb_provider_proto_rawDesc), len(file_internal_provider_wire_wirepb_provider_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   92,
+			NumMessages:   112,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

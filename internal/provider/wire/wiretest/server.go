@@ -106,6 +106,9 @@ func (s *Server) serve(_ any, stream grpc.ServerStream) error {
 	if err := stream.RecvMsg(&request); err != nil {
 		return err
 	}
+	if serve.Streams(name) {
+		return real.Stream(stream, name, request)
+	}
 	handler := s.Handlers[name]
 	if handler == nil {
 		handler = func(ctx context.Context, request []byte) ([]byte, error) { return real.Answer(ctx, name, request) }

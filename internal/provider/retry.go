@@ -1,0 +1,59 @@
+package provider
+
+import (
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// Retry is a user's policy for calls of one provider whose errors pass by themselves (provider_retry in the CLI
+// configuration).
+type Retry struct {
+	Match      []string      // parts of the texts of such errors
+	Attempts   int           // the maximum number of calls, with the first one
+	Backoff    time.Duration // the pause after the first failure; each later pause is twice as long, up to maxBackoff
+	Idempotent bool          // updates and deletions may be repeated, too
+}
+
+// Retries are the policies by the Canon of the provider.
+type Retries map[addr.Provider]*Retry
+
+// Of returns the policy for a provider, or nil.
+func (r Retries) Of(p addr.Provider) *Retry {
+	if len(r) == 0 {
+		return nil
+	}
+	return r[p.Canon()]
+}
+
+// maxBackoff limits pauses, unless the first pause is longer.
+const maxBackoff = time.Minute
+
+// Matched returns the first text of Match that an error contains, or "".
+func (r *Retry) Matched(ds Diags) string {
+	for _, d := range ds {
+		if d.Severity != diag.Error {
+			continue
+		}
+		for _, text := range r.Match {
+			if strings.Contains(d.Summary, text) || strings.Contains(d.Detail, text) {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// Pause returns the pause after the n-th failure of a call, from 1. A random part of up to a quarter spreads calls that
+// failed at the same time.
+func (r *Retry) Pause(n int) time.Duration {
+	d, most := r.Backoff, max(r.Backoff, maxBackoff)
+	for ; n > 1 && d < most; n-- {
+		d *= 2
+	}
+	d = min(d, most)
+	return d + rand.N(d/4+1)
+}
