@@ -170,6 +170,24 @@ func (d *declaration) readOverrides(driver store.Driver, file string, given map[
 	return ok
 }
 
+// sets reports whether the block gives a setting the value that it has in s.
+func (d *declaration) sets(s settings, path cty.Path) bool {
+	m := d.root()
+	if m == nil {
+		return false
+	}
+	declared, ok := d.of(m)
+	if !ok || declared.driver.Name != s.driver.Name {
+		return false
+	}
+	was, err := path.Apply(declared.config)
+	if err != nil {
+		return false
+	}
+	now, err := path.Apply(s.config)
+	return err == nil && now.RawEquals(was)
+}
+
 // at adds the position of the backend block, or of the setting in it that the problem is about.
 func (d *declaration) at(problem diag.Diagnostic, sch *schema.Block) diag.Diagnostic {
 	b := d.block()

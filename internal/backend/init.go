@@ -55,6 +55,9 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	if moves && !m.migrate(ctx, before != nil) {
 		return "", false
 	}
+	if _, ok := d.opener.open(ctx, next); !ok {
+		return "", false // invalid settings are not recorded
+	}
 	first, anew := before == nil, len(req.Overrides) > 0 || req.Reconfigure
 	if !first && !d.record.write(declared, next, anew, d.Env.Bag) {
 		return "", false

@@ -63,6 +63,10 @@ func (o *opener) unencrypted(ctx context.Context, s settings) (store.Store, bool
 	st, err := o.clients.open(ctx, s)
 	if err != nil {
 		for _, problem := range notOpened(err, "in the block of the backend, or with `lethe init -backend-config`") {
+			if len(problem.Path) > 0 && !o.declared.sets(s, problem.Path) {
+				problem.Path = nil
+				problem.Detail += "\n\nThe value is from -backend-config, not from the block."
+			}
 			o.env.Bag.Add(o.declared.at(problem, s.driver.Schema))
 		}
 		return nil, false

@@ -47,7 +47,7 @@ func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
 	}
 	head.Serial = before.Serial + 1
 	head.Version = version
-	return e.Done(), true
+	return e.Done().WithOverridden(nil), true
 }
 
 // Rewritten returns the snapshot for another write of an unchanged state: with the next serial.
@@ -120,10 +120,18 @@ func (c *comparison) entries(at addr.AbsResource, x, y *Entry) bool {
 		return true
 	}
 	return y != nil && x.Schema == y.Schema && x.Provider == y.Provider && x.IdentitySchema == y.IdentitySchema &&
-		x.CreateFirst == y.CreateFirst && x.SkipDestroy == y.SkipDestroy && x.Tainted == y.Tainted &&
+		x.CreateFirst == y.CreateFirst && x.SkipDestroy == y.SkipDestroy && x.Protected == y.Protected && x.Tainted == y.Tainted &&
 		bytes.Equal(x.Private, y.Private) && maps.Equal(x.Flatmap, y.Flatmap) && mark.SamePaths(x.Sensitive, y.Sensitive) &&
 		c.recorded(at, x.Recorded, y.Recorded) &&
 		jsontext.Same(x.Attrs, y.Attrs) && jsontext.Same(x.Identity, y.Identity) && jsontext.Same(x.Extra, y.Extra)
+}
+
+// SameObject reports whether two entries have the same object. They may differ in the parts that belong to a
+// configuration: the address of the provider's configuration, dependencies and lifecycle settings.
+func SameObject(x, y *Entry) bool {
+	a := *x
+	a.Provider, a.Recorded, a.CreateFirst, a.SkipDestroy, a.Protected = y.Provider, y.Recorded, y.CreateFirst, y.SkipDestroy, y.Protected
+	return (&comparison{}).entries(addr.AbsResource{}, &a, y)
 }
 
 func (c *comparison) recorded(at addr.AbsResource, x, y []addr.Resource) bool {

@@ -96,7 +96,7 @@ func TestChecksOfTerraform(t *testing.T) {
 // everyField is a state file with every field, in an order that no program writes.
 const everyField = `
 {"resources":[{"instances":[
-   {"unk":true,"private":"YWJj","index_key":2,"skip_destroy":true,"identity":{"id":"x"},"identity_schema_version":1,"attributes":{"id":"2"},"schema_version":5,
+   {"unk":true,"private":"YWJj","index_key":2,"skip_destroy":true,"prevent_destroy":true,"identity":{"id":"x"},"identity_schema_version":1,"attributes":{"id":"2"},"schema_version":5,
     "sensitive_attributes":[[{"type":"get_attr","value":"a"},{"type":"index","value":{"value":0,"type":"number"}},{"type":"index","value":{"value":"k","type":"string"}}]],
     "dependencies":["module.a.data.b.c","z.z","z.z"],"create_before_destroy":true},
    {"index_key":2,"deposed":"aaaaaaaa","status":"tainted","schema_version":0,"attributes_flat":{"id":"q"}}],
@@ -119,7 +119,7 @@ func TestEveryField(t *testing.T) {
 			{Module: addr.Module{}.Child("a"), Mode: addr.Data, Type: "b", Name: "c"},
 			{Mode: addr.Managed, Type: "z", Name: "z"}, {Mode: addr.Managed, Type: "z", Name: "z"},
 		},
-		CreateFirst: true, SkipDestroy: true, Extra: []byte(`{"unk":true}`),
+		CreateFirst: true, SkipDestroy: true, Protected: true, Extra: []byte(`{"unk":true}`),
 	}
 	if diff := cmp.Diff(want, s.Get(i.Current()), comparers); diff != "" {
 		t.Errorf("entry (- want, + got):\n%s", diff)
@@ -195,6 +195,7 @@ func TestEveryField(t *testing.T) {
           ],
           "create_before_destroy": true,
           "skip_destroy": true,
+          "prevent_destroy": true,
           "unk": true
         },
         {

@@ -72,7 +72,7 @@ var (
 		e := &Entry{
 			Attrs: attrs, Schema: rapid.Int64Range(0, 9).Draw(t, "schema"), Provider: genProvider,
 			Recorded:    genRecorded.Draw(t, "recorded"),
-			CreateFirst: rapid.Bool().Draw(t, "create first"), SkipDestroy: rapid.Bool().Draw(t, "skip"), Tainted: rapid.Bool().Draw(t, "tainted"),
+			CreateFirst: rapid.Bool().Draw(t, "create first"), SkipDestroy: rapid.Bool().Draw(t, "skip"), Protected: rapid.Bool().Draw(t, "protected"), Tainted: rapid.Bool().Draw(t, "tainted"),
 		}
 		if rapid.Bool().Draw(t, "flat") {
 			e.Attrs, e.Flatmap = nil, map[string]string{"id": genText.Draw(t, "flat id")}

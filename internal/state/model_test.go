@@ -672,6 +672,7 @@ func TestEqual(t *testing.T) {
 		{"sensitive", change(func(n *Entry) { n.Sensitive = []cty.Path{cty.GetAttrPath("id")} }), false},
 		{"create first", change(func(n *Entry) { n.CreateFirst = true }), false},
 		{"skip destroy", change(func(n *Entry) { n.SkipDestroy = true }), false},
+		{"prevent destroy", change(func(n *Entry) { n.Protected = true }), false},
 		{"provider", change(func(n *Entry) { n.Provider.Alias = "x" }), false},
 		{"unknown field", change(func(n *Entry) { n.Extra = []byte(`{"a":1}`) }), false},
 		{"gone", func(e *Edit) { e.Put(x, nil) }, false},

@@ -214,10 +214,5 @@ func (m *relocation) within() (*Snapshot, bool) {
 
 // across does the moves into another snapshot, under the new names from the start.
 func (m *relocation) across() (source, target *Snapshot) {
-	src, dst := m.from.Edit(), m.into.Edit()
-	for from, to := range m.moves {
-		dst.Put(to, m.from.Get(from))
-		src.Put(from, nil)
-	}
-	return src.Done(), dst.Done()
+	return m.from.MoveInto(m.into, m.moves, nil)
 }

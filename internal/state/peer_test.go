@@ -127,7 +127,7 @@ func known(s *Snapshot) *Snapshot {
 	e := s.Edit()
 	for o, old := range s.Objects() {
 		n := *old
-		n.Extra, n.Identity, n.IdentitySchema, n.SkipDestroy = nil, nil, 0, false
+		n.Extra, n.Identity, n.IdentitySchema, n.SkipDestroy, n.Protected = nil, nil, 0, false, false
 		e.Put(o, &n)
 	}
 	for name, o := range s.Outputs {

@@ -213,6 +213,8 @@ func (f *fields) read(key []byte) {
 		e.CreateFirst = f.Boolean()
 	case "skip_destroy":
 		e.SkipDestroy = f.Boolean()
+	case "prevent_destroy":
+		e.Protected = f.Boolean()
 	case "provider":
 		var problems []string
 		e.Provider, f.n.provider = f.providerText(&problems)

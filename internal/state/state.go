@@ -6,9 +6,9 @@
 // does not use is never decoded. Marks are paths beside the value (invariant I4). No ephemeral value can be
 // in a state.
 //
-// Files are in layers, each above the files that it uses: commands.go, mv.go, near.go, move.go, object.go, edit.go;
-// read.go, read4.go
-// and write.go; paths.go, outputs.go, checks.go, writer.go, reader.go; closure.go, snapshot.go, state.go.
+// Files are in layers, each above the files that it uses: equal.go, overridden.go; commands.go, mv.go, near.go,
+// transferred.go, move.go, object.go, edit.go; read.go, read4.go and write.go; paths.go, outputs.go, checks.go, writer.go, reader.go; closure.go,
+// snapshot.go, state.go.
 //
 // Packages that build on it: internal/store keeps bytes under a lock, and state/journal makes each change durable
 // during an apply.
@@ -37,6 +37,7 @@ type Entry struct {
 	Recorded       []addr.Resource // dependencies: direct in memory, transitive in files
 	CreateFirst    bool
 	SkipDestroy    bool // to be forgotten instead of destroyed (lifecycle.destroy = false)
+	Protected      bool // not to be destroyed without a decision (lifecycle.prevent_destroy = true)
 	Tainted        bool
 	Extra          []byte // JSON object with fields we do not know, kept
 }

@@ -55,6 +55,9 @@ func (e *writer) instance(s slot, n *Entry, provider string, deps func()) {
 	if n.SkipDestroy {
 		e.KeyTrue("skip_destroy")
 	}
+	if n.Protected {
+		e.KeyTrue("prevent_destroy")
+	}
 	e.Members(n.Extra)
 }
 

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -154,6 +156,7 @@ func (l *Local) History(_ context.Context, workspace string) ([]Past, error) {
 		return nil, err
 	}
 	var out []Past
+	writers := writersOf(l, workspace)
 	path := l.readPath(workspace)
 	data, err := l.read(path)
 	if err != nil {
@@ -164,7 +167,7 @@ func (l *Local) History(_ context.Context, workspace string) ([]Past, error) {
 		if info, err := l.fs.Stat(path); err == nil {
 			p.Time = info.ModTime().UTC()
 		}
-		out = append(out, p)
+		out = append(out, signed(p, writers))
 	}
 	all, err := l.listKept(workspace)
 	if err != nil {
@@ -176,19 +179,19 @@ func (l *Local) History(_ context.Context, workspace string) ([]Past, error) {
 			continue // another command has removed it, or another program has changed it
 		}
 		_, lineage, _ := identity(data)
-		out = append(out, Past{Serial: k.serial, Lineage: lineage, Time: k.time})
+		out = append(out, signed(Past{Serial: k.serial, Lineage: lineage, Time: k.time}, writers))
 	}
 	return out, nil
 }
 
 // Former implements Historian.
-func (l *Local) Former(_ context.Context, workspace string, serial uint64) ([]byte, error) {
+func (l *Local) Former(_ context.Context, workspace string, p Past) ([]byte, error) {
 	if err := CheckName(workspace); err != nil {
 		return nil, err
 	}
 	all, err := l.listKept(workspace)
 	for _, k := range all {
-		if k.serial == serial {
+		if k.serial == p.Serial && (p.Time.IsZero() || k.time.Equal(p.Time)) {
 			if data, err := l.readKept(workspace, k); err != nil || data != nil {
 				return data, err
 			}
@@ -208,29 +211,89 @@ func (l *Local) readKept(workspace string, k kept) ([]byte, error) {
 }
 
 // RewriteFormer implements FormerRewriter.
-func (l *Local) RewriteFormer(ctx context.Context, workspace string, rewrite func([]byte) ([]byte, error)) error {
+func (l *Local) RewriteFormer(ctx context.Context, workspace string, rewrite func(uint64, []byte) ([]byte, error)) (changed int, err error) {
 	if err := CheckName(workspace); err != nil {
-		return err
+		return 0, err
 	}
 	all, err := l.listKept(workspace)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, k := range all {
 		path := filepath.Join(l.historyDir(workspace), k.name)
 		data, err := disk.Read(l.fs, path)
 		if err == nil && data != nil {
-			data, err = rewrite(data)
+			data, err = rewrite(k.serial, data)
 		}
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err == nil && data != nil {
 			err = disk.Replace(l.fs, path, data)
+			changed++
 		}
 		if err != nil {
-			return fmt.Errorf("the former state with the serial %d: %w", k.serial, err)
+			return changed, fmt.Errorf("the former state with the serial %d: %w", k.serial, err)
 		}
 	}
-	return nil
+	return changed, nil
+}
+
+// writer is who wrote a state. The time of the file belongs to its identity, because another program may write a state
+// with the same serial later.
+type writer struct {
+	Serial    uint64 `json:"serial"`
+	Lineage   string `json:"lineage"`
+	Time      int64  `json:"time"` // in milliseconds
+	Who       string `json:"who"`
+	Operation string `json:"operation"`
+}
+
+// writersFile returns the file with the writers of the present state and of former states.
+func writersFile(l *Local, workspace string) string {
+	return filepath.Join(l.historyDir(workspace), "writers.json")
+}
+
+// writersOf returns the known writers, the latest first.
+func writersOf(l *Local, workspace string) []writer {
+	var out []writer
+	if data, err := disk.Read(l.fs, writersFile(l, workspace)); err == nil {
+		_ = json.Unmarshal(data, &out) // after a crash the file may be incomplete: the writers are unknown then
+	}
+	return out
+}
+
+// sign records the holder of the lock as the writer of a state. A command without a lock or a history records nothing.
+// The file need not be durable, because without it only the writers are unknown.
+func (l *Local) sign(workspace string, data []byte) {
+	l.mu.Lock()
+	h := l.held[workspace]
+	l.mu.Unlock()
+	serial, lineage, ok := identity(data)
+	info, err := l.fs.Stat(l.File(workspace))
+	if h == nil || !ok || err != nil || l.BackupFile(workspace) == "" || l.fs.MkdirAll(l.historyDir(workspace), disk.DirMode) != nil {
+		return
+	}
+	all := append([]writer{{serial, lineage, info.ModTime().UnixMilli(), h.who, h.operation}}, writersOf(l, workspace)...)
+	text, err := json.Marshal(all[:min(len(all), keptStates+1)])
+	if err != nil {
+		return
+	}
+	f, err := l.fs.OpenFile(writersFile(l, workspace), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = bytes.NewReader(text).WriteTo(f)
+	_ = f.Close()
+}
+
+// signed returns a state with its writer, if that is known.
+func signed(p Past, all []writer) Past {
+	for _, w := range all {
+		if w.Serial == p.Serial && w.Lineage == p.Lineage && w.Time == p.Time.Truncate(time.Millisecond).UnixMilli() {
+			p.Who, p.Operation = w.Who, w.Operation
+			break
+		}
+	}
+	return p
 }

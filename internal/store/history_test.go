@@ -66,10 +66,10 @@ func TestFormer(t *testing.T) {
 		if got := serials(t, l); len(got) != keptStates+1 || got[0] != 25 || got[keptStates] != 25-keptStates {
 			t.Errorf("there are %v", got)
 		}
-		if data, err := l.Former(t.Context(), Default, 24); err != nil || !bytes.Equal(data, former(24, 10)) {
+		if data, err := l.Former(t.Context(), Default, Past{Serial: 24}); err != nil || !bytes.Equal(data, former(24, 10)) {
 			t.Errorf("%q, %v", data, err)
 		}
-		if data, err := l.Former(t.Context(), Default, 1); err != nil || data != nil {
+		if data, err := l.Former(t.Context(), Default, Past{Serial: 1}); err != nil || data != nil {
 			t.Errorf("%q, %v", data, err)
 		}
 		l = commands(t, o, 26, 29, 1<<20/3)
@@ -104,7 +104,7 @@ func TestFormerSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := uint64(1); n < 4; n++ {
-		if data, err := l.Former(t.Context(), Default, n); err != nil || !bytes.Contains(data, []byte("\"sealed\"")) {
+		if data, err := l.Former(t.Context(), Default, Past{Serial: n}); err != nil || !bytes.Contains(data, []byte("\"sealed\"")) {
 			t.Errorf("%d: %q, %v", n, data, err)
 		}
 	}

@@ -162,7 +162,7 @@ func TestHistoryIsACopy(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "terraform.tfstate.backup"), numbered(7), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := l.Former(t.Context(), Default, 2); !bytes.Equal(data, numbered(2)) || err != nil {
+	if data, err := l.Former(t.Context(), Default, Past{Serial: 2}); !bytes.Equal(data, numbered(2)) || err != nil {
 		t.Errorf("%s, %v", data, err)
 	}
 	kept, err := l.listKept(Default)
@@ -173,7 +173,7 @@ func TestHistoryIsACopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	past, _ := l.History(t.Context(), Default)
-	if data, err := l.Former(t.Context(), Default, 2); data != nil || err != nil || len(past) != 2 {
+	if data, err := l.Former(t.Context(), Default, Past{Serial: 2}); data != nil || err != nil || len(past) != 2 {
 		t.Errorf("%s, %v; %v", data, err, past)
 	}
 }

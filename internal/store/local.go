@@ -243,12 +243,23 @@ func (l *Local) onlyLocked(workspace string) bool {
 	return err == nil && isPlaceholder(data)
 }
 
+// lockMode distinguishes locks of one command from locks that several commands have at once.
+type lockMode uint8
+
+const (
+	exclusive lockMode = iota
+	shared
+)
+
 // holding is a lock that a Local has.
 type holding struct {
 	id          string
+	who         string // for the writers of states
+	operation   string
 	path        string // of the state, links followed
 	info        string // path of the file about the holder of the lock
 	file        disk.File
+	mode        lockMode
 	placeholder bool     // the state was made only to be locked
 	madeDirs    []string // directories that were made for that, from the inside
 }
@@ -258,10 +269,11 @@ type holding struct {
 const (
 	placeholderHead = `{"version":4,"terraform_version":"1.12.0","serial":0,"lineage":"`
 	placeholderTail = `","outputs":{},"resources":[],"check_results":null}` + "\n"
+	placeholderSize = len(placeholderHead) + 36 + len(placeholderTail)
 )
 
 func isPlaceholder(data []byte) bool {
-	return len(data) == len(placeholderHead)+36+len(placeholderTail) &&
+	return len(data) == placeholderSize &&
 		bytes.HasPrefix(data, []byte(placeholderHead)) && bytes.HasSuffix(data, []byte(placeholderTail))
 }
 

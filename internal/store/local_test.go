@@ -273,7 +273,7 @@ func TestOldFileIsRetired(t *testing.T) {
 		if err := unlock(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if err := lockFile(osFile{waiter}); err != nil {
+		if err := lockFile(osFile{waiter}, exclusive); err != nil {
 			t.Errorf("%s: the waiter does not get its lock: %v", tt.name, err)
 		}
 		data := make([]byte, 4096)
@@ -504,5 +504,52 @@ func TestUnlockedWhileAnotherHasTheFile(t *testing.T) {
 	}
 	if err := unlock(ctx); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSharedLock: several commands that read hold the lock at once, a command that writes holds it alone, and the last
+// holder removes the file that was made only to be locked.
+func TestSharedLock(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "terraform.tfstate")
+	lock := func(shared bool) (func(context.Context) error, error) {
+		who := NewLockInfo("test", "1")
+		who.Shared = shared
+		return NewLocal(LocalOptions{Dir: dir}).Lock(ctx, Default, who)
+	}
+	release := func(unlock func(context.Context) error) {
+		t.Helper()
+		if err := unlock(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, stored := range []bool{false, true} {
+		if stored {
+			put(t, NewLocal(LocalOptions{Dir: dir}), Default, 1)
+		}
+		first, err1 := lock(true)
+		second, err2 := lock(true)
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
+		}
+		for _, unlock := range []func(context.Context) error{first, second} {
+			var held *LockError
+			if _, err := lock(false); !errors.As(err, &held) {
+				t.Errorf("stored %t: a shared lock does not exclude an exclusive one: %v", stored, err)
+			}
+			release(unlock)
+		}
+		if _, err := os.Stat(path); (err == nil) != stored {
+			t.Errorf("stored %t: %v", stored, err)
+		}
+		alone, err := lock(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var held *LockError
+		if _, err := lock(true); !errors.As(err, &held) {
+			t.Errorf("stored %t: an exclusive lock does not exclude a shared one: %v", stored, err)
+		}
+		release(alone)
 	}
 }

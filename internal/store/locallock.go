@@ -23,7 +23,10 @@ func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(co
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	who.Path = l.out(workspace)
-	h := &holding{id: who.ID, info: l.infoFile(workspace)}
+	h := &holding{id: who.ID, who: who.Who, operation: who.Operation, info: l.infoFile(workspace)}
+	if who.Shared {
+		h.mode = shared
+	}
 	if l.held[workspace] != nil {
 		return nil, l.lockedBy(h.info, errors.New("this process already holds the lock"))
 	}
@@ -42,7 +45,9 @@ func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(co
 		return nil, fmt.Errorf("the lock info cannot be written: %w", err)
 	}
 	l.held[workspace] = h
-	l.tidy(workspace, h)
+	if h.mode == exclusive {
+		l.tidy(workspace, h)
+	}
 	return func(context.Context) error { return l.unlock(workspace, h) }, nil
 }
 
@@ -111,7 +116,7 @@ func (l *Local) openAndLock(h *holding, path string) error {
 		if err != nil {
 			return err
 		}
-		if err := lockFile(f); err != nil {
+		if err := lockFile(f, h.mode); err != nil {
 			f.Close()
 			return err
 		}
@@ -152,7 +157,7 @@ func (l *Local) placeholder(h *holding) (made bool, err error) {
 		return false, err
 	}
 	defer l.fs.Remove(f.Name())
-	if err = errors.Join(fill(f), lockFile(f)); err != nil {
+	if err = errors.Join(fill(f), lockFile(f, h.mode)); err != nil {
 		f.Close()
 		return false, err
 	}
@@ -184,7 +189,7 @@ func (l *Local) createUnlinked(h *holding) (made bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err = errors.Join(f.Chmod(disk.FileMode), lockFile(f)); err != nil {
+	if err = errors.Join(f.Chmod(disk.FileMode), lockFile(f, h.mode)); err != nil {
 		f.Close()
 		return false, err
 	}
@@ -234,6 +239,9 @@ func (l *Local) unlock(workspace string, h *holding) error {
 
 // release releases the lock, and removes files that were made only for it.
 func (l *Local) release(h *holding) error {
+	if h.mode == shared {
+		l.last(h)
+	}
 	if !h.placeholder || !l.inPlace(h.file, h.path) {
 		if nameless(h.file) {
 			retire(h.file)
@@ -248,6 +256,20 @@ func (l *Local) release(h *holding) error {
 		l.fs.Remove(d) // unless something else is in it by now
 	}
 	return err
+}
+
+// last finds out which of several holders of a shared lock removes a placeholder: the last one. It can get the exclusive
+// lock.
+func (l *Local) last(h *holding) {
+	h.placeholder = false
+	if info, err := l.fs.Stat(h.path); err != nil || info.Size() != int64(placeholderSize) { // a large state is not read for nothing
+		return
+	}
+	if data, err := disk.Read(l.fs, h.path); err != nil || !isPlaceholder(data) {
+		return
+	}
+	unlockFile(h.file)
+	h.placeholder = lockFile(h.file, exclusive) == nil
 }
 
 // retire closes a file that was the state and has no name any more. Terraform or OpenTofu may have it
@@ -275,7 +297,7 @@ func (l *Local) Break(_ context.Context, workspace, id string) error {
 	f, err := l.fs.OpenFile(l.File(workspace), os.O_RDWR, 0)
 	if err == nil {
 		defer f.Close()
-		err = lockFile(f)
+		err = lockFile(f, exclusive)
 	}
 	var busy *LockError
 	switch {

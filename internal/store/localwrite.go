@@ -38,6 +38,7 @@ func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Versi
 	if err := l.replace(workspace, path, data); err != nil {
 		return "", unwritable(err)
 	}
+	l.sign(workspace, data)
 	return versionOf(data), nil
 }
 
@@ -111,7 +112,7 @@ func (l *Local) replace(workspace, path string, data []byte) error {
 		l.written[workspace] = l.written[workspace] || err == nil
 		return err
 	}
-	next, err := disk.ReplaceWith(l.fs, path, data, func(f disk.File) error { return lockFile(f) })
+	next, err := disk.ReplaceWith(l.fs, path, data, func(f disk.File) error { return lockFile(f, exclusive) })
 	switch {
 	case next != nil:
 		l.written[workspace] = true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +20,10 @@ type LockInfo struct {
 	Version   string    `json:"Version"`
 	Created   time.Time `json:"Created"` // in UTC
 	Path      string    `json:"Path"`    // of the state; set by the store
+
+	// Shared asks for a lock that several commands may have at once, because they only read. A store without such locks
+	// gives an exclusive one.
+	Shared bool `json:"-"`
 }
 
 // NewLockInfo describes a lock that this process is about to take.
@@ -71,4 +76,9 @@ func ParseLockInfo(data []byte) (LockInfo, error) {
 func (i LockInfo) String() string {
 	return fmt.Sprintf("Lock Info:\n  ID:        %s\n  Path:      %s\n  Operation: %s\n  Who:       %s\n  Version:   %s\n  Created:   %s\n  Info:      %s\n",
 		i.ID, i.Path, i.Operation, i.Who, i.Version, i.Created, i.Info)
+}
+
+// ShortOperation returns the short word for the operation in a lock: "apply" for "OperationTypeApply".
+func ShortOperation(name string) string {
+	return strings.ToLower(strings.TrimPrefix(name, "OperationType"))
 }

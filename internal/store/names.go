@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 )
 
 // CheckName returns an error if a workspace's name cannot be used in URLs or as the name of a directory.
@@ -52,4 +53,16 @@ func sortWorkspaces(names []string) []string {
 	names = slices.DeleteFunc(names, func(n string) bool { return n == Default })
 	slices.Sort(names)
 	return slices.Insert(names, 0, Default)
+}
+
+// ShellCommand returns a command for a POSIX shell. It quotes each word that needs it.
+func ShellCommand(words ...string) string {
+	var out []string
+	for _, w := range words {
+		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=") != "" {
+			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		out = append(out, w)
+	}
+	return strings.Join(out, " ")
 }

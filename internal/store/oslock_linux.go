@@ -10,8 +10,12 @@ import (
 // lockFile takes the lock that Terraform and OpenTofu take: a POSIX lock on the whole file. Ours belongs to the open
 // file instead of the process (the two kinds exclude each other). So reading the state through another descriptor does
 // not lose it, and two stores in one process exclude each other, too. The lock ends when the file is closed in any way.
-func lockFile(f disk.File) error {
+// A shared lock is a read lock.
+func lockFile(f disk.File, m lockMode) error {
 	lk := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0, Start: 0, Len: 0}
+	if m == shared {
+		lk.Type = unix.F_RDLCK
+	}
 	for {
 		err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lk)
 		switch {

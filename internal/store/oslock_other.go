@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-func lockFile(disk.File) error {
+func lockFile(disk.File, lockMode) error {
 	return errors.New("local states cannot be locked on this system; use -lock=false")
 }
 

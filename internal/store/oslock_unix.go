@@ -11,9 +11,13 @@ import (
 
 // lockFile takes a lock that belongs to the open file. The kernels of the BSD family, Darwin
 // among them, keep one list for both kinds of lock, so it excludes the POSIX locks of Terraform and OpenTofu.
-func lockFile(f disk.File) error {
+func lockFile(f disk.File, m lockMode) error {
+	how := unix.LOCK_EX
+	if m == shared {
+		how = unix.LOCK_SH
+	}
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		switch {
 		case err == nil:
 			return nil

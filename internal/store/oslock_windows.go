@@ -12,8 +12,12 @@ import (
 // programs exclude each other, and others can read the state.
 const lockedByte = 1<<31 - 1
 
-func lockFile(f disk.File) error {
-	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{Offset: lockedByte})
+func lockFile(f disk.File, m lockMode) error {
+	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
+	if m == exclusive {
+		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
+	}
+	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &windows.Overlapped{Offset: lockedByte})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
 		return &LockError{Err: err}
 	}

@@ -44,6 +44,9 @@ func (c *retrying) Capabilities() Capabilities {
 	if out.Disabled != nil {
 		out.Disabled = &retryingDisabled{out.Disabled, c.tries}
 	}
+	if out.Service != nil {
+		out.Service = &retryingVersions{out.Service, c.tries}
+	}
 	return out
 }
 

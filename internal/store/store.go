@@ -70,9 +70,9 @@ type Store interface {
 //	inmem                               yes     -     -     -      -       -        -
 //	with encryption                     as the store within without Parts, and Sealer
 //
-// "journal" and "rows" mean: with that setting. Rewriter belongs to local. Policy and Named belong to remote and cloud;
+// "journal" and "rows" mean: with that setting. Rewriter comes with History. Policy and Named belong to remote and cloud;
 // Migrator, Cursor and NoEncryption to pg; Disabled to pg and s3; Presigner and Finisher to s3; Versioner and Concurrent
-// come with Parts.
+// come with Parts. Service belongs to s3, gcs and azurerm.
 type Capabilities struct {
 	Breaker      Breaker        // locks can be taken from others
 	Files        Files          // states are files of this machine
@@ -88,6 +88,7 @@ type Capabilities struct {
 	Parts      PartStore       // parts of a state can be read and written
 	History    Historian       // former states are kept
 	Rewriter   FormerRewriter  // former states can be changed
+	Service    ServiceVersions // the service may keep earlier versions by itself
 
 	Journals  Journaler        // journals of runs are kept
 	Disabled  DisabledJournals // journals may be there that the settings do not read
@@ -188,16 +189,40 @@ type Finisher interface {
 type Historian interface {
 	// History lists the states of a workspace that are kept: the present one, then the others, the latest first.
 	History(ctx context.Context, workspace string) ([]Past, error)
-	// Former returns the state with a serial, in its stored form, which may be encrypted. Of several states it returns
-	// the latest, and nil if none is kept.
-	Former(ctx context.Context, workspace string, serial uint64) ([]byte, error)
+	// Former returns the state of an entry of History after the first, in its stored form, which may be encrypted. If only
+	// the serial is set, it returns the latest former state with that serial. It returns nil if the state is not kept.
+	Former(ctx context.Context, workspace string, p Past) ([]byte, error)
 }
 
 // FormerRewriter changes former states, to remove values that must not be stored.
 type FormerRewriter interface {
 	// RewriteFormer calls rewrite for each former state of a workspace, in its stored form, and replaces the state by the
-	// result; nil keeps it. It stops at the first error. A state is replaced whole or not at all.
-	RewriteFormer(ctx context.Context, workspace string, rewrite func(stored []byte) ([]byte, error)) error
+	// result; nil keeps it. A store that shares objects between states calls it for each object, as a separate state. It
+	// stops at the first error, and returns the number of changed states. A state is replaced whole or not at all.
+	RewriteFormer(ctx context.Context, workspace string, rewrite func(serial uint64, stored []byte) ([]byte, error)) (changed int, err error)
+}
+
+// ServiceVersions is a store whose service may keep earlier versions of its objects, such as a bucket with versioning.
+type ServiceVersions interface {
+	// EarlierVersions lists the earlier versions of a workspace's state and of its journals, the latest first. A service
+	// without versioning has none.
+	EarlierVersions(ctx context.Context, workspace string) ([]ServiceVersion, error)
+	// ReadVersion returns the content of a version; nil if it no longer exists.
+	ReadVersion(ctx context.Context, workspace string, v ServiceVersion) ([]byte, error)
+	// DeleteVersion deletes a version forever, as far as the service permits that. A version that no longer exists is no
+	// error.
+	DeleteVersion(ctx context.Context, workspace string, v ServiceVersion) error
+	// DeleteCommand returns the command of the service's own program that deletes a version.
+	DeleteCommand(workspace string, v ServiceVersion) string
+}
+
+// ServiceVersion is an earlier version of an object in a service.
+type ServiceVersion struct {
+	Name     string // of the object
+	ID       string // of the version
+	Snapshot bool   // a snapshot, where the service distinguishes these from versions
+	Journal  bool   // the object is a part of a journal, not a state
+	Time     time.Time
 }
 
 // Past is a state that was, or is.
@@ -208,6 +233,11 @@ type Past struct {
 	Who       string    // wrote it: user@host; "": not known
 	Operation string    // the operation, as in locks; "": unknown
 	Counts    *Counts   // nil: nothing has counted
+	Writing   int64     // the number that the store gave to this state; 0 if its serial and time identify it
+
+	// Overridden lists the protected objects that the run destroyed because of -allow-destroy. No store fills it: the states
+	// have it.
+	Overridden []string
 }
 
 // Counts are the numbers of objects in which a state differs from the state before it.

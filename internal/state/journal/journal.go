@@ -106,10 +106,18 @@ type Unknown struct {
 	was state.Digest // of the object in the state after the run was replayed
 }
 
+// EarlierValue lists the objects that were written with a value of an ephemeral resource, while other objects that need the
+// same value have yet to be written (ADR 52). It does not contain the value.
+type EarlierValue struct {
+	Lease   string   `json:"lease"`   // the address of the ephemeral resource, or of an instance in any module instance
+	Objects []string `json:"objects"` // the addresses of the objects
+}
+
 // Notes are facts about lost runs that no state has.
 type Notes struct {
 	Unknown []Unknown
 	Leases  []Lease
+	Earlier []EarlierValue
 }
 
 func (u Unknown) String() string {
@@ -125,6 +133,15 @@ type Header struct {
 	Version string       `json:"version"` // the program
 	Time    time.Time    `json:"time"`
 	Keeper  int          `json:"keeper,omitempty"` // the process that continues it if the run is lost; 0: none
+
+	// Scrubbed is the digest of the state that replaces the state of Base in copies, without former secrets. The zero value
+	// means that none does.
+	Scrubbed state.Digest `json:"scrubbed,omitzero"`
+}
+
+// Continues reports whether the journal continues the state with a digest.
+func (h *Header) Continues(d state.Digest) bool {
+	return h.Base == d || d != (state.Digest{}) && h.Scrubbed == d
 }
 
 // About returns the header of a journal for a state that was read, nil if no state exists. lineage is the

@@ -22,7 +22,12 @@ func (u Unknown) Settled(s *state.Snapshot, refreshed bool) bool {
 }
 
 // Empty reports whether nothing is noted.
-func (n Notes) Empty() bool { return len(n.Unknown)+len(n.Leases) == 0 }
+func (n Notes) Empty() bool { return len(n.Unknown)+len(n.Leases)+len(n.Earlier) == 0 }
+
+// And returns both notes.
+func (n Notes) And(more Notes) Notes {
+	return Notes{slices.Concat(n.Unknown, more.Unknown), slices.Concat(n.Leases, more.Leases), slices.Concat(n.Earlier, more.Earlier)}
+}
 
 // Unsettled returns the notes that must be kept beside a state. refreshed is true if the state was refreshed. Users
 // know of these notes.
@@ -30,6 +35,7 @@ func (n Notes) Unsettled(s *state.Snapshot, refreshed bool) Notes {
 	out := Notes{
 		Unknown: slices.DeleteFunc(slices.Clone(n.Unknown), func(u Unknown) bool { return u.Settled(s, refreshed) }),
 		Leases:  slices.Clone(n.Leases),
+		Earlier: n.Earlier,
 	}
 	for i := range out.Leases {
 		out.Leases[i].Named = true

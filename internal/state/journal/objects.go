@@ -29,9 +29,17 @@ func Objects(data []byte, seal Sealing) (changes []Change, encrypted bool, damag
 	return changes, encrypted, damaged + lost, nil
 }
 
-// Rewrite returns a journal whose payloads were passed through a function, with the same key. Damaged parts are left out,
-// as if they were replayed. It returns nil if no payload changes.
-func Rewrite(data []byte, seal Sealing, rewrite func(payload []byte) ([]byte, bool, error)) ([]byte, error) {
+// Rewriting changes the contents of a journal, to remove values that must not be stored.
+type Rewriting struct {
+	// Payload returns a payload without the values, and whether it contained any.
+	Payload func(payload []byte) ([]byte, bool, error)
+	// Scrubbed returns the digest that a state gets when its values are removed; zero if no copy of it changes.
+	Scrubbed func(state.Digest) state.Digest
+}
+
+// Rewrite returns a journal without the values, with the same key. Damaged parts are left out, as if they were replayed.
+// It returns nil if nothing changes.
+func Rewrite(data []byte, seal Sealing, how Rewriting) ([]byte, error) {
 	stored, _ := records(data)
 	list, raw, _, err := opened(stored, seal)
 	if err != nil {
@@ -43,8 +51,15 @@ func Rewrite(data []byte, seal Sealing, rewrite func(payload []byte) ([]byte, bo
 	for _, r := range list {
 		payload, changed := r.payload, false
 		if r.kind != keyRecord {
-			if payload, changed, err = rewrite(r.payload); err != nil {
+			if payload, changed, err = how.Payload(r.payload); err != nil {
 				return nil, err
+			}
+			if r.kind == headerRecord {
+				var moved bool
+				if payload, moved, err = how.header(payload); err != nil {
+					return nil, err
+				}
+				changed = changed || moved
 			}
 			payload = sealed(key, r.kind, r.number, payload)
 		}
@@ -55,4 +70,19 @@ func Rewrite(data []byte, seal Sealing, rewrite func(payload []byte) ([]byte, bo
 		return nil, nil
 	}
 	return out, nil
+}
+
+// header returns a header with the digest that its state gets, and whether it changed.
+func (how *Rewriting) header(payload []byte) ([]byte, bool, error) {
+	h, err := decode[Header](payload)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, of := range []state.Digest{h.Base, h.Scrubbed} { // the copy may have lost other values before
+		if d := how.Scrubbed(of); d != (state.Digest{}) && d != h.Scrubbed {
+			h.Scrubbed = d
+			return encode(h), true, nil
+		}
+	}
+	return payload, false, nil
 }

@@ -38,6 +38,7 @@ const (
 	endRecord     kind = 'E'
 	leaseRecord   kind = 'L' // a lease is about to be opened
 	closedRecord  kind = 'O' // it is closed, or was not opened
+	earlierRecord kind = 'W' // the objects that were written with values which later rounds need; it replaces the previous such record
 	foundRecord   kind = 'F' // the objects that one of several runs found where it makes its changes
 	interimRecord kind = 'S' // an interim state is about to be written, or was
 	keyRecord     kind = 'K' // the sealed key of the following payloads; the first record
@@ -145,6 +146,10 @@ type leaseJSON struct {
 type foundJSON struct {
 	Found map[string]state.Digest `json:"found"`          // by object: that of its entry
 	Some  bool                    `json:"some,omitempty"` // of others it is not known; else there was nothing
+}
+
+type earlierJSON struct {
+	Earlier []EarlierValue `json:"earlier"`
 }
 
 type closedJSON struct {

@@ -158,6 +158,10 @@ func (p *replay) read(list []record) error {
 			err = p.lease(r.payload)
 		case closedRecord:
 			err = p.closeLease(r.payload)
+		case earlierRecord:
+			var j earlierJSON
+			j, err = decode[earlierJSON](r.payload)
+			p.Earlier = j.Earlier
 		default:
 			err = fmt.Errorf("record %d is of the unknown kind %q", r.number, r.kind)
 		}
@@ -273,7 +277,7 @@ func (p *replay) openLeases() []Lease {
 func (p *replay) mismatch(base *state.Snapshot) string {
 	h := p.Header
 	switch {
-	case h.Base == base.Digest():
+	case h.Continues(base.Digest()):
 		return ""
 	case base == nil:
 		return fmt.Sprintf("it belongs to serial %d, and there is no state", h.Serial)

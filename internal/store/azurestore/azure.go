@@ -60,15 +60,20 @@ type remote struct {
 func (r *remote) prefix() string { return r.o.Key + "env:" }
 
 func (r *remote) blob(workspace string) *blockblob.Client {
+	return r.o.Container.NewBlockBlobClient(r.name(workspace))
+}
+
+// name returns the name of the blob of a workspace.
+func (r *remote) name(workspace string) string {
 	if workspace == store.Default {
-		return r.o.Container.NewBlockBlobClient(r.o.Key)
+		return r.o.Key
 	}
-	return r.o.Container.NewBlockBlobClient(r.prefix() + workspace)
+	return r.prefix() + workspace
 }
 
 // Capabilities implements store.Store.
 func (r *remote) Capabilities() store.Capabilities {
-	return store.Capabilities{Breaker: r, Place: r}
+	return store.Capabilities{Breaker: r, Place: r, Service: r}
 }
 
 // Place implements store.Locator. It omits the query of the address, which is a signature.

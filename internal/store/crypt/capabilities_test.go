@@ -32,7 +32,7 @@ func full(t reflect.Type) any {
 func TestCapabilitiesAreForwardedByName(t *testing.T) {
 	listed := []string{
 		"Breaker", "Files", "Place", "Policy", "Named", "Migrator", "NoEncryption", "Versioner", "Concurrent", // transfer no states
-		"History", "Rewriter", "Journals", "Disabled", "Cursor", "Presigner", // transfer states in their stored form
+		"History", "Rewriter", "Service", "Journals", "Disabled", "Cursor", "Presigner", // transfer states in their stored form
 		"Sealer", // implemented by Store itself
 	}
 	var inner store.Store = &able{}

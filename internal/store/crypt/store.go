@@ -36,13 +36,13 @@ func Around(s store.Store, t *Target) *Store {
 }
 
 // Capabilities implements store.Store. It forwards capabilities of the inner store that transfer no states, and
-// capabilities that transfer them in their stored form: Historian, FormerRewriter and Journaler. Other capabilities would
-// return or accept plain states.
+// capabilities that transfer them in their stored form: Historian, FormerRewriter, ServiceVersions and Journaler. Other
+// capabilities would return or accept plain states.
 func (s *Store) Capabilities() store.Capabilities {
 	in := s.inner.Capabilities()
 	return store.Capabilities{
 		Breaker: in.Breaker, Files: in.Files, Place: in.Place, Policy: in.Policy, Named: in.Named, Migrator: in.Migrator, NoEncryption: in.NoEncryption,
-		Versioner: in.Versioner, Concurrent: in.Concurrent, History: in.History, Rewriter: in.Rewriter,
+		Versioner: in.Versioner, Concurrent: in.Concurrent, History: in.History, Rewriter: in.Rewriter, Service: in.Service,
 		Journals: in.Journals, Disabled: in.Disabled, Cursor: in.Cursor, Presigner: in.Presigner,
 		Sealer: s,
 	}

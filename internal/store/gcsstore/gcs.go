@@ -56,7 +56,7 @@ func (r *remote) name(workspace, suffix string) string {
 
 // Capabilities implements store.Store.
 func (r *remote) Capabilities() store.Capabilities {
-	return store.Capabilities{Breaker: r, Place: r}
+	return store.Capabilities{Breaker: r, Place: r, Service: r}
 }
 
 // Place implements store.Locator.

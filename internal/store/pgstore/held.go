@@ -40,9 +40,10 @@ func (h *held) close() {
 	_ = h.conn.Close(ctx)
 }
 
-// shared returns the suffix of the lock functions: "_shared" for a run that works on parts of a state, otherwise "".
+// shared returns the suffix of the lock functions: "_shared" for a run that works on parts of a state or only reads it,
+// otherwise "".
 func (h *held) shared() string {
-	if h.joined != nil {
+	if h.joined != nil || h.who.Shared {
 		return "_shared"
 	}
 	return ""

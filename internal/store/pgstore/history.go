@@ -44,6 +44,7 @@ WHERE v.state = (SELECT id FROM ` + s.table + ` WHERE name = $1) ORDER BY v.numb
 				}
 				p.Counts = &store.Counts{Added: n[0], Changed: n[1], Removed: n[2]}
 			}
+			p.Writing, _ = strconv.ParseInt(string(c[9]), 10, 64)
 			out, first = append(out, p), string(c[9])
 		}}}))
 	})
@@ -54,10 +55,14 @@ WHERE v.state = (SELECT id FROM ` + s.table + ` WHERE name = $1) ORDER BY v.numb
 }
 
 // Former implements store.Historian.
-func (s *rowStore) Former(ctx context.Context, workspace string, serial uint64) ([]byte, error) {
+func (s *rowStore) Former(ctx context.Context, workspace string, p store.Past) ([]byte, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
 	}
-	data, _, err := s.read(ctx, selected{workspace: workspace, serial: strconv.FormatUint(serial, 10)})
+	of := selected{workspace: workspace, serial: strconv.FormatUint(p.Serial, 10)}
+	if p.Writing != 0 {
+		of.number = strconv.FormatInt(p.Writing, 10)
+	}
+	data, _, err := s.read(ctx, of)
 	return data, err
 }

@@ -2,6 +2,8 @@ package pgstore
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,8 +14,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// making is the advisory lock that all workspaces without a row share.
-const making = "-1"
+// creating is the advisory lock that Terraform and OpenTofu hold while they create any workspace in the database. Runs of
+// Lethe share it. So they exclude these programs, but not runs in other workspaces.
+const creating = "-1"
+
+// fresh returns the key of the advisory lock of a workspace without a row. The keys of rows are positive.
+func (r *remote) fresh(workspace string) string {
+	sum := sha256.Sum256([]byte(r.o.Schema + "\x00" + r.o.Table + "\x00" + workspace))
+	return strconv.FormatInt(-2-int64(binary.BigEndian.Uint64(sum[:])>>2), 10)
+}
 
 // Lock implements store.Store.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
@@ -90,11 +99,15 @@ func (r *remote) acquire(ctx context.Context, workspace string, who store.LockIn
 	return h, nil
 }
 
-// try tries to take the lock of a workspace. If the workspace has no row, it takes the lock making instead, or returns
-// store.ErrNotPartial for a shared lock.
+// try tries to take the lock of a workspace. If the workspace has no row, it takes its lock fresh instead, or returns
+// store.ErrNotPartial for a shared lock. A workspace may get its row while another run holds its lock fresh or, if
+// another program creates it, the lock creating. So both must be free, too.
 func (r *remote) try(ctx context.Context, h *held, workspace string) error {
-	both := `SELECT id, pg_try_advisory_lock` + h.shared() + `(id), pg_try_advisory_lock` + h.shared() + `(` + making + `) FROM `
-	res, err := h.run(ctx, both+r.table+` WHERE name = $1`, workspace)
+	fresh := r.fresh(workspace)
+	both := `pg_try_advisory_lock` + h.shared() + `(` + fresh + `), pg_try_advisory_lock_shared(` + creating + `)`
+	row := `SELECT id, pg_try_advisory_lock` + h.shared() + `(id), ` + both + ` FROM ` + r.table + ` WHERE name = $1`
+	release := `SELECT pg_advisory_unlock` + h.shared() + `(` + fresh + `), pg_advisory_unlock_shared(` + creating + `)`
+	res, err := h.run(ctx, row, workspace)
 	if err != nil {
 		return err
 	}
@@ -102,33 +115,35 @@ func (r *remote) try(ctx context.Context, h *held, workspace string) error {
 		if h.joined != nil {
 			return store.ErrNotPartial
 		}
-		if res, err = h.run(ctx, `SELECT pg_try_advisory_lock(`+making+`)`); err != nil {
+		if res, err = h.run(ctx, `SELECT `+both); err != nil {
 			return err
 		}
-		if !isTrue(res.Rows[0][0]) {
-			return r.locked(ctx, making)
+		if err = r.obtained(ctx, res.Rows[0], fresh, creating); err != nil {
+			return err // locks that were taken end with the connection
 		}
-		h.key = making
-		if res, err = h.run(ctx, both+r.table+` WHERE name = $1`, workspace); err != nil || len(res.Rows) == 0 {
+		h.key = fresh
+		if res, err = h.run(ctx, row, workspace); err != nil || len(res.Rows) == 0 {
 			return err
 		}
-		// The workspace was created in the meantime. The lock was taken twice, so it is released twice.
-		if _, err = h.run(ctx, `SELECT pg_advisory_unlock(`+making+`)`); err != nil {
-			return err
-		}
-	}
-	h.key = string(res.Rows[0][0])
-	state, new := isTrue(res.Rows[0][1]), isTrue(res.Rows[0][2])
-	if new {
-		if _, err = h.run(ctx, `SELECT pg_advisory_unlock`+h.shared()+`(`+making+`)`); err != nil {
+		// The workspace was created in the meantime. The locks were taken twice, so they are released twice.
+		if _, err = h.run(ctx, release); err != nil {
 			return err
 		}
 	}
-	switch {
-	case !state:
-		return r.locked(ctx, h.key)
-	case !new: // the lock that was taken ends with the connection
-		return r.locked(ctx, making)
+	got := res.Rows[0]
+	h.key = string(got[0])
+	if _, err = h.run(ctx, release); err != nil {
+		return err
+	}
+	return r.obtained(ctx, got[1:], h.key, fresh, creating)
+}
+
+// obtained returns the error for the first of some locks that was not obtained, or nil. got has a truth value for each.
+func (r *remote) obtained(ctx context.Context, got [][]byte, keys ...string) error {
+	for i, key := range keys {
+		if !isTrue(got[i]) {
+			return r.locked(ctx, key)
+		}
 	}
 	return nil
 }
@@ -172,8 +187,8 @@ AND ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint ORDER BY a.backen
 // locked returns the error for a lock that another process holds.
 func (r *remote) locked(ctx context.Context, key string) error {
 	refused := &store.LockError{Err: errors.New("the state is locked")}
-	if key == making {
-		refused.Err = errors.New("a workspace is being created; the state is locked until then")
+	if key == creating {
+		refused.Err = errors.New("another program is creating a workspace in this database; the state is locked until then")
 	}
 	if all, err := r.holders(ctx, key); err == nil && len(all) > 0 {
 		refused.Held = &all[0].who
@@ -239,7 +254,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 // end terminates the connection that holds the lock with this ID. It returns a *store.LockError if no connection holds
 // it.
 func (r *remote) end(ctx context.Context, workspace, id string) error {
-	keys := []string{making}
+	keys := []string{creating, r.fresh(workspace)}
 	res, err := r.do(ctx, `SELECT id FROM `+r.table+` WHERE name = $1`, workspace)
 	if err != nil {
 		return err
@@ -257,7 +272,9 @@ func (r *remote) end(ctx context.Context, workspace, id string) error {
 			if h.who.ID == id {
 				return r.terminate(ctx, key, h.process)
 			}
-			refused = store.OtherLock(&h.who, id)
+			if key != creating { // which others share
+				refused = store.OtherLock(&h.who, id)
+			}
 		}
 	}
 	return refused

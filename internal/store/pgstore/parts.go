@@ -21,7 +21,7 @@ func (s *rowStore) Review(ctx context.Context, workspace string, stamps map[stri
 	var all map[string]known
 	err := s.use(ctx, func(conn *pgconn.PgConn) error {
 		h, all = header{}, map[string]known{}
-		err := batch(ctx, conn, slices.Values([]request{begin("REPEATABLE READ READ ONLY"), s.heading(workspace, "", &h), s.listing(workspace, all), {sql: "COMMIT"}}))
+		err := batch(ctx, conn, slices.Values([]request{begin("REPEATABLE READ READ ONLY"), s.heading(workspace, "", "", &h), s.listing(workspace, all), {sql: "COMMIT"}}))
 		return errors.Join(err, s.rollback(ctx, conn, err))
 	})
 	if err == nil {

@@ -26,7 +26,7 @@ type rowStore struct{ journaling }
 // Capabilities implements store.Store.
 func (s *rowStore) Capabilities() store.Capabilities {
 	out := s.journaling.Capabilities()
-	out.NoEncryption, out.Versioner, out.Concurrent, out.Parts, out.History = s, s, s, s, s
+	out.NoEncryption, out.Versioner, out.Concurrent, out.Parts, out.History, out.Rewriter = s, s, s, s, s, s
 	return out
 }
 
@@ -98,13 +98,13 @@ func (h *header) version() store.Version {
 	return store.Version(fmt.Sprintf("%d-%s", h.number, h.digest))
 }
 
-// heading returns the request for a header: of the latest writing if serial is "", otherwise of the writing with that
-// serial. It reads 100 bytes of the data in the table of states, enough to recognize its layout, instead of a whole
-// document.
-func (s *rowStore) heading(workspace, serial string, h *header) request {
+// heading returns the request for a header: of the latest writing if serial is "", otherwise of the latest writing with
+// that serial, or of the writing with a number unless number is "". It reads 100 bytes of the data in the table of states,
+// enough to recognize its layout, instead of a whole document.
+func (s *rowStore) heading(workspace, serial, number string, h *header) request {
 	sql := `SELECT left(s.data, 100), v.number, v.digest, v.document, v.size, v.serial, v.lineage, v.terraform_version, v.more, v.sum FROM ` + s.table + ` s
-LEFT JOIN LATERAL (SELECT * FROM ` + s.versions() + ` v WHERE v.state = s.id AND ($2 = '' OR v.serial::text = $2) ORDER BY v.number DESC LIMIT 1) v ON true WHERE s.name = $1`
-	return request{sql: sql, args: [][]byte{[]byte(workspace), []byte(serial)}, row: func(c [][]byte) {
+LEFT JOIN LATERAL (SELECT * FROM ` + s.versions() + ` v WHERE v.state = s.id AND ($2 = '' OR v.serial::text = $2) AND ($3 = '' OR v.number::text = $3) ORDER BY v.number DESC LIMIT 1) v ON true WHERE s.name = $1`
+	return request{sql: sql, args: [][]byte{[]byte(workspace), []byte(serial), []byte(number)}, row: func(c [][]byte) {
 		h.place, h.digest, h.document = append([]byte{}, c[0]...), string(c[2]), bytes.Clone(c[3])
 		h.number, _ = strconv.ParseInt(string(c[1]), 10, 64)
 		h.size, _ = strconv.Atoi(string(c[4]))
@@ -148,7 +148,7 @@ func (s *rowStore) Version(ctx context.Context, workspace string) (store.Version
 	var h header
 	err := s.use(ctx, func(conn *pgconn.PgConn) error {
 		h = header{}
-		return batch(ctx, conn, slices.Values([]request{s.heading(workspace, "", &h)}))
+		return batch(ctx, conn, slices.Values([]request{s.heading(workspace, "", "", &h)}))
 	})
 	if err == nil {
 		err = s.layout(workspace, h.place)
@@ -159,6 +159,7 @@ func (s *rowStore) Version(ctx context.Context, workspace string) (store.Version
 // selected selects the state to read: the latest state, the state with a serial, or a part of the latest state.
 type selected struct {
 	workspace, serial string
+	number            string   // of the writing; "" for the latest writing with the serial
 	part              []string // resources; nil: all
 }
 
@@ -228,7 +229,7 @@ func errRows(workspace string, serial uint64) error {
 // reading returns the requests for a document.
 func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, part *partSums, row func(rows.Kind, [][]byte)) iter.Seq[request] {
 	return func(yield func(request) bool) {
-		head := s.heading(of.workspace, of.serial, h)
+		head := s.heading(of.workspace, of.serial, of.number, h)
 		fill := head.row
 		head.row = func(c [][]byte) {
 			fill(c)
@@ -246,9 +247,9 @@ func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, part *part
 		from, when := ` t JOIN `+s.table+` s ON s.id = t.state WHERE s.name = $1 AND starts_with(s.data, $2) AND `, `t.until IS NULL`
 		args := [][]byte{[]byte(of.workspace), []byte(inRows)}
 		if of.serial != "" {
-			from = ` t JOIN ` + s.table + ` s ON s.id = t.state JOIN LATERAL (SELECT max(number) AS number FROM ` + s.versions() + ` WHERE state = s.id AND serial::text = $2) v ON true WHERE s.name = $1 AND `
+			from = ` t JOIN ` + s.table + ` s ON s.id = t.state JOIN LATERAL (SELECT max(number) AS number FROM ` + s.versions() + ` WHERE state = s.id AND serial::text = $2 AND ($3 = '' OR number::text = $3)) v ON true WHERE s.name = $1 AND `
 			when = `t.since <= v.number AND (t.until IS NULL OR t.until > v.number)`
-			args[1] = []byte(of.serial)
+			args = append(args[:1], []byte(of.serial), []byte(of.number))
 		}
 		for k, t := range rows.Tables {
 			r := request{sql: `SELECT ` + columns(t) + ` FROM ` + s.part(rows.Kind(k)) + from + when, args: args, row: func(c [][]byte) { row(rows.Kind(k), c) }}

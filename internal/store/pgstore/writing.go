@@ -170,7 +170,7 @@ func (s *rowStore) write(ctx context.Context, w *writing) (v store.Version, err 
 func (s *rowStore) comparing(w *writing, now *present) iter.Seq[request] {
 	name := []byte(w.workspace)
 	return func(yield func(request) bool) {
-		if !yield(begin("SERIALIZABLE")) || !yield(request{sql: `SELECT ` + digest + ` FROM ` + s.table + ` WHERE name = $1 FOR UPDATE`, args: [][]byte{name}, row: func(c [][]byte) { now.place = string(c[0]) }}) || !yield(s.heading(w.workspace, "", &now.header)) {
+		if !yield(begin("SERIALIZABLE")) || !yield(request{sql: `SELECT ` + digest + ` FROM ` + s.table + ` WHERE name = $1 FOR UPDATE`, args: [][]byte{name}, row: func(c [][]byte) { now.place = string(c[0]) }}) || !yield(s.heading(w.workspace, "", "", &now.header)) {
 			return
 		}
 		for k := range rows.Tables {

@@ -86,7 +86,7 @@ func (r *remote) named(key, suffix string) (workspace string, ok bool) {
 
 // Capabilities implements store.Store.
 func (r *remote) Capabilities() store.Capabilities {
-	return store.Capabilities{Breaker: r, Place: r, Disabled: r, Finisher: r}
+	return store.Capabilities{Breaker: r, Place: r, Disabled: r, Finisher: r, Service: r}
 }
 
 // Place implements store.Locator.
@@ -112,12 +112,16 @@ func (r *remote) id(workspace string) string { return r.o.Bucket + "/" + r.path(
 
 // get reads an object. It returns nil and "" if the object is missing or empty.
 func (r *remote) get(ctx context.Context, key string) ([]byte, store.Version, error) {
-	in := &s3.GetObjectInput{Bucket: &r.o.Bucket, Key: &key}
+	return r.fetch(ctx, &s3.GetObjectInput{Bucket: &r.o.Bucket, Key: &key})
+}
+
+// fetch is get for a request. It adds the customer key.
+func (r *remote) fetch(ctx context.Context, in *s3.GetObjectInput) ([]byte, store.Version, error) {
 	if k := r.o.CustomerKey; k != nil {
 		in.SSECustomerAlgorithm, in.SSECustomerKey, in.SSECustomerKeyMD5 = aws.String("AES256"), &k.Key, &k.MD5
 	}
 	out, err := r.o.Client.GetObject(ctx, in)
-	if is(err, "NoSuchKey", "NotFound") {
+	if is(err, "NoSuchKey", "NoSuchVersion", "NotFound") {
 		return nil, "", nil
 	}
 	if err != nil {

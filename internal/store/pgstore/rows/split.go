@@ -176,8 +176,8 @@ func (s *splitter) flag() []byte {
 	return no
 }
 
-// emit passes a row to the callback. The first keys cells identify the row, and must sort after the cells of the row
-// before.
+// emit passes a row to the callback. keys is the number of cells, at the beginning, that identify the row. They must
+// sort after the identifying cells of the previous row of the table.
 func (s *splitter) emit(k Kind, cells [][]byte, keys int) {
 	if s.Err != nil || s.odd {
 		return
@@ -201,8 +201,14 @@ func DigestOf(k Kind, cells [][]byte) Digest {
 	return d
 }
 
-// digestOf computes the digest in a buffer, and returns the buffer for the next call. Digests of the first format were
-// computed from the cells as in documents. The prefix 2 keeps the digests of both formats different.
+// SameName reports whether two rows of a table are about the same object, output or declaration.
+func SameName(k Kind, a, b [][]byte) bool {
+	keys := [kinds]int{Outputs: 1, Objects: oDeposed + 1, Checks: 2}[k]
+	return compare(a[:keys], b[:keys]) == 0
+}
+
+// digestOf computes the digest in a buffer, and returns the buffer for the next call. The first format computed digests
+// from cells in the spelling of the document. The prefix 2 makes the digests of the two formats different.
 func digestOf(k Kind, cells [][]byte, buf []byte) (Digest, []byte) {
 	b := append(buf[:0], 2, byte(k))
 	for i, c := range cells[:min(len(cells), int(oResource))] {
