@@ -49,7 +49,7 @@ func TestFilesOfAnEnvironment(t *testing.T) {
 		{map[string]string{"HOME": home, "XDG_CONFIG_HOME": xdg}, in(home, ".tofurc", ".terraform.d/b.tfrc", ".terraform.d/a.tfrc.json")},
 		{map[string]string{"XDG_CONFIG_HOME": xdg}, in(xdg, "opentofu/tofurc", "opentofu/c.tfrc")},
 	} {
-		if d := cmp.Diff(tt.want, files(func(name string) string { return tt.env[name] })); d != "" {
+		if d := cmp.Diff(tt.want, Files(func(name string) string { return tt.env[name] })); d != "" {
 			t.Errorf("%v: %s", tt.env, d)
 		}
 	}
@@ -105,9 +105,9 @@ credentials "example.com" { token = "t" }
 	four, five := 4, 5
 	want := &Settings{
 		PluginCacheDir: "/cache/${name}", CloseTimeout: time.Minute, ForgetData: state.ForgetAll, Installs: true,
-		Overrides:       map[addr.Provider]string{x: "/dev/x"},
-		Sources:         []Installation{{Method: "filesystem_mirror", Path: "/mirror", Include: []string{"lethe/*"}}, {Method: "direct", Retries: &four}, {Method: "network_mirror", Path: "https://m.example/", Trusted: true}},
-		RegistryRetries: &five, RegistryTimeout: 30 * time.Second,
+		Overrides:   map[addr.Provider]string{x: "/dev/x"},
+		Sources:     []Installation{{Method: "filesystem_mirror", Path: "/mirror", Include: []string{"lethe/*"}}, {Method: "direct", Retries: &four}, {Method: "network_mirror", Path: "https://m.example/", Trusted: true}},
+		Registries:  Registries{Retries: &five, Timeout: 30 * time.Second},
 		Hosts:       map[string]map[string]string{"example.com": {"modules.v1": "https://example.com/m"}},
 		Credentials: map[string]string{"example.com": "t"}, Helper: []string{"h", "a"},
 	}

@@ -17,7 +17,7 @@ import (
 // file that cannot be opened, and calls skipped with the reason. The boolean is false if an error was reported.
 func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, bag *diag.Bag, skipped func(file string, err error)) (*Settings, bool) {
 	s, ok := &Settings{}, true
-	for _, f := range files(getenv) {
+	for _, f := range Files(getenv) {
 		src, err := config.ReadOne(f, l)
 		if err != nil {
 			skipped(f, err)
@@ -29,9 +29,9 @@ func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, ba
 	return s, ok
 }
 
-// files returns the file in TF_CLI_CONFIG_FILE or TERRAFORM_CONFIG. If neither is set, it returns the first file that
+// Files returns the file in TF_CLI_CONFIG_FILE or TERRAFORM_CONFIG. If neither is set, it returns the first file that
 // exists of the files that Terraform and OpenTofu read, and all files in the directory beside it.
-func files(getenv func(string) string) []string {
+func Files(getenv func(string) string) []string {
 	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"} {
 		if f := getenv(name); f != "" {
 			return []string{f}

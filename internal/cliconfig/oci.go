@@ -31,7 +31,7 @@ func (c *Credentials) OCI(ctx context.Context, host, repository string) (auth.Cr
 
 func (c *Credentials) oci(ctx context.Context, host, full string) (auth.Credential, error) {
 	best, found := OCIAccess{}, ""
-	for name, x := range c.Settings.OCI {
+	for name, x := range c.Settings.OCI.Access {
 		if (full == name || strings.HasPrefix(full, name+"/")) && len(name) > len(found) {
 			best, found = x, name
 		}
@@ -45,7 +45,7 @@ func (c *Credentials) oci(ctx context.Context, host, full string) (auth.Credenti
 	if have, err := c.docker(ctx, host, full); err != nil || have != auth.EmptyCredential {
 		return have, err
 	}
-	if helper := c.Settings.OCIDefaults.Helper; helper != "" {
+	if helper := c.Settings.OCI.Defaults.Helper; helper != "" {
 		return credentials.NewNativeStore(helper).Get(ctx, host)
 	}
 	return auth.EmptyCredential, nil
@@ -126,7 +126,7 @@ func ociAddress(key string) string {
 
 // dockerFiles returns the files in which other programs store credentials for OCI registries.
 func (c *Credentials) dockerFiles() []string {
-	d := c.Settings.OCIDefaults
+	d := c.Settings.OCI.Defaults
 	switch {
 	case d.Discover != nil && !*d.Discover:
 		return nil

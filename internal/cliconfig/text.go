@@ -10,9 +10,9 @@ import (
 // harmless holds the names of arguments whose values are not secret. All other values are masked, because an unknown
 // name may be a misspelt name of a token.
 var harmless = []string{
-	"plugin_cache_dir", "vendor_dir", "default_registry", "plugin_cache_may_break_dependency_lock_file", "defer_ephemerals", "close_timeout", "forget_data",
+	"plugin_cache_dir", "vendor_dir", "default_registry", "plugin_cache_may_break_dependency_lock_file", "defer_ephemerals", "close_timeout", "forget_data", "silence",
 	"skip_deposed_provisioners", "backend_without_init", "language_version", "disable_checkpoint", "disable_checkpoint_signature", "path", "url", "include", "exclude", "repository_template", "download_retry_count", "trust_all_hashes",
-	"retry_count", "request_timeout_seconds", "username", "docker_credentials_helper", "discover_ambient_credentials",
+	"retry_count", "match", "attempts", "backoff", "idempotent", "request_timeout_seconds", "username", "docker_credentials_helper", "discover_ambient_credentials",
 	"docker_style_config_files", "default_docker_credential_helper", "dev_overrides", "services", "providers",
 }
 

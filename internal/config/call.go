@@ -37,6 +37,7 @@ func (l *loader) call(b *hcl.Block) {
 	m.DependsOn = l.rd.dependsOn(c.Attributes["depends_on"])
 	l.passed(m, c.Attributes["providers"])
 	callLifecycle(l.rd, m, l.rd.only(c.Blocks.OfType("lifecycle"), "module call"))
+	l.mod.ComputedLifecycles = l.mod.ComputedLifecycles || m.PreventDestroy != nil || m.CreateFirst != nil
 	for _, inner := range c.Blocks.OfType("provider") {
 		l.rd.error(inner.TypeRange, "Reserved block type name in module block", "The block type name \"provider\" is reserved for use in a future version. To pass a provider configuration to the module, use the \"providers\" argument.")
 	}
@@ -66,7 +67,7 @@ func (rd *reader) repeat(r *Repeat, c *hcl.BodyContent) {
 	}
 }
 
-var callLifecycleSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "enabled"}}}
+var callLifecycleSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "enabled"}, {Name: "prevent_destroy"}, {Name: "create_before_destroy"}}}
 
 func callLifecycle(rd *reader, m *Call, b *hcl.Block) {
 	if b == nil {
@@ -77,13 +78,18 @@ func callLifecycle(rd *reader, m *Call, b *hcl.Block) {
 		return
 	}
 	for _, a := range byPlace(c.Attributes) {
-		if a.Name != "enabled" {
+		if a.Name == "prevent_destroy" || a.Name == "create_before_destroy" {
+			if !letheOnly(rd, a.NameRange, fmt.Sprintf("the lifecycle argument %q in module calls", a.Name)) {
+				return
+			}
+		} else if a.Name != "enabled" {
 			rd.error(a.NameRange, "Invalid module lifecycle argument", "The lifecycle argument %q is not supported in module calls. Set it in the resources of the module.", a.Name)
 			return
 		}
 	}
 	if c, ok := rd.content(b.Body, callLifecycleSchema); ok {
 		rd.enabled(&m.Repeat, c.Attributes["enabled"])
+		m.PreventDestroy, m.CreateFirst = argument(c, "prevent_destroy"), argument(c, "create_before_destroy")
 	}
 }
 

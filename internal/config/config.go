@@ -4,7 +4,7 @@
 // calls, directly or indirectly. Expressions remain syntax trees, which package lang evaluates. This package reads only
 // the arguments that the language requires to be constant. Every declaration records its source range.
 //
-// The loader accepts the files that Terraform and OpenTofu accept: native and JSON syntax, .tf and .tofu, override
+// The loader accepts the files that Terraform and OpenTofu accept: native and JSON syntax, .tf, .tofu and .lethe, override
 // files. It collects all mistakes in a diag.Bag and returns the declarations that it could read. It works in this
 // order:
 //
@@ -39,6 +39,8 @@ package config
 
 import (
 	"cmp"
+	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -48,6 +50,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
 )
+
+// Refactorings are the blocks of a module about objects that change their address or their owner.
+type Refactorings struct {
+	Moved   []*Moved
+	Removed []*Removed
+	Imports []*Import
+}
 
 // Module is the merged content of one directory of configuration files.
 type Module struct {
@@ -64,12 +73,14 @@ type Module struct {
 	Outputs   map[string]*Output
 	Calls     map[string]*Call
 	Providers map[ProviderName]*Provider
-	Resources map[Name]*Resource // of all modes
+	Resources map[Name]*Resource // of all modes except actions
+	Actions   map[Name]*Resource // action blocks
 	Checks    map[string]*Check
 
-	Moved   []*Moved
-	Removed []*Removed
-	Imports []*Import
+	Refactorings
+
+	// ComputedLifecycles is true if a lifecycle block has arguments that are evaluated before the plan.
+	ComputedLifecycles bool
 
 	VersionMismatch bool // the module requires another version, so no more of it was read
 	unreadable      bool
@@ -229,7 +240,9 @@ type Call struct {
 	Repeat
 	DependsOn      []hcl.Traversal
 	Providers      []Passed
-	ProvidersGiven bool // a providers argument exists, possibly empty
+	ProvidersGiven bool           // a providers argument exists, possibly empty
+	PreventDestroy hcl.Expression // lifecycle { prevent_destroy }, for all resources of the module; nil if absent
+	CreateFirst    hcl.Expression // lifecycle { create_before_destroy }, as above
 	// IgnoreNestedDeprecations suppresses warnings about deprecated features in the files of the module.
 	IgnoreNestedDeprecations bool
 	Range                    diag.Range
@@ -273,9 +286,22 @@ type Resource struct {
 	TypeRange    diag.Range
 }
 
-// HasResourcesOf reports whether a resource of the module, in any mode, uses the provider with a local name.
+// Blocks iterates over the blocks of types that providers define, including actions, in no order.
+func (m *Module) Blocks() iter.Seq[*Resource] {
+	return func(yield func(*Resource) bool) {
+		for _, all := range []map[Name]*Resource{m.Resources, m.Actions} {
+			for _, r := range all {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// HasResourcesOf reports whether a resource or an action of the module uses the provider with a local name.
 func (m *Module) HasResourcesOf(local string) bool {
-	for _, r := range m.Resources {
+	for r := range m.Blocks() {
 		if r.LocalProvider().Local == local {
 			return true
 		}
@@ -294,13 +320,31 @@ func (r *Resource) LocalProvider() ProviderName {
 // Lifecycle is a lifecycle block. The mode of the resource determines which fields may be set.
 type Lifecycle struct {
 	CreateFirst    bool
+	FirstIf        hcl.Expression // create_before_destroy that is no constant; nil if it is one
+	Protected      bool           // the lifecycle block of a module call around it has prevent_destroy
 	PreventDestroy hcl.Expression // nil if absent
 	Destroy        hcl.Expression // nil if absent; destroy = false keeps the remote object and removes it from the state
 	IgnoreAll      bool
 	Ignore         []hcl.Traversal  // relative to the resource
+	IgnoreIf       hcl.Expression   // ignore_changes that is no list of names; nil if it is one
 	Triggers       []hcl.Expression // replace_triggered_by
+	ActionTriggers []*ActionTrigger
 	Preconditions  []*Condition
 	Postconditions []*Condition
+}
+
+// IgnoredNames returns the names of the arguments in ignore_changes.
+func (l *Lifecycle) IgnoredNames() []string {
+	var out []string
+	for _, t := range l.Ignore {
+		switch step := t[0].(type) {
+		case hcl.TraverseRoot:
+			out = append(out, step.Name)
+		case hcl.TraverseAttr:
+			out = append(out, step.Name)
+		}
+	}
+	return out
 }
 
 // Connection is a connection block.
@@ -316,6 +360,65 @@ type Provisioner struct {
 	Body       hcl.Body
 	Connection *Connection // connection block inside the provisioner; nil: the connection of the resource
 	Range      diag.Range
+}
+
+// Event is a moment in the life of an object at which actions are invoked.
+type Event uint8
+
+// The events, in the order in which they occur in a replacement that destroys first.
+const (
+	BeforeDestroy Event = iota + 1
+	AfterDestroy
+	BeforeCreate
+	AfterCreate
+	BeforeUpdate
+	AfterUpdate
+)
+
+var eventNames = [...]string{"", "before_destroy", "after_destroy", "before_create", "after_create", "before_update", "after_update"}
+
+func (e Event) String() string { return eventNames[e] }
+
+// MarshalText returns the name of the event, which saved plans contain.
+func (e Event) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText parses the name of an event. It returns an error for an unknown name.
+func (e *Event) UnmarshalText(name []byte) error {
+	i := slices.Index(eventNames[:], string(name))
+	if i <= 0 {
+		return fmt.Errorf("%q is not an event", name)
+	}
+	*e = Event(i)
+	return nil
+}
+
+// Ends reports whether the event belongs to the end of an object.
+func (e Event) Ends() bool { return e == BeforeDestroy || e == AfterDestroy }
+
+// Precedes reports whether the event is before the change.
+func (e Event) Precedes() bool { return e == BeforeDestroy || e == BeforeCreate || e == BeforeUpdate }
+
+// The values of on_failure in an action_trigger block.
+const (
+	Halt     = "halt"     // the default: stop the object and its dependents
+	Taint    = "taint"    // the same, and the created object is tainted
+	Continue = "continue" // the errors of the action become warnings
+)
+
+// ActionTrigger is an action_trigger block of a lifecycle block.
+type ActionTrigger struct {
+	Events    []Event
+	Condition hcl.Expression // nil if absent
+	Actions   []ActionRef
+	OnFailure string
+	Range     diag.Range
+}
+
+// ActionRef names an action, or one instance of it.
+type ActionRef struct {
+	Name
+	Key   hcl.Expression // nil: the action is not repeated
+	Range diag.Range
 }
 
 // Check is a check block. Its data and ephemeral blocks are in Module.Resources, with Check set.
@@ -349,6 +452,7 @@ type Import struct {
 	Identity hcl.Expression
 	ForEach  hcl.Expression
 	Provider *ProviderRef
+	IfExists bool // the object is created if the provider finds none
 	Range    diag.Range
 }
 
@@ -378,6 +482,10 @@ type Node struct {
 	Source   string           // as written, for the module manifest; "" for the root
 	Version  string           // the selected version, "" if the module has no version
 	Led      string           // the result of SourceDir if the source of a local module contains symbolic links; otherwise ""
+
+	// Amended holds the resources whose lifecycle arguments differ in this node, because they were evaluated or because
+	// a module call around the node sets them.
+	Amended map[Name]*Resource
 
 	NoDeprecations bool // the user disabled warnings about deprecated features for this module
 }

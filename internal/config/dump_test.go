@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -117,6 +118,9 @@ func (d *dumper) resources(m *Module) {
 	for _, n := range names {
 		d.resource(m.Resources[n])
 	}
+	for _, n := range slices.SortedFunc(maps.Keys(m.Actions), func(a, b Name) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }) {
+		d.resource(m.Actions[n])
+	}
 }
 
 func (d *dumper) resource(r *Resource) {
@@ -129,6 +133,12 @@ func (d *dumper) resource(r *Resource) {
 	d.line("  lifecycle first=%v prevent=%s destroy=%s all=%v ignore=%s", l.CreateFirst, show(l.PreventDestroy), show(l.Destroy), l.IgnoreAll, paths(l.Ignore))
 	for _, t := range l.Triggers {
 		d.line("  trigger %s", show(t))
+	}
+	for _, t := range l.ActionTriggers {
+		d.line("  action_trigger %v condition=%s on_failure=%s", t.Events, show(t.Condition), t.OnFailure)
+		for _, a := range t.Actions {
+			d.line("    %s.%s[%s]", a.Type, a.Name.Name, show(a.Key))
+		}
 	}
 	d.conditions("precondition", l.Preconditions)
 	d.conditions("postcondition", l.Postconditions)

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -20,9 +17,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
-// suffixes holds the suffixes of configuration files, in pairs. A file with the second suffix of a pair hides the file
-// with the same base name and the first suffix.
-var suffixes = [][2]string{{".tf", ".tofu"}, {".tf.json", ".tofu.json"}}
+// suffixes holds the suffixes of configuration files, by syntax. A file hides the files with the same base name and an
+// earlier suffix of its row.
+var suffixes = [][]string{{".tf", ".tofu", letheSuffix}, {".tf.json", ".tofu.json", letheSuffix + ".json"}}
+
+// letheSuffix is the suffix of files that only Lethe reads. They may contain language that other programs refuse.
+const letheSuffix = ".lethe"
+
+// Suffixes returns the suffixes of configuration files.
+func Suffixes() []string { return slices.Concat(suffixes...) }
 
 // moduleFiles selects the configuration files of a module from the names in a directory. It returns primary files and
 // override files separately, each in reading order.
@@ -53,11 +56,10 @@ func configBase(name string, present map[string]bool) (base string, hidden bool)
 		return "", false
 	}
 	for _, row := range suffixes {
-		if base, ok := strings.CutSuffix(name, row[1]); ok {
-			return base, false
-		}
-		if base, ok := strings.CutSuffix(name, row[0]); ok {
-			return base, present[base+row[1]]
+		for i, suffix := range row {
+			if base, ok := strings.CutSuffix(name, suffix); ok {
+				return base, slices.ContainsFunc(row[i+1:], func(later string) bool { return present[base+later] })
+			}
 		}
 	}
 	return "", false
@@ -147,7 +149,7 @@ func parseNative(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagn
 	if p.Kind != syntax.None {
 		return nil, nil, p
 	}
-	return body, worded(ds, name, text), p
+	return body, syntax.Worded(ds, name, text), p
 }
 
 // ParseExpression parses a single expression within the limits.
@@ -158,19 +160,7 @@ func ParseExpression(name string, text []byte, l limits.Limits, bag *diag.Bag) (
 		return nil, false
 	}
 	e, ds := hclsyntax.ParseExpression(text, name, hcl.InitialPos)
-	return e, bag.HCL(worded(ds, name, text))
-}
-
-// worded improves the messages of the parser about a text in native syntax, and keeps one message for each mistake.
-func worded(ds hcl.Diagnostics, name string, text []byte) hcl.Diagnostics {
-	for _, d := range ds {
-		openHeredoc(d, name, text)
-	}
-	ds = withoutUnbalanced(firstOfEachLine(ds))
-	for _, d := range ds {
-		foreignOperator(d, text)
-	}
-	return ds
+	return e, bag.HCL(syntax.Worded(ds, name, text))
 }
 
 func parseJSON(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagnostics, syntax.Problem) {
@@ -194,113 +184,6 @@ func parseJSON(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagnos
 	}
 	return file.Body, ds, syntax.Problem{}
 }
-
-// foreign maps operators of other languages to their equivalents.
-var foreign = map[string]string{
-	"and": "&&", "or": "||", "not": "!", "eq": "==", "ne": "!=", "mod": "%", "is": "==", "in": "contains(list, value)", "like": "regex(pattern, text)",
-}
-
-// foreignOperator rewrites the message of a syntax error at or after an operator of another language. The new message
-// names the equivalent. The original message is misleading, because the parser takes the operator for the end of the
-// expression.
-func foreignOperator(d *hcl.Diagnostic, text []byte) {
-	if d.Subject == nil || d.Subject.Start.Byte > len(text) || strings.Contains(d.Summary, "definition") && !strings.Contains(d.Summary, "single-argument") {
-		return // a word between arguments and blocks is a name
-	}
-	word := string(d.Subject.SliceBytes(text))
-	before := bytes.TrimRight(text[:d.Subject.Start.Byte], " \t")
-	if rest, is := bytes.CutSuffix(before, []byte("not")); is && len(before) < d.Subject.Start.Byte {
-		if last, _ := utf8.DecodeLastRune(rest); !unicode.IsLetter(last) && !unicode.IsDigit(last) && !strings.ContainsRune("_-.", last) {
-			word = "not"
-		}
-	}
-	if strings.Contains(d.Summary, "'for'") && !strings.HasPrefix(d.Detail, "Extra characters") {
-		return // "in" is correct in a for expression
-	}
-	if here := foreign[word]; here != "" {
-		d.Detail = fmt.Sprintf("There is no operator %q in this language. Write %s.", word, here)
-	}
-}
-
-// openHeredoc moves the error about an unterminated heredoc to the line where the heredoc begins. The parser reports
-// the end of the file.
-func openHeredoc(d *hcl.Diagnostic, name string, text []byte) {
-	if d.Summary != unterminated {
-		return
-	}
-	tokens, _ := hclsyntax.LexConfig(text, name, hcl.InitialPos)
-	var open []hclsyntax.Token
-	for _, t := range tokens {
-		switch {
-		case t.Type == hclsyntax.TokenOHeredoc:
-			open = append(open, t)
-		case t.Type == hclsyntax.TokenCHeredoc && len(open) > 0:
-			open = open[:len(open)-1]
-		}
-	}
-	if len(open) == 0 {
-		return
-	}
-	at := open[len(open)-1]
-	marker := strings.TrimRight(string(at.Bytes), "\r\n")
-	at.Range.End = hcl.Pos{Line: at.Range.Start.Line, Column: at.Range.Start.Column + len(marker), Byte: at.Range.Start.Byte + len(marker)}
-	d.Subject, d.Context = &at.Range, nil
-	d.Detail = fmt.Sprintf("The heredoc that begins here has no end. Add a line that contains only %s.", strings.TrimLeft(marker, "<-"))
-}
-
-// withoutUnbalanced removes errors about unmatched template directives if another error is about a directive that the
-// parser did not understand, because they are consequences of that error.
-func withoutUnbalanced(ds hcl.Diagnostics) hcl.Diagnostics {
-	if !slices.ContainsFunc(ds, func(d *hcl.Diagnostic) bool {
-		return strings.HasPrefix(d.Summary, "Invalid template ") || strings.HasSuffix(d.Summary, " directive") && strings.HasPrefix(d.Summary, "Invalid '")
-	}) {
-		return ds
-	}
-	return slices.DeleteFunc(ds, func(d *hcl.Diagnostic) bool {
-		return d.Summary == "Unexpected end of template" || strings.HasPrefix(d.Summary, "Unexpected ") && strings.HasSuffix(d.Summary, " directive")
-	})
-}
-
-// firstOfEachLine keeps the first syntax error of each line, because later errors on the line are usually consequences.
-// After a string that is not closed, it removes the errors of all later lines.
-func firstOfEachLine(ds hcl.Diagnostics) hcl.Diagnostics {
-	if len(ds) < 2 {
-		return ds
-	}
-	last := math.MaxInt // the first line with a string that is not closed
-	for _, d := range ds {
-		if d.Subject != nil && unclosed[d.Summary] {
-			last = min(last, d.Subject.Start.Line)
-		}
-	}
-	var out hcl.Diagnostics
-	seen := map[int]int{} // line number to index in out
-	for _, d := range ds {
-		if d.Subject != nil {
-			line := d.Subject.Start.Line
-			if line > last {
-				continue
-			}
-			if i, again := seen[line]; again {
-				if d.Summary == unclosedInterpolation { // this error is also the reason why the string does not end
-					out[i] = d
-				}
-				continue
-			}
-			seen[line] = len(out)
-		}
-		out = append(out, d)
-	}
-	return out
-}
-
-const (
-	unclosedInterpolation = "Unclosed template interpolation sequence"
-	unterminated          = "Unterminated template string"
-)
-
-// unclosed holds the summaries of errors about strings that do not end.
-var unclosed = map[string]bool{"Invalid multi-line string": true, unclosedInterpolation: true, unterminated: true}
 
 // maxMessages is the number of mistakes that are reported for one file or module. More mistakes usually have one common
 // cause, such as a file that is not configuration.

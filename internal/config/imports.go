@@ -10,7 +10,7 @@ import (
 )
 
 var importSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
-	{Name: "to", Required: true}, {Name: "id"}, {Name: "identity"}, {Name: "for_each"}, {Name: "provider"},
+	{Name: "to", Required: true}, {Name: "id"}, {Name: "identity"}, {Name: "for_each"}, {Name: "provider"}, {Name: "if_exists"},
 }}
 
 func (l *loader) imports(b *hcl.Block) {
@@ -25,6 +25,10 @@ func (l *loader) imports(b *hcl.Block) {
 	if a := c.Attributes["provider"]; a != nil {
 		ref, good := l.rd.providerRef(a.Expr, "provider")
 		im.Provider, ok = &ref, ok && good
+	}
+	if a := c.Attributes["if_exists"]; a != nil {
+		ok = letheOnly(l.rd, a.NameRange, `the argument "if_exists" of an import block`) && ok
+		l.rd.boolean(a, &im.IfExists)
 	}
 	if ok && l.firstImport(im) {
 		l.mod.Imports = append(l.mod.Imports, im)

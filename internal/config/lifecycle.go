@@ -1,6 +1,9 @@
 package config
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -11,7 +14,7 @@ var lifecycleSchema = &hcl.BodySchema{
 		{Name: "create_before_destroy"}, {Name: "prevent_destroy"}, {Name: "ignore_changes"},
 		{Name: "replace_triggered_by"}, {Name: "enabled"}, {Name: "destroy"},
 	},
-	Blocks: []hcl.BlockHeaderSchema{{Type: "precondition"}, {Type: "postcondition"}},
+	Blocks: []hcl.BlockHeaderSchema{{Type: "precondition"}, {Type: "postcondition"}, {Type: "action_trigger"}},
 }
 
 // lifecycleReader reads the lifecycle block of one resource into it. It reports mistakes to rd.
@@ -40,6 +43,10 @@ func readLifecycle(rd *reader, r *Resource, b *hcl.Block) {
 		read = rd.anyCondition // the RFC about ephemeral resources has an example with a constant condition
 	}
 	for _, inner := range c.Blocks {
+		if inner.Type == "action_trigger" {
+			l.actionTrigger(inner)
+			continue
+		}
 		cond, ok := read(inner)
 		switch {
 		case !ok:
@@ -54,14 +61,57 @@ func readLifecycle(rd *reader, r *Resource, b *hcl.Block) {
 // managed reads the arguments that only managed resources have.
 func (l *lifecycleReader) managed(c *hcl.BodyContent) {
 	life := &l.r.Lifecycle
-	l.rd.boolean(c.Attributes["create_before_destroy"], &life.CreateFirst)
-	life.PreventDestroy, life.Destroy = argument(c, "prevent_destroy"), argument(c, "destroy")
-	if a := c.Attributes["ignore_changes"]; a != nil {
+	if a := c.Attributes["create_before_destroy"]; a != nil && refersToValues(a.Expr) {
+		life.FirstIf = l.rd.computed(a)
+	} else {
+		l.rd.boolean(a, &life.CreateFirst)
+	}
+	life.PreventDestroy, life.Destroy = l.perInstance(c.Attributes["prevent_destroy"]), l.perInstance(c.Attributes["destroy"])
+	if a := c.Attributes["ignore_changes"]; a != nil && notList(a.Expr) && refersToValues(a.Expr) {
+		life.IgnoreIf = l.rd.computed(a)
+	} else if a != nil {
 		l.ignoreChanges(a)
 	}
 	if a := c.Attributes["replace_triggered_by"]; a != nil {
 		l.triggers(a)
 	}
+}
+
+// computed returns the expression of an argument whose value is evaluated before the plan. Only Lethe understands that:
+// elsewhere computed reports an error and returns nil.
+func (rd *reader) computed(a *hcl.Attribute) hcl.Expression {
+	if !letheOnly(rd, a.Expr.Range(), fmt.Sprintf("a value in the lifecycle argument %q", a.Name)) {
+		return nil
+	}
+	return a.Expr
+}
+
+// refersToValues reports whether an expression uses values that can be known before the plan.
+func refersToValues(e hcl.Expression) bool {
+	return slices.ContainsFunc(e.Variables(), func(t hcl.Traversal) bool {
+		return slices.Contains([]string{"var", "local", "path", "terraform", "tofu"}, t.RootName())
+	})
+}
+
+// notList reports whether an expression is no list of elements.
+func notList(e hcl.Expression) bool {
+	_, ds := hcl.ExprList(e)
+	return ds.HasErrors()
+}
+
+// perInstance returns the expression of an argument. If it depends on the instance, only Lethe understands it.
+func (l *lifecycleReader) perInstance(a *hcl.Attribute) hcl.Expression {
+	if a == nil {
+		return nil
+	}
+	for _, t := range a.Expr.Variables() {
+		root := t.RootName()
+		if root == "each" && l.r.ForEach != nil || root == "count" && l.r.Count != nil {
+			letheOnly(l.rd, t.SourceRange(), fmt.Sprintf("%q in the lifecycle argument %q", root, a.Name))
+			break
+		}
+	}
+	return a.Expr
 }
 
 // refuse reports the arguments that only managed resources have.
@@ -201,4 +251,99 @@ func (rd *reader) enabled(r *Repeat, a *hcl.Attribute) {
 		return
 	}
 	rd.error(a.NameRange, `Invalid combination of "`+other+`" and "enabled"`, "The %q and \"enabled\" arguments are mutually-exclusive. Remove one of them.", other)
+}
+
+var triggerSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
+	{Name: "events", Required: true}, {Name: "actions", Required: true}, {Name: "condition"}, {Name: "on_failure"},
+}}
+
+// actionTrigger reads an action_trigger block.
+func (l *lifecycleReader) actionTrigger(b *hcl.Block) {
+	if l.r.Mode != addr.Managed {
+		l.rd.error(b.DefRange, "Invalid action_trigger block", "Only \"resource\" blocks can have action_trigger blocks. Remove the block.")
+		return
+	}
+	c, ok := l.rd.content(b.Body, triggerSchema)
+	if !ok {
+		return
+	}
+	t := &ActionTrigger{Range: place(b), Condition: argument(c, "condition"), OnFailure: Halt}
+	l.events(t, c.Attributes["events"])
+	l.triggeredActions(t, c.Attributes["actions"])
+	if a := c.Attributes["on_failure"]; a != nil {
+		if t.OnFailure = word(a.Expr); t.OnFailure != Halt && t.OnFailure != Taint && t.OnFailure != Continue {
+			l.rd.error(a.Expr.Range(), "Invalid \"on_failure\" keyword", "The \"on_failure\" argument requires one of the following keywords: halt, taint, or continue.")
+		}
+	}
+	l.r.Lifecycle.ActionTriggers = append(l.r.Lifecycle.ActionTriggers, t)
+}
+
+// events reads the events of a trigger.
+func (l *lifecycleReader) events(t *ActionTrigger, a *hcl.Attribute) {
+	items, ok := l.rd.list(a.Expr, a.Name, "after_create")
+	for _, item := range items {
+		name := word(item)
+		if text, quoted := plainText(item); quoted && name == "" {
+			l.rd.quoted(item, "keywords")
+			name = text
+		}
+		var e Event
+		if e.UnmarshalText([]byte(name)) != nil {
+			l.rd.error(item.Range(), "Invalid \"event\" value", "%q is no event. The \"events\" argument supports only the following values: before_create, after_create, before_update, after_update, before_destroy, after_destroy.", name)
+			continue
+		}
+		if slices.Contains(t.Events, e) {
+			l.rd.error(item.Range(), "Duplicate \"event\" value", "The event %s is listed twice. Remove one of the entries.", name)
+			continue
+		}
+		t.Events = append(t.Events, e)
+	}
+	if ok && len(items) == 0 {
+		l.rd.error(a.Expr.Range(), "No events specified", "At least one event must be specified for an action_trigger.")
+	}
+}
+
+// triggeredActions reads the actions of a trigger: references to actions or to instances of actions.
+func (l *lifecycleReader) triggeredActions(t *ActionTrigger, a *hcl.Attribute) {
+	items, ok := l.rd.list(a.Expr, a.Name, "action.aws_lambda_invoke.example")
+	for _, item := range items {
+		ref, good := l.rd.actionRef(item)
+		if !good {
+			l.rd.error(item.Range(), "Invalid action argument inside action_triggers", "An element of \"actions\" must refer to an action of the same module, such as action.aws_lambda_invoke.example, or to an instance of one, such as action.aws_lambda_invoke.example[each.key].")
+			continue
+		}
+		t.Actions = append(t.Actions, ref)
+	}
+	if ok && len(items) == 0 {
+		l.rd.error(a.Expr.Range(), "No actions specified", "At least one action must be specified for an action_trigger.")
+	}
+}
+
+// actionRef reads a reference to an action, with or without a key.
+func (rd *reader) actionRef(e hcl.Expression) (ActionRef, bool) {
+	n := rd.reference(e)
+	out := ActionRef{Range: e.Range()}
+	if ix, ok := n.(*hclsyntax.IndexExpr); ok {
+		n, out.Key = ix.Collection, ix.Key
+	}
+	t, ok := absolute(n)
+	if !ok || len(t) < 3 || t.RootName() != "action" {
+		return out, false
+	}
+	typ, okType := t[1].(hcl.TraverseAttr)
+	name, okName := t[2].(hcl.TraverseAttr)
+	out.Name = Name{Mode: addr.Action, Type: typ.Name, Name: name.Name}
+	if ix, is := lastStep(t[3:]).(hcl.TraverseIndex); is && out.Key == nil {
+		out.Key = &hclsyntax.LiteralValueExpr{Val: ix.Key, SrcRange: ix.SrcRange}
+		return out, okType && okName
+	}
+	return out, okType && okName && len(t) == 3
+}
+
+// lastStep returns the step of a traversal of one step, nil for others.
+func lastStep(t hcl.Traversal) hcl.Traverser {
+	if len(t) != 1 {
+		return nil
+	}
+	return t[0]
 }

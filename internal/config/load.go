@@ -154,6 +154,10 @@ func (l *loader) declare(b *hcl.Block) {
 		l.topResource(b, addr.Data)
 	case "ephemeral":
 		l.topResource(b, addr.Ephemeral)
+	case "list":
+		l.topResource(b, addr.List)
+	case "action":
+		l.action(b)
 	case "check":
 		l.check(b)
 	case "moved":

@@ -31,6 +31,7 @@ func newModule(dir string) *Module {
 		Calls:     map[string]*Call{},
 		Providers: map[ProviderName]*Provider{},
 		Resources: map[Name]*Resource{},
+		Actions:   map[Name]*Resource{},
 		Checks:    map[string]*Check{},
 	}
 }

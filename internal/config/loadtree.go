@@ -99,6 +99,9 @@ func (t *treeLoader) module(n *Node, dir string) *loaded {
 	}
 	m := &loaded{}
 	m.module, m.ok = load(dir, n, t.opts, t.tree.Sources, t.bag)
+	if n.Call == nil && t.opts.Amend != nil {
+		m.ok = t.opts.Amend(m.module, t.tree.Sources, t.bag) && m.ok
+	}
 	t.ok = t.ok && m.ok
 	t.tree.Closed = t.tree.Closed || m.module.VersionMismatch
 	t.modules[key] = m

@@ -11,17 +11,19 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
 // Options determine the source of the configuration and the spelling of file names. The zero value reads the disk and
 // keeps paths unchanged.
 type Options struct {
-	Files          Files                    // nil: the disk
-	Display        func(path string) string // returns the file name in ranges for a path; nil: the path unchanged
-	Follow         func(n *Node) string     // returns Node.Led of a local module; nil: symbolic links are not followed
-	Version        string                   // compared with required_version; "" disables the comparison
-	Claimed        string                   // compared with required_version instead of Version; "": Version is used
+	Files          Files                                                         // nil: the disk
+	Display        func(path string) string                                      // returns the file name in ranges for a path; nil: the path unchanged
+	Follow         func(n *Node) string                                          // returns Node.Led of a local module; nil: symbolic links are not followed
+	Amend          func(root *Module, sources *diag.Sources, bag *diag.Bag) bool // adds declarations to the root module; may be nil
+	Version        string                                                        // compared with required_version; "" disables the comparison
+	Claimed        string                                                        // compared with required_version instead of Version; "": Version is used
 	Limits         limits.Limits
 	NoDeprecations bool // suppress warnings about deprecated features in all called modules
 	// NoFarDeprecations suppresses them in remote modules and in the modules that these call.

@@ -68,7 +68,7 @@ func (d *overrides) key(b *hcl.Block) (blockKey, bool) {
 		return blockKey{b.Type, b.Labels[0], d.aliasOf(b.Body)}, true
 	case "variable", "output", "module", "check":
 		return blockKey{b.Type, b.Labels[0], ""}, true
-	case "resource", "data", "ephemeral":
+	case "resource", "data", "ephemeral", "action":
 		return blockKey{b.Type, b.Labels[0], b.Labels[1]}, true
 	}
 	return blockKey{}, false

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
 // Parts reads arguments and blocks of files that are not configuration but share parts of the language, such as test
@@ -115,35 +115,13 @@ func (p *Parts) reference(e hcl.Expression, arg, example string) (Reference, boo
 	if !ok {
 		return Reference{}, false
 	}
-	return Reference{ReferenceText(t), e.Range()}, true
+	return Reference{syntax.ReferenceText(t), e.Range()}, true
 }
 
 // Reference is a reference in an argument, such as TYPE.NAME["key"] or var.x.
 type Reference struct {
 	Text  string
 	Range hcl.Range
-}
-
-// ReferenceText returns a reference as users write it, with [...] for an index that is not an instance key.
-func ReferenceText(t hcl.Traversal) string {
-	var b strings.Builder
-	for _, s := range t {
-		switch s := s.(type) {
-		case hcl.TraverseRoot:
-			b.WriteString(s.Name)
-		case hcl.TraverseAttr:
-			b.WriteString("." + s.Name)
-		case hcl.TraverseIndex:
-			if k, ok := addr.KeyOf(s.Key); ok {
-				b.WriteString(k.String())
-			} else {
-				b.WriteString("[...]")
-			}
-		case hcl.TraverseSplat:
-			b.WriteString("[*]")
-		}
-	}
-	return b.String()
 }
 
 // Passed reads a providers argument.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,6 +42,23 @@ func (rd *reader) again(at, first hcl.Range, title, format string, a ...any) {
 	rd.add(diag.Errorf(title, format, a...).At(at).See("declared here", first))
 }
 
+// letheOnly reports whether a place is in a file that only Lethe reads. Elsewhere it refuses the argument, because
+// Terraform and OpenTofu would refuse the file.
+func letheOnly(rd *reader, at hcl.Range, what string) bool {
+	base, json := strings.CutSuffix(at.Filename, ".json")
+	if strings.HasSuffix(base, letheSuffix) {
+		return true
+	}
+	end := letheSuffix
+	if json {
+		end += ".json"
+	}
+	file := filepath.Base(filepath.ToSlash(at.Filename))
+	base, _ = configBase(file, nil)
+	rd.error(at, "Language of .lethe files", "Only Lethe understands %s, so it is not allowed in a file that other programs read. Copy %s to %s and write it there: Lethe then reads only that file, and other programs read only %[2]s.", what, file, base+end)
+	return false
+}
+
 // warn reports a problem that has no effect yet.
 func (rd *reader) warn(at hcl.Range, title, format string, a ...any) {
 	rd.add(diag.Warningf(title, format, a...).At(at))
@@ -65,6 +83,7 @@ var rootSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "resource", LabelNames: []string{"type", "name"}},
 	{Type: "data", LabelNames: []string{"type", "name"}},
 	{Type: "ephemeral", LabelNames: []string{"type", "name"}},
+	{Type: "action", LabelNames: []string{"type", "name"}},
 	{Type: "check", LabelNames: []string{"name"}},
 	{Type: "moved"},
 	{Type: "removed"},
@@ -72,7 +91,7 @@ var rootSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 }}
 
 // notYet holds block types of newer Terraform versions, which Lethe does not support. They are not misspelt.
-var notYet = []string{"action", "action_trigger", "list", "state_store"}
+var notYet = []string{"state_store"}
 
 // content returns the content of a body that matches the schema, and false if the body contains anything else.
 func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
@@ -81,6 +100,9 @@ func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool
 		var typ string
 		if _, err := fmt.Sscanf(d.Detail, "Blocks of type %q are not expected here.", &typ); err == nil {
 			d.Detail += Misplaced(typ)
+			if typ == "list" {
+				d.Detail += " List blocks belong in query files (NAME.tfquery.hcl), which `lethe query` reads."
+			}
 			if slices.Contains(notYet, typ) {
 				d.Detail += " Only newer versions of Terraform support these blocks. Remove the block."
 			}

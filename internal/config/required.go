@@ -141,7 +141,7 @@ func (q *requirements) aliases(r *Requirement, e hcl.Expression) bool {
 // addImplied adds requirements for providers that are used but not required. The types of resources, provider blocks, the
 // providers arguments of calls and the provider arguments of imports use providers.
 func (q *requirements) addImplied() {
-	for _, r := range q.mod.Resources {
+	for r := range q.mod.Blocks() {
 		q.imply(r.LocalProvider().Local)
 	}
 	for _, name := range sortedNames(q.mod.Providers) {
@@ -194,7 +194,7 @@ func (q *requirements) sameSource() {
 	if len(first) == 0 {
 		return
 	}
-	for _, r := range slices.SortedFunc(maps.Values(q.mod.Resources), func(a, b *Resource) int { return inSource(a.Range, b.Range) }) {
+	for _, r := range slices.SortedFunc(q.mod.Blocks(), func(a, b *Resource) int { return inSource(a.Range, b.Range) }) {
 		if f := first[addr.Default(r.LocalProvider().Local)]; f != nil && r.Provider == nil {
 			q.rd.warn(r.Range, "Duplicate required provider", "Provider %s is implicitly required by %s, as %q, and listed in required_providers as %q. Give it the local name %[3]q there, or name the provider in the block: provider = %[4]s.", f.Source.ForDisplay(), r.In(addr.Module{}), f.Source.Type, f.Local)
 		}

@@ -19,6 +19,8 @@ var resourceSchemas = map[addr.Mode]*hcl.BodySchema{
 		{Type: "lifecycle"}, {Type: "locals"}, {Type: "_"}}},
 	addr.Ephemeral: {Attributes: resourceAttrs, Blocks: []hcl.BlockHeaderSchema{
 		{Type: "lifecycle"}, {Type: "locals"}, {Type: "_"}, {Type: "connection"}, {Type: "provisioner", LabelNames: []string{"type"}}}},
+	addr.List:   {Attributes: resourceAttrs[:3]},
+	addr.Action: {Attributes: resourceAttrs[:3]},
 }
 
 // topResource reads a resource, data or ephemeral block at the top level of the module.
@@ -46,6 +48,7 @@ func (l *loader) resource(b *hcl.Block, mode addr.Mode, check string) *Resource 
 	l.ownProvider(r, c.Attributes["provider"])
 	r.DependsOn = l.rd.dependsOn(c.Attributes["depends_on"])
 	readLifecycle(l.rd, r, l.rd.only(c.Blocks.OfType("lifecycle"), "resource"))
+	l.mod.ComputedLifecycles = l.mod.ComputedLifecycles || r.Lifecycle.FirstIf != nil || r.Lifecycle.IgnoreIf != nil
 	l.extras(r, c)
 	r.Body = l.rd.body(mode.Block(), b, rest, c, schema)
 	return r
@@ -58,6 +61,10 @@ func modeNoun(m addr.Mode) string {
 		return "data resource"
 	case addr.Ephemeral:
 		return "ephemeral resource"
+	case addr.List:
+		return "list"
+	case addr.Action:
+		return "action"
 	}
 	return "resource"
 }
@@ -77,6 +84,10 @@ func secondResource(rd *reader, r, first *Resource) {
 
 // ownProvider reads the provider argument. If it is absent, ownProvider checks the name that the type implies.
 func (l *loader) ownProvider(r *Resource, a *hcl.Attribute) {
+	if a == nil && r.Mode == addr.List {
+		l.rd.error(r.Range, "Missing required argument", "The argument \"provider\" is required in a list block. Add it, for example: provider = %s.", ImpliedProvider(r.Type))
+		return
+	}
 	if a == nil {
 		if local := ImpliedProvider(r.Type); !providerWord(local) {
 			l.rd.error(r.TypeRange, "Invalid provider local name", "The type %q implies a provider named %q, which is not a valid name. Correct the type, or set the \"provider\" argument.", r.Type, local)

@@ -532,17 +532,17 @@ resource "test_thing" "u" {
 }`, frame.Options{})
 	p := f.Program()
 	var bag diag.Bag
-	if on, o := f.PreventDestroy(resource(p, "test_thing", "a").ID, frame.Before, &bag); !on || o != frame.OK {
+	if on, o := f.PreventDestroy(resource(p, "test_thing", "a").ID, addr.NoKey, frame.Before, &bag); !on || o != frame.OK {
 		t.Error(on, o)
 	}
-	if on, o := f.Forget(resource(p, "test_thing", "a").ID, frame.Before, &bag); !on || o != frame.OK {
+	if on, o := f.Forget(resource(p, "test_thing", "a").ID, addr.NoKey, frame.Before, &bag); !on || o != frame.OK {
 		t.Error(on, o)
 	}
-	if on, o := f.Forget(resource(p, "test_thing", "b").ID, frame.Before, &bag); on || o != frame.OK {
+	if on, o := f.Forget(resource(p, "test_thing", "b").ID, addr.NoKey, frame.Before, &bag); on || o != frame.OK {
 		t.Error(on, o)
 	}
 	f.Put(resource(p, "test_thing", "b").ID, addr.NoKey, frame.Before, mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.UnknownVal(cty.String)})))
-	if _, o := f.PreventDestroy(resource(p, "test_thing", "u").ID, frame.Before, &bag); o != frame.Broken || !strings.Contains(show(&bag), "must be known") {
+	if _, o := f.PreventDestroy(resource(p, "test_thing", "u").ID, addr.NoKey, frame.Before, &bag); o != frame.Broken || !strings.Contains(show(&bag), "must be known") {
 		t.Error(o, show(&bag))
 	}
 }

@@ -6,11 +6,13 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
@@ -24,6 +26,11 @@ type Generation struct {
 	// Omit reports whether an attribute or block is omitted, because the provider rejected it in combination with
 	// others. It may be nil.
 	Omit func(cty.Path) bool
+	// Exact is true if the block must have exactly the values of the object. Otherwise strings with JSON become calls of
+	// jsonencode even if these change spaces and the order of keys.
+	Exact bool
+	// Refer returns an expression to write instead of a string, or "". It may be nil.
+	Refer func(text string) string
 }
 
 // Generate returns a resource block that describes an existing object, for a person to complete. Of the attributes, it
@@ -37,7 +44,7 @@ type Generation struct {
 // It writes null with a comment for values that it may not show or does not know: sensitive values, write-only
 // arguments, and required arguments without a value. Strings with a JSON object or array become calls of jsonencode.
 func Generate(g Generation) string {
-	w := &writer{omit: g.Omit}
+	w := &writer{omit: g.Omit, refer: g.Refer, exact: g.Exact}
 	if g.ID != "" {
 		w.line("# __generated__ by Lethe from %s", config.Quoted(g.ID))
 	}
@@ -47,6 +54,26 @@ func Generate(g Generation) string {
 	}
 	w.body(g.Schema, g.Value, nil)
 	w.line("}")
+	return string(hclwrite.Format([]byte(w.b.String())))
+}
+
+// Import returns an import block for an object with an identity. provider is zero if the type implies it.
+func Import(to addr.Resource, provider config.ProviderName, identity cty.Value) string {
+	w := &writer{}
+	w.line("import {")
+	w.line("to = %s", to)
+	if provider.Local != "" && (provider.Alias != "" || provider.Local != config.ImpliedProvider(to.Type)) {
+		w.line("provider = %s", provider)
+	}
+	w.b.WriteString("identity = {\n")
+	for it := identity.ElementIterator(); it.Next(); {
+		if k, v := it.Element(); !v.IsNull() {
+			w.b.WriteString(key(k.AsString()) + " = ")
+			w.expression(&w.b, v)
+			w.b.WriteString("\n")
+		}
+	}
+	w.line("}\n}")
 	return string(hclwrite.Format([]byte(w.b.String())))
 }
 
@@ -74,8 +101,10 @@ func (g Generation) Config() cty.Value {
 }
 
 type writer struct {
-	b    strings.Builder
-	omit func(cty.Path) bool
+	b     strings.Builder
+	omit  func(cty.Path) bool
+	refer func(string) string
+	exact bool
 }
 
 func (w *writer) line(format string, a ...any) { fmt.Fprintf(&w.b, format+"\n", a...) }
@@ -126,7 +155,7 @@ func (w *writer) attr(a *schema.Attr, v cty.Value, path cty.Path) (string, bool)
 	if a.Object != nil {
 		w.object(&b, a.Object, v, path)
 	} else {
-		expression(&b, v)
+		w.expression(&b, v)
 	}
 	return b.String(), true
 }
@@ -208,7 +237,7 @@ func (w *writer) blocks(n *schema.Nested, v cty.Value, path cty.Path) {
 
 // block writes one nested block. It writes a block without content only if always is true.
 func (w *writer) block(n *schema.Nested, label string, v cty.Value, path cty.Path, always bool) {
-	inner := &writer{omit: w.omit}
+	inner := &writer{omit: w.omit, refer: w.refer, exact: w.exact}
 	inner.body(n.Block, v, path)
 	if text := inner.b.String(); text != "" || always {
 		w.line("%s%s {\n%s}", n.Name, label, text)
@@ -224,22 +253,22 @@ func key(s string) string {
 }
 
 // expression writes a known value as an expression.
-func expression(b *strings.Builder, v cty.Value) {
+func (w *writer) expression(b *strings.Builder, v cty.Value) {
 	switch t := v.Type(); {
 	case v.IsNull() || !v.IsKnown():
 		b.WriteString("null")
 	case t == cty.String:
-		stringExpression(b, v.AsString())
+		w.stringExpression(b, v.AsString())
 	case t.IsObjectType() || t.IsMapType():
-		mapExpression(b, v)
+		w.mapExpression(b, v)
 	case v.CanIterateElements():
-		listExpression(b, v)
+		w.listExpression(b, v)
 	default:
 		b.Write(hclwrite.TokensForValue(v).Bytes())
 	}
 }
 
-func mapExpression(b *strings.Builder, v cty.Value) {
+func (w *writer) mapExpression(b *strings.Builder, v cty.Value) {
 	if v.LengthInt() == 0 {
 		b.WriteString("{}")
 		return
@@ -247,14 +276,14 @@ func mapExpression(b *strings.Builder, v cty.Value) {
 	b.WriteString("{\n")
 	for k, e := range v.Elements() {
 		b.WriteString(key(k.AsString()) + " = ")
-		expression(b, e)
+		w.expression(b, e)
 		b.WriteString("\n")
 	}
 	b.WriteString("}")
 }
 
 // listExpression writes a list on one line, or with one line for each element if an element is a collection.
-func listExpression(b *strings.Builder, v cty.Value) {
+func (w *writer) listExpression(b *strings.Builder, v cty.Value) {
 	before, between, after := "", ", ", ""
 	for _, e := range v.Elements() {
 		if !e.IsNull() && e.IsKnown() && e.CanIterateElements() {
@@ -267,7 +296,7 @@ func listExpression(b *strings.Builder, v cty.Value) {
 		if !first {
 			b.WriteString(between)
 		}
-		expression(b, e)
+		w.expression(b, e)
 		first = false
 	}
 	if !first {
@@ -277,16 +306,28 @@ func listExpression(b *strings.Builder, v cty.Value) {
 }
 
 // stringExpression writes a string, or a call of jsonencode if the string contains a JSON object or array.
-func stringExpression(b *strings.Builder, s string) {
+func (w *writer) stringExpression(b *strings.Builder, s string) {
+	if w.refer != nil {
+		if ref := w.refer(s); ref != "" {
+			b.WriteString(ref)
+			return
+		}
+	}
 	if text := strings.TrimSpace(s); strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") {
-		if v, ok := fromJSON(text); ok {
+		if v, ok := fromJSON(text); ok && (!w.exact || encodes(v, s)) {
 			b.WriteString("jsonencode(")
-			expression(b, v)
+			w.expression(b, v)
 			b.WriteString(")")
 			return
 		}
 	}
 	b.WriteString(config.Quoted(s))
+}
+
+// encodes reports whether jsonencode of a value returns a text.
+func encodes(v cty.Value, text string) bool {
+	got, err := stdlib.JSONEncode(v)
+	return err == nil && got.AsString() == text
 }
 
 func fromJSON(text string) (cty.Value, bool) {

@@ -98,6 +98,9 @@ func (r *reader) mocked(m *Mock, blocks hcl.Blocks) {
 // modeOf returns the resource mode in the name of a mock or override block, 0 for modules.
 func modeOf(block string) addr.Mode {
 	_, what, _ := strings.Cut(block, "_")
+	if what == addr.Action.Block() {
+		return addr.Action
+	}
 	mode, _ := addr.ModeOf(what)
 	return mode
 }
@@ -117,6 +120,10 @@ func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
 	if a := content.Attributes[other]; a != nil {
 		r.Bag.Add(diag.Errorf("Unsupported argument", "An argument named %q is not expected in a block of type %q. Did you mean %q?", other, b.Type, name).At(a.NameRange))
 	}
+	if a := content.Attributes[name]; a != nil && o.Mode == addr.Action {
+		r.Bag.Add(diag.Errorf("Unsupported argument", "An argument named %q is not expected in a block of type %q, because actions return no values.", name, b.Type).At(a.NameRange))
+		return into
+	}
 	o.Values = r.values(content.Attributes[name])
 	ref, ok := r.Reference(content.Attributes["target"], "aws_vpc.main")
 	if !ok {
@@ -124,7 +131,7 @@ func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
 	}
 	target, err := addr.ParseTarget(ref.Text)
 	if err != nil || target.Mode != o.Mode {
-		what := map[addr.Mode]string{0: "a module", addr.Managed: "a resource", addr.Data: "a data source", addr.Ephemeral: "an ephemeral resource"}[o.Mode]
+		what := map[addr.Mode]string{0: "a module", addr.Managed: "a resource", addr.Data: "a data source", addr.Ephemeral: "an ephemeral resource", addr.Action: "an action"}[o.Mode]
 		r.Bag.Add(diag.Errorf("Invalid override target", "The target of a block of type %q must be %s, and %s is not.", b.Type, what, ref.Text).At(ref.Range))
 		return into
 	}

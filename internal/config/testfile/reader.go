@@ -10,6 +10,7 @@ import (
 
 var overrideBlocks = []hcl.BlockHeaderSchema{
 	{Type: "override_resource"}, {Type: "override_data"}, {Type: "override_module"}, {Type: "override_ephemeral"},
+	{Type: "override_action"},
 }
 
 // reader reads one test file.

@@ -43,6 +43,9 @@ func (e *Call) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if s == nil {
 		return e.FunctionCallExpr.Value(ctx)
 	}
+	if s.Again != nil && (e.Name == "uuid" || e.Name == "core::uuid") {
+		return s.Again(e.Range(), func() (cty.Value, hcl.Diagnostics) { return e.run(ctx) })
+	}
 	s.Marked = s.Marked || e.Marks
 	first := len(s.seen)
 	v, diags := e.run(ctx)

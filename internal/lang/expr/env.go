@@ -51,6 +51,10 @@ type Env struct {
 	Block    diag.Range // the evaluated block, for errors about missing parts
 	Validate bool       // only literal values are known: all mistakes are reported
 
+	// Again returns the result of the call of uuid at a place. It makes the call, unless an earlier round of the command
+	// has made it. nil: each call is made.
+	Again func(at hcl.Range, call func() (cty.Value, hcl.Diagnostics)) (cty.Value, hcl.Diagnostics)
+
 	// Marked is set when a marked value is read or created. While it is false, results need no search for marks.
 	Marked bool
 	Failed bool // a value that was read has failed, which is reported elsewhere

@@ -7,10 +7,10 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 )
@@ -233,7 +233,7 @@ func (c *collector) steps(v cty.Value, name, rest hcl.Traversal) {
 	}
 	if statement := c.statement(v); statement != "" {
 		full := append(slices.Clone(name), rest...)
-		c.out = append(c.out, diag.Value{Traversal: config.ReferenceText(full), Statement: statement})
+		c.out = append(c.out, diag.Value{Traversal: syntax.ReferenceText(full), Statement: statement})
 	}
 }
 

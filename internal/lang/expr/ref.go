@@ -3,8 +3,8 @@ package expr
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -68,7 +68,7 @@ func (e *Ref) ofAny(diags hcl.Diagnostics, ctx *hcl.EvalContext) hcl.Diagnostics
 	if _, unknown := s.Scope.Sample(e); !unknown {
 		return diags
 	}
-	return onceKnown(diags, "an instance of "+config.ReferenceText(e.Traversal))
+	return onceKnown(diags, "an instance of "+syntax.ReferenceText(e.Traversal))
 }
 
 // onceKnown turns errors into warnings. It adds a sentence to each warning: the problem becomes an error when the thing

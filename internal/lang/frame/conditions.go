@@ -30,7 +30,7 @@ var failedTitles = map[program.When]string{
 // Assertion is a condition that is not part of the program, such as an assertion of a test.
 type Assertion struct {
 	*config.Condition
-	Names  map[string]cty.Value    // values of additional names
+	Names  map[string]cty.Value    // values of names that the program does not declare
 	Source func(diag.Range) string // returns the source text of a range
 }
 
@@ -56,7 +56,7 @@ func (f *Frame) Holds(c Assertion, face Face, bag *diag.Bag) Result {
 }
 
 // Conditions evaluates the conditions of a declaration and adds failures to the bag. It returns nil if there are no
-// conditions, or if given outputs replace the module instance (except for the validation of variables).
+// conditions. It also returns nil, except for validation rules, if given outputs replace the module instance.
 func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *mark.Value, bag *diag.Bag) []Result {
 	ld := f.local(d)
 	conds := ld.Conditions[when]
@@ -89,8 +89,8 @@ type conditionCheck struct {
 	source func(diag.Range) string // for assertions of a test; nil otherwise
 }
 
-// noBool reports a condition whose result is neither true nor false. validation is the reason in the wording for
-// validation rules of variables.
+// noBool reports a condition whose result is neither true nor false. The argument validation states the reason in the
+// wording for validation rules of variables, and the argument but in the wording for all other conditions.
 func (k *conditionCheck) noBool(but, validation string) {
 	d := diag.Errorf("Invalid condition result", "Condition expression must return either true or false, %s.", but)
 	if k.when == program.Validation {
@@ -135,13 +135,14 @@ func (k *conditionCheck) run() Result {
 	return out
 }
 
-// decided reports whether a false condition is an error. During validation, an object or a check may turn out not to
-// exist, so its conditions are not decided. An output exists, and so does a variable that a call sets.
+// decided reports whether a false condition is an error. Outside validation, it always is. During validation, it is an
+// error only for an output, and for a variable that a module call sets. An object or a check may turn out to have no
+// instance, so that its conditions are never checked.
 func (k *conditionCheck) decided() bool {
 	return !k.s.f.w.o.Validate || k.when == program.OutputPre || k.s.tried != nil
 }
 
-// tryMessage evaluates a message although the condition did not fail, to find errors in the message.
+// tryMessage evaluates the message whether or not the condition fails, to find errors in the message.
 func (k *conditionCheck) tryMessage() {
 	if k.c.Message == nil {
 		return
@@ -194,8 +195,8 @@ func (k *conditionCheck) message() string {
 	return text
 }
 
-// givenAt returns the range of the scope's variable value: the argument of the call, or the declaration of the
-// variable.
+// givenAt returns the place that sets the validated variable: the argument of the module call, or otherwise the
+// declaration of the variable.
 func (k *conditionCheck) givenAt() diag.Range {
 	if k.s.f.parent != nil {
 		if a := k.s.f.parent.u.Defs[k.s.f.n.Call].Inputs.Args[k.s.d.Name]; a != nil {
@@ -226,7 +227,8 @@ func (k *conditionCheck) messageText() (string, bool) {
 }
 
 // plainMessage returns the text of a message. It reports an error and returns false if the message is sensitive,
-// ephemeral, unknown or not a string.
+// ephemeral, unknown or null, or cannot be converted to a string. Outside validation rules, a sensitive or ephemeral
+// message causes a warning instead of an error.
 func (k *conditionCheck) plainMessage(v cty.Value) (string, bool) {
 	at := k.c.Message.Range()
 	for _, m := range markedMessages {

@@ -19,12 +19,15 @@ import (
 // reports ephemeral values in all arguments that are not write-only.
 func (f *Frame) Config(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	ld := f.local(d)
-	v, leaves, outcome := evalBody(f, ld, k, face, bag)
-	if outcome == OK && ld.Src.Res.Mode != addr.Ephemeral && !acceptEphemeral(f, ld, v, leaves, bag) {
+	v, leaves, outcome := evalBody(f, ld, k, nil, face, bag)
+	if outcome == OK && stores(ld.Src.Res.Mode) && !acceptEphemeral(f, ld, v, leaves, bag) {
 		outcome = Broken
 	}
 	return v, outcome
 }
+
+// stores reports whether the configuration of a resource or an action is stored, in a state or a plan. The configurations of leases and searches are not.
+func stores(m addr.Mode) bool { return m == addr.Managed || m == addr.Data || m == addr.Action }
 
 // WriteOnly evaluates the write-only arguments of an instance. All other arguments in the value are empty. It returns
 // false if the schema has no write-only arguments, or if an argument cannot be evaluated.
@@ -48,23 +51,24 @@ func (f *Frame) Settings(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (
 	if f.w.p.NodeOf(d) == nil {
 		return mark.Plain(f.w.p.Schema(d).Empty()), OK
 	}
-	v, _, outcome := evalBody(f, f.local(d), k, face, bag)
+	v, _, outcome := evalBody(f, f.local(d), k, nil, face, bag)
 	return v, outcome
 }
 
 // evalBody evaluates a body. It also returns the places of ephemeral values inside sets.
-func evalBody(f *Frame, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (mark.Value, []expr.SetLeaf, Outcome) {
+func evalBody(f *Frame, d *program.Def, k addr.Key, self *mark.Value, face Face, bag *diag.Bag) (mark.Value, []expr.SetLeaf, Outcome) {
 	b := f.w.p.Body(d)
 	if b == nil {
 		return mark.Plain(cty.DynamicVal), nil, Broken // Bind reported that the schema is missing
 	}
 	s := newScope(f, face, bag).of(d, k)
 	defer s.release()
+	s.setSelf(self)
 	v := b.Eval(&s.Env, s.Ctx)
 	if o := s.outcome(); o != OK {
 		return mark.Plain(cty.DynamicVal), nil, o
 	}
-	if d.Kind == program.Resource && d.Src.Res.Mode != addr.Ephemeral {
+	if d.Kind == program.Resource && stores(d.Src.Res.Mode) {
 		v = f.w.names.Forget(v, b.Schema.Type())
 	}
 	return s.split(v), s.SetLeaves, OK
@@ -93,7 +97,11 @@ func acceptEphemeral(f *Frame, d *program.Def, v mark.Value, leaves []expr.SetLe
 
 func refuseEphemeral(f *Frame, d *program.Def, b *schema.Block, m mark.At, path cty.Path, at diag.Range, bag *diag.Bag) {
 	name := mark.PathString(path)
-	detail := `"` + name + `" cannot accept an ephemeral value, because it is not write-only: its value is stored in the state.`
+	place := "the state"
+	if d.Kind == program.Action {
+		place = "saved plans"
+	}
+	detail := `"` + name + `" cannot accept an ephemeral value, because it is not write-only: its value is stored in ` + place + `.`
 	if m.Why != nil {
 		detail += "\n\nThe value comes from " + expr.Trail(m.Why) + "."
 	}

@@ -8,12 +8,12 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -64,6 +64,9 @@ func (r references) Sample(e *expr.Ref) (cty.Value, bool) {
 		return cty.NilVal, false
 	}
 	if e.Root == expr.RootCall {
+		if !r.s.f.w.o.Validate {
+			return cty.DynamicVal, true // no instance exists in this walk
+		}
 		return moduleCalls(r).allOutputs(r.s.f.child(d, addr.NoKey)), true
 	}
 	return resources(r).placeholder(r.s.f, d), true
@@ -186,7 +189,7 @@ func (m moduleCalls) module(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 // unexpectedKey returns the error for a number as the key of a single module, whose outputs have names. It is an error
 // of evaluation, not of compilation: the expression may never be evaluated, or may be inside try.
 func unexpectedKey(e *expr.Ref) hcl.Diagnostics {
-	return expr.ErrorAt("Unexpected module instance key", fmt.Sprintf(`Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this module.`, config.ReferenceText(e.Traversal[:2])), e.Traversal[:3].SourceRange())
+	return expr.ErrorAt("Unexpected module instance key", fmt.Sprintf(`Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this module.`, syntax.ReferenceText(e.Traversal[:2])), e.Traversal[:3].SourceRange())
 }
 
 // moduleAt returns one instance of a module call, or one output of it.

@@ -46,7 +46,7 @@ type Frame struct {
 	calls   []callCell               // in the order of the calls
 	first   int32                    // index of the first resource
 	imports []imported               // in the order of the import blocks
-	objs    []atomic.Pointer[object] // resources and providers, two faces each
+	objs    []atomic.Pointer[object] // resources, providers and actions, two faces each
 }
 
 // Import is one object to be imported by an import block.
@@ -84,7 +84,7 @@ func newFrame(w *walk, n *program.Node, parent *Frame, key addr.Key) *Frame {
 	f.calls = make([]callCell, calls)
 	f.imports = make([]imported, len(f.u.Imports))
 	f.first = int32(values + 2*calls)
-	f.objs = make([]atomic.Pointer[object], 2*(len(f.u.Module.Resources)+len(f.u.Module.Providers)))
+	f.objs = make([]atomic.Pointer[object], 2*(len(f.u.Module.Resources)+len(f.u.Module.Providers)+len(f.u.Module.Actions)))
 	return f
 }
 

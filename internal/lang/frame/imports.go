@@ -54,7 +54,7 @@ func evalImports(f *Frame, b *program.ImportBlock, bag *diag.Bag) ([]Import, Out
 		return []Import{im}, OK
 	}
 	s := newScope(f, After, bag)
-	pairs := (&repeater{s: s, d: b.Def, out: &repeated{Keys: Keys{Repeat: program.ForEach}}, e: b.ForEach, title: "Invalid for_each argument"}).pairs()
+	pairs := (&repeater{s: s, d: b.Def, out: &repeated{Keys: Keys{Repeat: program.ForEach}}, e: b.ForEach, title: "Invalid for_each argument", early: true}).pairs()
 	outcome := s.outcome()
 	s.release()
 	var out []Import

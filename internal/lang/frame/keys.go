@@ -18,7 +18,9 @@ type Keys struct {
 	List   []addr.Key // sorted
 	Hidden bool       // the keys come from ephemeral values and must not be shown
 	More   bool       // of set keys: the keys of the repetition are added to them
-	early  fillCount
+	// Waits is the error about unknown keys that Options.Defers suppressed, or nil.
+	Waits *diag.Diagnostic
+	early fillCount
 }
 
 func (k Keys) has(key addr.Key) bool {

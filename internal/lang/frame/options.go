@@ -52,12 +52,15 @@ type Options struct {
 	Workspace string
 	Applying  bool                    // terraform.applying
 	PlanTime  time.Time               // plantimestamp(); zero: unknown
+	Now       time.Time               // timestamp() in all rounds of a command; zero: the time of the call
+	UUIDs     *UUIDs                  // the results of uuid() in all rounds of a command; nil: each call has another one
 	Pure      bool                    // during plan: the results of uuid() and similar functions are unknown
 	RootDir   string                  // directory of the root module: path.root and path.module are relative to it; "": Module.Dir of the root
 	Cwd       string                  // path.cwd
 	BaseDir   string                  // base of relative paths in file functions; "": RootDir
 	Named     string                  // name of BaseDir for abspath; "": BaseDir
 	Validate  bool                    // every value that is not literal is unknown
+	Defers    bool                    // an unknown repetition is no error: a later round decides about the instances
 	Run       Run                     // nil: NoRun
 	Steady    func(program.Decl) bool // reports declarations whose two faces are equal; nil: none
 	Limits    limits.Limits

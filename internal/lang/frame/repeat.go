@@ -65,6 +65,7 @@ type repeater struct {
 	e     hclsyntax.Expression
 	out   *repeated
 	title string
+	early bool // the value must be known in the first round: an import block
 }
 
 func (r *repeater) error(format string, a ...any) { r.errorAbout(expr.AboutValue, format, a...) }
@@ -158,6 +159,11 @@ func (r *repeater) unknown(format string, a ...any) {
 	}
 	if r.s.face == Before && r.s.f.faceOf(r.d, After) != Before {
 		return // the prior keys are in the state
+	}
+	if r.s.f.w.o.Defers && r.s.face == After && r.d.Kind != program.Provider && !r.early {
+		d := r.s.WithValuesAbout(diag.Errorf(r.title, format, a...).At(r.e.Range()), r.e, r.s.Ctx, expr.AboutUnknown)
+		r.out.Waits = &d
+		return
 	}
 	r.errorAbout(expr.AboutUnknown, format, a...)
 }

@@ -233,7 +233,7 @@ func TestPreventDestroyIsEvaluated(t *testing.T) {
 	for given, want := range map[string]bool{"true": true, "false": false} {
 		f := withResources(t, "variable \"v\" {\n type = bool\n}\nresource \"terraform_data\" \"r\" {\n lifecycle {\n  prevent_destroy = var.v\n }\n}", "", Options{Variables: text(given)})
 		var bag diag.Bag
-		if got, o := f.PreventDestroy(the(t, f, program.Resource, "terraform_data.r"), After, &bag); o != OK || got != want {
+		if got, o := f.PreventDestroy(the(t, f, program.Resource, "terraform_data.r"), addr.NoKey, After, &bag); o != OK || got != want {
 			t.Errorf("%s: %v %v %v", given, got, o, bag.List())
 		}
 	}

@@ -3,6 +3,7 @@ package frame
 import (
 	"sync"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
@@ -27,6 +28,8 @@ type scope struct {
 	cell  *program.Def // the cell being computed; nil at the top
 	what  string       // the purpose of a static evaluation, for messages
 
+	uuids map[hcl.Range]int // number of calls of uuid, by place
+
 	meter meter
 	early bool // a value was missing: a lease that is not open, or an empty slot
 }
@@ -50,7 +53,20 @@ func newScope(f *Frame, face Face, bag *diag.Bag) *scope {
 	s.meter.env, s.meter.budget = &s.Env, f.w.budget
 	s.Scope, s.Meter, s.Bag, s.Names, s.Validate = references{s}, &s.meter, bag, &f.w.names, f.w.o.Validate
 	s.Ctx.Functions = f.w.table
+	if f.w.o.UUIDs != nil {
+		s.Again = s.uuid
+	}
 	return s
+}
+
+// uuid returns the result of the call of uuid at a place.
+func (s *scope) uuid(at hcl.Range, call func() (cty.Value, hcl.Diagnostics)) (cty.Value, hcl.Diagnostics) {
+	if s.uuids == nil {
+		s.uuids = map[hcl.Range]int{}
+	}
+	n := s.uuids[at]
+	s.uuids[at]++
+	return s.f.w.o.UUIDs.get(uuidCall{at, s.f.addr, s.d, s.cell, s.key, n}, call)
 }
 
 func (s *scope) release() {

@@ -65,28 +65,41 @@ func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 	return out, ok
 }
 
-// PreventDestroy evaluates lifecycle.prevent_destroy, once for all instances in a module instance.
-func (f *Frame) PreventDestroy(d program.Decl, face Face, bag *diag.Bag) (bool, Outcome) {
+// PreventDestroy evaluates lifecycle.prevent_destroy for an instance. The instance may have a key that is no longer
+// declared.
+func (f *Frame) PreventDestroy(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Outcome) {
 	ld := f.local(d)
-	return lifecycleFlag(f, ld.Lifecycle.PreventDestroy, face, "prevent_destroy", bag)
+	return lifecycleFlag(newScope(f, face, bag).of(ld, fitting(ld, k)), ld.Lifecycle.PreventDestroy, "prevent_destroy")
 }
 
-// Forget evaluates lifecycle.destroy. It returns true if objects must be forgotten instead of destroyed.
-func (f *Frame) Forget(d program.Decl, face Face, bag *diag.Bag) (bool, Outcome) {
+// Fits reports whether a key is of the kind that the instances of a declaration have.
+func (f *Frame) Fits(d program.Decl, k addr.Key) bool { return fitting(f.local(d), k) == k }
+
+// fitting returns the key of an instance; no key if each.key or count.index cannot have its value.
+func fitting(d *program.Def, k addr.Key) addr.Key {
+	if _, number := k.Int(); d.Repeat.Count != nil && !number || d.Repeat.ForEach != nil && number {
+		return addr.NoKey
+	}
+	return k
+}
+
+// Forget evaluates lifecycle.destroy for an instance. It returns true if the object must be forgotten instead of
+// destroyed.
+func (f *Frame) Forget(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Outcome) {
 	ld := f.local(d)
 	if ld.Lifecycle.Destroy == nil {
 		return false, OK
 	}
-	destroy, o := lifecycleFlag(f, ld.Lifecycle.Destroy, face, "destroy", bag)
+	destroy, o := lifecycleFlag(newScope(f, face, bag).of(ld, fitting(ld, k)), ld.Lifecycle.Destroy, "destroy")
 	return !destroy && o == OK, o
 }
 
 // lifecycleFlag evaluates a boolean lifecycle argument. A missing or null argument is false.
-func lifecycleFlag(f *Frame, e hclsyntax.Expression, face Face, name string, bag *diag.Bag) (bool, Outcome) {
+func lifecycleFlag(s *scope, e hclsyntax.Expression, name string) (bool, Outcome) {
 	if e == nil {
+		s.release()
 		return false, OK
 	}
-	s := newScope(f, face, bag)
 	defer s.release()
 	v := s.Eval(e)
 	if s.outcome() != OK {
@@ -108,7 +121,7 @@ func lifecycleFlag(f *Frame, e hclsyntax.Expression, face Face, name string, bag
 	case b.IsNull():
 		return false, OK
 	case !b.IsKnown():
-		if f.w.o.Validate {
+		if s.f.w.o.Validate || s.key.IsNone() && s.d.Repetition != nil {
 			return false, OK
 		}
 		return fail("The value must be known during plan, but it depends on values that are known only after apply.")

@@ -216,7 +216,7 @@ func New(p *program.Program, o Options, bag *diag.Bag) (*Frame, bool) {
 // functionTable returns the function table of a walk, which all its frames share.
 func functionTable(o *Options) map[string]function.Function {
 	return funcs.Table(&funcs.Env{
-		BaseDir: o.BaseDir, Named: o.Named, PlanTime: o.PlanTime, Pure: o.Pure || o.Validate,
+		BaseDir: o.BaseDir, Named: o.Named, PlanTime: o.PlanTime, Now: o.Now, Pure: o.Pure || o.Validate,
 		Observe: o.Run.Observe, Limits: o.Limits, Console: o.Console,
 	})
 }

@@ -32,6 +32,8 @@ type builtin struct {
 	nullable bool
 	// impure is true if the result is unknown until apply.
 	impure bool
+	// timed is true if an impure function has a known result whenever Env.Now is set.
+	timed bool
 	// whole is true if run handles null values, unknown values and marks itself. The framework only converts the
 	// arguments.
 	whole bool
@@ -175,7 +177,10 @@ type Env struct {
 	Named string
 	// PlanTime is the result of plantimestamp. If it is zero, as during validation, the result is unknown.
 	PlanTime time.Time
-	// Pure is true during validation and planning: uuid, timestamp and bcrypt then return unknown values.
+	// Now is the result of timestamp in all rounds of a command. If it is zero, timestamp returns the time of the call.
+	Now time.Time
+	// Pure is true during validation and planning: uuid, timestamp and bcrypt then return unknown values, unless Now is
+	// set.
 	Pure bool
 	// Observe receives each result of file functions and templatefile, so that plan and apply can be compared. The
 	// arguments and the result carry their marks. It is called only with known results, from any goroutine. If it

@@ -24,8 +24,13 @@ var dates = []*builtin{
 		text("timestamp_b", "The second time.")),
 	{
 		name: "timestamp", doc: "Returns the time of the call during apply. During plan, the result is unknown.",
-		returns: cty.String, impure: true,
-		run: func(*call) (cty.Value, error) { return timeValue(time.Now()), nil },
+		returns: cty.String, impure: true, timed: true,
+		run: func(c *call) (cty.Value, error) {
+			if c.env.Now.IsZero() {
+				return timeValue(time.Now()), nil
+			}
+			return timeValue(c.env.Now), nil
+		},
 	},
 }
 

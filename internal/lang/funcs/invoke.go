@@ -116,7 +116,7 @@ func (c *call) prepare() (result cty.Value, done bool, err error) {
 	if err := c.nulls(); err != nil {
 		return cty.NilVal, false, err
 	}
-	untyped, unsettled := false, c.impure && c.env.Pure
+	untyped, unsettled := false, c.impure && c.env.Pure && !(c.timed && !c.env.Now.IsZero())
 	for i, v := range c.given {
 		p := c.param(i)
 		c.unmark(i, v)

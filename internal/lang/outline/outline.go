@@ -14,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -175,7 +176,7 @@ func Free(b hcl.Body) *Body {
 func Names(ts []hcl.Traversal) []string {
 	var out []string
 	for _, t := range ts {
-		out = append(out, config.ReferenceText(short(t)))
+		out = append(out, syntax.ReferenceText(short(t)))
 	}
 	return out
 }
@@ -207,7 +208,7 @@ func prefixes(t hcl.Traversal) []string {
 	end := constant(t)
 	var out []string
 	for n := end; n >= min(least, end); n-- {
-		out = append(out, config.ReferenceText(t[:n]))
+		out = append(out, syntax.ReferenceText(t[:n]))
 	}
 	return out
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
+	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
 // The titles of errors about count and each outside of repeated blocks.
@@ -23,19 +23,15 @@ func (r *rewriter) allowed(e *expr.Ref) bool {
 		if r.place.Count {
 			return true
 		}
-		if r.why == ByLifecycle {
-			r.c.error(withoutCount, `The "count" object cannot be used in this argument: it is evaluated once for all instances of the resource.`, e.SrcRange)
-			return false
-		}
 		r.c.error(withoutCount, `The "count" object can only be used in "module", "resource", "data" and "ephemeral" blocks, and only when the "count" argument is set.`, e.SrcRange)
 		return false
 	case expr.RootEach:
+		if r.place.Each && r.why == ByLifecycle && e.Field == "value" {
+			r.c.error(`Invalid "each" reference`, `Only each.key can be used in this argument: it is also evaluated for objects whose key is no longer in "for_each".`, e.SrcRange)
+			return false
+		}
 		if r.place.Each {
 			return true
-		}
-		if r.why == ByLifecycle {
-			r.c.error(withoutForEach, `The "each" object cannot be used in this argument: it is evaluated once for all instances of the resource.`, e.SrcRange)
-			return false
 		}
 		r.c.error(withoutForEach, `The "each" object can be used only in "module", "resource", "data", "ephemeral" and "provider" blocks, and only when the "for_each" argument is set.`, e.SrcRange)
 		return false
@@ -77,7 +73,7 @@ func (r *rewriter) staticOnly(e *expr.Ref) bool {
 			return true
 		}
 	}
-	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nUse only input variables, local values, functions and the workspace name: the value must be known before the plan.", config.ReferenceText(e.Traversal), r.c.static), e.SrcRange)
+	r.c.error("Dynamic value in static context", fmt.Sprintf("Unable to use %s in static context, which is required by %s.\n\nUse only input variables, local values, functions and the workspace name: the value must be known before the plan.", syntax.ReferenceText(e.Traversal), r.c.static), e.SrcRange)
 	return false
 }
 

@@ -24,7 +24,7 @@ func (p *Program) Bind(s provider.Lookup, incomplete bool, bag *diag.Bag) (ok, g
 	c := &binder{p: p, s: s, bag: bag, ok: true, incomplete: incomplete}
 	for _, d := range p.decls {
 		switch d.Kind {
-		case Resource:
+		case Resource, Action:
 			c.resource(d)
 		case Provider:
 			c.provider(d)
@@ -79,7 +79,7 @@ func (p *Program) Meta(m addr.Module, prov addr.Provider) cty.Value {
 // Sound reports whether a resource or provider configuration can be evaluated: it has a schema, its body fits the
 // schema, it is not part of a cycle and does not need one, and a resource has a provider configuration.
 func (p *Program) Sound(d Decl) bool {
-	if p.bound.schemas[d] == nil || p.endless[d] || p.decls[d].Kind == Resource && p.uses[d] == NoDecl {
+	if p.bound.schemas[d] == nil || p.endless[d] || (p.decls[d].Kind == Resource || p.decls[d].Kind == Action) && p.uses[d] == NoDecl {
 		return false
 	}
 	n := p.at[d]
@@ -100,20 +100,27 @@ func (c *binder) resource(d *Declaration) {
 	case sch == nil:
 		c.error(unknownType(d, prov, schemas))
 	default:
+		body := sch.Block
+		switch d.Res.Mode {
+		case addr.List:
+			sch, body = listResult, ListBody(sch.Block)
+		case addr.Action:
+			body = ActionBody(sch.Block)
+		}
 		c.p.bound.schemas[d.ID] = sch
-		c.body(n, n.Unit.Defs[d.ID-n.Base], sch.Block)
+		c.body(n, n.Unit.Defs[d.ID-n.Base], body)
 	}
 }
 
 var (
-	typeTitles = map[addr.Mode]string{addr.Managed: "Invalid resource type", addr.Data: "Invalid data source", addr.Ephemeral: "Invalid ephemeral resource"}
-	typeNouns  = map[addr.Mode]string{addr.Managed: "resource type", addr.Data: "data source", addr.Ephemeral: "ephemeral resource"}
+	typeTitles = map[addr.Mode]string{addr.Managed: "Invalid resource type", addr.Data: "Invalid data source", addr.Ephemeral: "Invalid ephemeral resource", addr.List: "Invalid list resource", addr.Action: "Invalid action type"}
+	typeNouns  = map[addr.Mode]string{addr.Managed: "resource type", addr.Data: "data source", addr.Ephemeral: "ephemeral resource", addr.List: "list resource", addr.Action: "action"}
 )
 
 // blockOf returns the name of a mode's block with its article, such as `a "data" block`.
 func blockOf(m addr.Mode) string {
 	article := "a"
-	if m == addr.Ephemeral {
+	if m == addr.Ephemeral || m == addr.Action {
 		article = "an"
 	}
 	return article + ` "` + m.Block() + `" block`

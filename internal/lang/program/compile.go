@@ -57,7 +57,10 @@ func (p *Program) declare(n *Node, d *Def) {
 		Var: d.Src.Var, Out: d.Src.Out, Mod: d.Src.Mod, Res: d.Src.Res, Prov: d.Src.Prov,
 	}
 	switch d.Kind {
-	case Resource:
+	case Resource, Action:
+		if amended := n.Config.Amended[d.Src.Res.Name]; amended != nil && d.Kind == Resource {
+			out.Res = amended
+		}
 		out.Resource = d.Src.Res.In(n.Config.Path)
 		p.resources[out.Resource] = out.ID
 	case Provider:
@@ -88,6 +91,8 @@ func (c *compiler) unit() {
 		case Resource:
 			c.check = d.Src.Res.Check
 			c.resource(d)
+		case Action:
+			c.action(d)
 		case Provider:
 			c.provider(d)
 		case Check:
@@ -96,6 +101,7 @@ func (c *compiler) unit() {
 		}
 		d.refs.seen = nil
 	}
+	c.actionTriggers()
 	c.moduleLevel()
 	c.u.constants()
 }
@@ -118,6 +124,9 @@ func (c *compiler) call(d *Def) {
 	c.dependsOn(d.Src.Mod.DependsOn)
 	pl := c.inside(d.Repeat)
 	d.Inputs.Args = c.arguments(d.Src.Mod.Body, pl)
+	for _, e := range []hcl.Expression{d.Src.Mod.PreventDestroy, d.Src.Mod.CreateFirst} { // evaluated before there is a program
+		c.in(ByLifecycle, AllowedRefs{}).optional(e)
+	}
 	for _, passed := range d.Src.Mod.Providers {
 		d.Inputs.PassedKeys = append(d.Inputs.PassedKeys, c.in(ByProvider, pl).optional(passed.Parent.Key))
 	}
@@ -151,8 +160,11 @@ func (c *compiler) resource(d *Def) {
 	post := pl
 	post.Self = true
 	c.conditions(d, Post, post, ByCondition, life.Postconditions)
-	d.Lifecycle.PreventDestroy = c.in(ByLifecycle, AllowedRefs{}).optional(life.PreventDestroy)
-	d.Lifecycle.Destroy = c.in(ByLifecycle, AllowedRefs{}).optional(life.Destroy)
+	d.Lifecycle.PreventDestroy = c.in(ByLifecycle, pl).optional(life.PreventDestroy)
+	d.Lifecycle.Destroy = c.in(ByLifecycle, pl).optional(life.Destroy)
+	for _, e := range []hcl.Expression{life.FirstIf, life.IgnoreIf} { // evaluated before there is a program
+		c.in(ByLifecycle, AllowedRefs{}).optional(e)
+	}
 	c.triggers(d, pl)
 	c.provisioners(d, post)
 }
@@ -182,6 +194,19 @@ func (c *compiler) provisioners(d *Def, pl AllowedRefs) {
 func (c *compiler) provider(d *Def) {
 	c.repetition(d)
 	d.Body = bodyRewriter{c.in(ByValue, c.inside(d.Repeat))}.body(d.Src.Prov.Body)
+}
+
+// action compiles an action block. The symbol caller, which the compiler treats as self, is the object whose change
+// invokes the action.
+func (c *compiler) action(d *Def) {
+	c.repetition(d)
+	pl := c.inside(d.Repeat)
+	called := pl
+	called.Self = true
+	d.Body = bodyRewriter{c.in(ByValue, called)}.body(d.Src.Res.Body)
+	if d.Src.Res.Provider != nil {
+		d.ProviderKey = c.in(ByProvider, pl).optional(d.Src.Res.Provider.Key)
+	}
 }
 
 func (c *compiler) checkBlock(d *Def) {

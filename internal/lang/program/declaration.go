@@ -22,10 +22,11 @@ const (
 	Resource       // of any mode
 	Provider       // a provider configuration
 	Check
+	Action // an action block
 )
 
 func (k Kind) String() string {
-	return [...]string{"variable", "local", "output", "call", "whole", "resource", "provider", "check"}[k]
+	return [...]string{"variable", "local", "output", "call", "whole", "resource", "provider", "check", "action"}[k]
 }
 
 // Declaration is a named block or argument in one module of the tree.
@@ -54,7 +55,7 @@ func (d *Declaration) CheckBlock() string {
 // String returns the address as users write it, preceded by its module.
 func (d *Declaration) String() string {
 	switch d.Kind {
-	case Resource:
+	case Resource, Action:
 		return d.Resource.String()
 	case Provider:
 		return d.Provider.String()
@@ -82,6 +83,7 @@ const (
 	ByProvision                 // provisioners and connections
 	ByImport                    // import blocks
 	ByFunction                  // functions of a configured provider
+	ByAction                    // action_trigger blocks, and the actions in them
 	ByNull                      // inside ephemeralasnull: its type, not its value
 )
 
@@ -119,11 +121,11 @@ const (
 // RepeatOf returns the kind of repetition of a resource.
 func RepeatOf(r *config.Resource) RepeatKind { return RepeatKindOf(r.Repeat) }
 
-// Repeat returns the kind of repetition of a resource, a module call or a provider configuration. It returns Once for
+// Repeat returns the kind of repetition of a resource, an action, a module call or a provider configuration. It returns Once for
 // all other declarations.
 func (d *Declaration) Repeat() RepeatKind {
 	switch {
-	case d.Kind == Resource:
+	case d.Kind == Resource || d.Kind == Action:
 		return RepeatKindOf(d.Res.Repeat)
 	case d.Kind == Call:
 		return RepeatKindOf(d.Mod.Repeat)

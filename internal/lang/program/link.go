@@ -51,6 +51,8 @@ func (l *linker) declaration(d *Declaration) {
 		l.whole(n, u)
 	case Resource:
 		l.resource(d)
+	case Action:
+		l.provider(d)
 	}
 	if n.Parent != nil {
 		l.add(Ref{To: n.Parent.Decl(n.Call), Use: ByModule, Key: AllKeys, Range: n.Config.Call.Range})
@@ -64,15 +66,59 @@ func (l *linker) declaration(d *Declaration) {
 // resource adds the provider configuration that a resource uses, and the references of the import blocks for it,
 // resolved in the modules that contain the blocks.
 func (l *linker) resource(d *Declaration) {
+	l.provider(d)
+	for _, a := range l.p.Triggered(d.ID) {
+		l.add(Ref{To: l.p.uses[a], Use: ByAction, Key: AllKeys, Range: l.p.decls[a].Range})
+		l.functions(l.p.at[a], l.p.Def(a).refs.functions)
+	}
+	for _, im := range l.imports[d.Resource] {
+		l.uses(im.n, im.block.Def.refs.uses)
+	}
+}
+
+// provider adds the provider configuration that a resource or an action uses.
+func (l *linker) provider(d *Declaration) {
 	to := l.p.uses[d.ID]
 	hint := Single
 	if to != NoDecl && l.p.decls[to].Prov != nil && l.p.decls[to].Prov.ForEach != nil {
 		hint = AllKeys
 	}
 	l.add(Ref{To: to, Use: ByProvider, Key: hint, Range: d.Range})
-	for _, im := range l.imports[d.Resource] {
-		l.uses(im.n, im.block.Def.refs.uses)
+}
+
+// Triggered returns the actions that a resource may invoke, each once.
+func (p *Program) Triggered(d Decl) []Decl {
+	if p.decls[d].Kind != Resource {
+		return nil
 	}
+	n := p.at[d]
+	var out []Decl
+	for _, t := range n.Unit.Defs[d-n.Base].Lifecycle.ActionTriggers {
+		for _, x := range t.Invokes {
+			if a := n.Decl(x.Local); !slices.Contains(out, a) {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// Invoked returns the action that a trigger of a resource names.
+func Invoked(p *Program, resource Decl, ref ActionRef) Decl { return p.at[resource].Decl(ref.Local) }
+
+// Callers returns the resources that may invoke an action, if the configuration of the action refers to the object that
+// invokes it. known is false if it does not.
+func Callers(p *Program, action Decl) (list []Decl, known bool) {
+	n := p.at[action]
+	if !n.Unit.Defs[action-n.Base].refs.caller {
+		return nil, false
+	}
+	for i := range n.Unit.Defs {
+		if d := n.Decl(int32(i)); slices.Contains(p.Triggered(d), action) {
+			list = append(list, d)
+		}
+	}
+	return list, true
 }
 
 // importsByResource returns the import blocks for each resource, in the order of the modules.

@@ -48,7 +48,7 @@ func (c *compiler) mayGuess(n int) bool {
 	return c.u.guessed <= mostGuessed
 }
 
-var modeNouns = map[addr.Mode]string{addr.Managed: "A managed resource", addr.Data: "A data resource", addr.Ephemeral: "An ephemeral resource"}
+var modeNouns = map[addr.Mode]string{addr.Managed: "A managed resource", addr.Data: "A data resource", addr.Ephemeral: "An ephemeral resource", addr.List: "A list block", addr.Action: "An action"}
 
 func (c *compiler) undeclaredResource(n config.Name, at diag.Range) {
 	if c.u.Module.Unreadable() {
@@ -93,7 +93,7 @@ func (c *compiler) invalidResourceReference(t hcl.Traversal) {
 	switch t.RootName() {
 	case "data":
 		c.error("Invalid reference", `The "data" object must be followed by two attribute names: the data source type and the resource name.`, t.SourceRange())
-	case "ephemeral", "resource":
+	case "ephemeral", "list", "resource":
 		c.error("Invalid reference", fmt.Sprintf("The %q object must be followed by two attribute names: the resource type and the resource name.", t.RootName()), t.SourceRange())
 	default:
 		c.error("Invalid reference", "A reference to a resource type must be followed by at least one attribute access, specifying the resource name."+c.maybeVariable(t.RootName()), t.SourceRange())

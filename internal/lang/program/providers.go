@@ -28,7 +28,7 @@ func (p *Program) resolveProviders(bag *diag.Bag) bool {
 		p.uses[d.ID] = NoDecl
 		n := p.at[d.ID]
 		switch d.Kind {
-		case Resource:
+		case Resource, Action:
 			p.uses[d.ID] = r.ofResource(n, d.Res)
 			at, ok := p.passedKey(n, d.Res.LocalProvider())
 			if ok {

@@ -36,7 +36,7 @@ func (r *rewriter) note(e *expr.Ref, u use) {
 // for_each. It returns nil for everything else: the key then selects from the object of a single resource or module.
 func (r *rewriter) indexable(e hclsyntax.Expression) *expr.Ref {
 	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
-	if !ok || r.isLocal(t.Traversal.RootName()) || !namesWhole(t.Traversal) {
+	if !ok || r.isLocal(t.Traversal.RootName()) || !namesWhole(t.Traversal, r.c.u.lists) {
 		return nil
 	}
 	ref, ok := r.resolve(t)
@@ -46,13 +46,16 @@ func (r *rewriter) indexable(e hclsyntax.Expression) *expr.Ref {
 	return ref
 }
 
-// namesWhole reports whether t consists of the name of a resource or a module call and nothing more.
-func namesWhole(t hcl.Traversal) bool {
+// namesWhole reports whether t consists of the name of a resource or a module call and nothing more. lists is true if
+// the unit has list blocks.
+func namesWhole(t hcl.Traversal, lists bool) bool {
 	switch t.RootName() {
 	case "var", "local", "path", "terraform", "tofu", "count", "each", "self":
 		return false
 	case "data", "ephemeral", "resource":
 		return len(t) == 3
+	case "list":
+		return len(t) == 3 && lists || len(t) == 2 && !lists
 	}
 	return len(t) == 2
 }
@@ -127,9 +130,31 @@ func (r *rewriter) resolveName(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool
 		return out, r.c.resourceNamed(out, mode, t[1:], t)
 	case "path", "terraform", "tofu", "count", "each":
 		return out, r.c.fieldOf(out, name, t)
-	case "self":
+	case "list":
+		if r.c.u.lists {
+			return out, r.c.resourceNamed(out, addr.List, t[1:], t)
+		}
+		return out, r.c.resourceNamed(out, addr.Managed, t, t)
+	case "caller":
+		if r.c.d.Kind != Action {
+			return out, r.c.resourceNamed(out, addr.Managed, t, t)
+		}
+		r.c.d.refs.caller = true
 		out.Root, out.Rest = expr.RootSelf, t[1:]
 		return out, true
+	case "self":
+		if r.c.d.Kind == Action {
+			r.c.error(`Invalid "self" reference`, `The "self" object is not available in actions. Use "caller" for the object whose change invokes the action.`, t.SourceRange())
+			return out, false
+		}
+		out.Root, out.Rest = expr.RootSelf, t[1:]
+		return out, true
+	case "action":
+		if len(r.c.u.actions) > 0 {
+			r.c.error("Invalid reference", "Actions return no values, so expressions cannot refer to them. Only the \"actions\" argument of action_trigger blocks can name an action.", t.SourceRange())
+			return out, false
+		}
+		return out, r.c.resourceNamed(out, addr.Managed, t, t)
 	default:
 		if reserved[name] {
 			r.c.error("Reserved symbol name", `The symbol name "`+name+`" is reserved for a future version of the language. If it is a resource type of your provider, add the prefix "resource.".`, t[0].SourceRange())

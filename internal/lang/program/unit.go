@@ -22,8 +22,9 @@ import (
 type Unit struct {
 	Module     *config.Module
 	Defs       []*Def
-	ByName     [Check + 1]map[string]int32 // all kinds but resources and providers
+	ByName     [Check + 1]map[string]int32 // all kinds but resources, actions and providers
 	resources  map[config.Name]int32
+	actions    map[config.Name]int32
 	configs    map[config.ProviderName]int32
 	Calls      []int32 // indexes of the calls; the ModuleContents of Calls[i] is Calls[i]+len(Calls)
 	Imports    []*ImportBlock
@@ -32,6 +33,7 @@ type Unit struct {
 	OutputUses []OutputUse          // outputs of calls, selected by name
 	functions  []*expr.ProviderCall // calls of provider functions
 	metas      map[string]*RawBody  // provider_meta by local name
+	lists      bool                 // list is a root of references, because the module has list blocks
 	guessed    int                  // comparisons so far of declared names with misspelt ones
 }
 
@@ -78,6 +80,7 @@ type Inputs struct {
 // Lifecycle holds the compiled arguments of a lifecycle block. A nil expression is not set.
 type Lifecycle struct {
 	Triggers       []*Trigger // replace_triggered_by
+	ActionTriggers []*ActionTrigger
 	PreventDestroy hclsyntax.Expression
 	Destroy        hclsyntax.Expression
 }
@@ -87,6 +90,7 @@ type references struct {
 	uses      []use
 	parts     map[any][]use // the uses of each provisioner and connection
 	functions []*expr.ProviderCall
+	caller    bool        // of an action: it refers to caller
 	varies    bool        // the Def uses more than locals and pure functions, so that it is not a constant
 	seen      map[use]int // index in uses, while the Def is compiled
 }
@@ -164,6 +168,20 @@ type Trigger struct {
 	At     diag.Range
 }
 
+// ActionTrigger is a compiled action_trigger block.
+type ActionTrigger struct {
+	*config.ActionTrigger
+	Test    hclsyntax.Expression // the condition; nil if absent
+	Invokes []ActionRef
+}
+
+// ActionRef is a compiled reference to an action or to one instance of it.
+type ActionRef struct {
+	Local int32
+	Key   hclsyntax.Expression // nil if the action is not repeated
+	At    diag.Range
+}
+
 // ImportBlock is a compiled import block.
 type ImportBlock struct {
 	Config       *config.Import
@@ -201,8 +219,8 @@ func (u *Unit) Index(k Kind, name string) (int32, bool) {
 
 // NewUnit creates the declarations of a module, without compiling them.
 func NewUnit(m *config.Module) *Unit {
-	u := &Unit{Module: m, resources: make(map[config.Name]int32, len(m.Resources)), configs: map[config.ProviderName]int32{}, metas: map[string]*RawBody{}}
-	n := len(m.Variables) + len(m.Locals) + len(m.Outputs) + 2*len(m.Calls) + len(m.Resources) + len(m.Providers) + len(m.Checks)
+	u := &Unit{Module: m, resources: make(map[config.Name]int32, len(m.Resources)), actions: map[config.Name]int32{}, configs: map[config.ProviderName]int32{}, metas: map[string]*RawBody{}}
+	n := len(m.Variables) + len(m.Locals) + len(m.Outputs) + 2*len(m.Calls) + len(m.Resources) + len(m.Actions) + len(m.Providers) + len(m.Checks)
 	u.Defs = make([]*Def, 0, n)
 	for k := range u.ByName {
 		u.ByName[k] = map[string]int32{}
@@ -218,6 +236,7 @@ func NewUnit(m *config.Module) *Unit {
 	}
 	u.addCalls(m)
 	u.addResources(m)
+	u.addActions(m)
 	for _, name := range slices.Sorted(maps.Keys(m.Checks)) {
 		u.add(&Def{Kind: Check, Name: name, Src: Source{Chk: m.Checks[name]}, At: m.Checks[name].Range})
 	}
@@ -227,7 +246,7 @@ func NewUnit(m *config.Module) *Unit {
 func (u *Unit) add(d *Def) int32 {
 	d.Index = int32(len(u.Defs))
 	u.Defs = append(u.Defs, d)
-	if d.Kind != Resource && d.Kind != Provider {
+	if d.Kind != Resource && d.Kind != Action && d.Kind != Provider {
 		u.ByName[d.Kind][d.Name] = d.Index
 	}
 	return d.Index
@@ -250,12 +269,21 @@ func (u *Unit) addResources(m *config.Module) {
 	names := slices.SortedFunc(maps.Keys(m.Resources), compareNames)
 	for _, name := range names {
 		res := m.Resources[name]
+		u.lists = u.lists || name.Mode == addr.List
 		u.resources[name] = u.add(&Def{Kind: Resource, Name: name.Name, Src: Source{Res: res}, At: res.Range, Repeat: res.Repeat})
 	}
 	configs := slices.SortedFunc(maps.Keys(m.Providers), compareProviderNames)
 	for _, name := range configs {
 		prov := m.Providers[name]
 		u.configs[name] = u.add(&Def{Kind: Provider, Name: name.String(), Src: Source{Prov: prov}, At: prov.Range, Repeat: config.Repeat{ForEach: prov.ForEach}})
+	}
+}
+
+// addActions adds the action blocks. They follow the provider configurations (frame.Frame.object).
+func (u *Unit) addActions(m *config.Module) {
+	for _, name := range slices.SortedFunc(maps.Keys(m.Actions), compareNames) {
+		a := m.Actions[name]
+		u.actions[name] = u.add(&Def{Kind: Action, Name: name.Name, Src: Source{Res: a}, At: a.Range, Repeat: a.Repeat})
 	}
 }
 

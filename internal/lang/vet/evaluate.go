@@ -56,6 +56,12 @@ func (t *validation) declaration(id program.Decl, d *program.Def) {
 		t.result(frame.NewChecker(t.f).Inputs(id, bag))
 	case program.Resource:
 		t.resource(id, d)
+	case program.Action:
+		t.keys(id)
+		_, o := t.f.Config(id, addr.NoKey, frame.After, bag)
+		t.result(o)
+		_, o = t.f.ProviderKey(id, addr.NoKey, frame.After, bag)
+		t.result(o)
 	case program.Provider:
 		t.keys(id)
 		_, o := t.f.Settings(id, addr.NoKey, frame.After, bag)
@@ -77,14 +83,22 @@ func (t *validation) resource(id program.Decl, d *program.Def) {
 	self := frame.NewChecker(t.f).Self(id)
 	t.conditions(id, d, program.Pre, nil)
 	t.conditions(id, d, program.Post, &self)
-	_, o = t.f.PreventDestroy(id, frame.Before, bag)
+	_, o = t.f.PreventDestroy(id, addr.NoKey, frame.Before, bag)
 	t.result(o)
-	_, o = t.f.Forget(id, frame.Before, bag)
+	_, o = t.f.Forget(id, addr.NoKey, frame.Before, bag)
 	t.result(o)
 	_, o = t.f.ProviderKey(id, addr.NoKey, frame.After, bag)
 	t.result(o)
 	_, o = t.f.Triggers(id, addr.NoKey, bag)
 	t.result(o)
+	for _, x := range frame.Actions(t.f).Triggers(id) {
+		_, o = frame.Actions(t.f).Holding(id, addr.NoKey, x, &self, frame.After, bag)
+		t.result(o)
+		for _, ref := range x.Invokes {
+			_, o = frame.Actions(t.f).Invoked(id, addr.NoKey, ref, frame.After, bag)
+			t.result(o)
+		}
+	}
 	t.result(frame.NewChecker(t.f).Provisioners(id, &self, bag))
 }
 

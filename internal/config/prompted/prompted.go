@@ -1,16 +1,19 @@
-package config
+// Package prompted adds arguments to provider blocks in memory, without changing the files: values that the user
+// entered, and values for providers that a test mocks.
+package prompted
 
 import (
 	"maps"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Unset returns the names that a provider block does not set. Without a block it returns all names. It returns nil for
-// a block in JSON syntax or with for_each, because Supply cannot add settings to such blocks.
-func (m *Module) Unset(name ProviderName, names []string) []string {
+// Unset returns the given names that a provider block does not set. If there is no block, it returns all names.
+// It returns nil for a block in JSON syntax or with for_each, because Supply cannot add arguments to such blocks.
+func Unset(m *config.Module, name config.ProviderName, names []string) []string {
 	b := m.Providers[name]
 	if b == nil {
 		return names
@@ -28,13 +31,13 @@ func (m *Module) Unset(name ProviderName, names []string) []string {
 	return unset
 }
 
-// Supply sets arguments of a provider block that its text omits and that the user entered. It creates the block if it
-// does not exist. The text of the files does not change, so that no entered value is written to a plan.
-func (m *Module) Supply(name ProviderName, values map[string]cty.Value) {
+// Supply sets arguments of a provider block, such as values that the user entered. It creates the block if it does not
+// exist. The text of the files does not change, so that no entered value is written to a plan.
+func Supply(m *config.Module, name config.ProviderName, values map[string]cty.Value) {
 	b := m.Providers[name]
 	body := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}}
 	if b == nil {
-		b = &Provider{ProviderName: name}
+		b = &config.Provider{ProviderName: name}
 	} else {
 		copied := *b
 		b = &copied

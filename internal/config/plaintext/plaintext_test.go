@@ -1,13 +1,13 @@
-package config
+package plaintext
 
 import (
 	"strings"
 	"testing"
 )
 
-// TestPlainText checks that comments, descriptions, and sensitive and ephemeral values are not plain, and that all
+// TestOf checks that comments, descriptions, and sensitive and ephemeral values are not plain, and that all
 // other values are.
-func TestPlainText(t *testing.T) {
+func TestOf(t *testing.T) {
 	native := `
 # secret-1
 // secret-1
@@ -66,7 +66,7 @@ resource "plain-6" "b" {
 "locals": {"a": "${sensitive(\"secret-1\")}", "c": "# plain-4", "d": "// plain-5", "//": "secret-1"},
 "resource": {"plain-6": {"b": {"description": "plain-7"}}}}`
 	for name, src := range map[string]string{"main.tf": native, "main.tf.json": json} {
-		got := PlainText(name, []byte(src))
+		got := Of(name, []byte(src))
 		if strings.Contains(got, "secret-1") {
 			t.Errorf("%s: a secret is plain:\n%s", name, got)
 		}

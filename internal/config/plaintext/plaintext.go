@@ -1,4 +1,5 @@
-package config
+// Package plaintext finds the text of a configuration that is not secret.
+package plaintext
 
 import (
 	"bytes"
@@ -16,9 +17,9 @@ import (
 // notValues holds the arguments of variables and outputs whose text describes something.
 var notValues = map[string]bool{"description": true, "error_message": true, "deprecated": true}
 
-// PlainText returns the text of a file without the parts that are not plain values. In native syntax strings keep their
+// Of returns the text of a file without the parts that are not plain values. In native syntax strings keep their
 // escape sequences.
-func PlainText(name string, src []byte) string {
+func Of(name string, src []byte) string {
 	if strings.HasSuffix(name, ".json") {
 		return plainJSON(src)
 	}

@@ -1,0 +1,76 @@
+package rewrite
+
+import (
+	_ "embed"
+	"encoding/json"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+)
+
+// Defect is a known defect of a provider that a move of an argument causes.
+type Defect struct {
+	Provider string `json:"provider"` // namespace and type, in every registry
+	Type     string `json:"type"`
+	Argument string `json:"argument"` // the stored argument, a path of names
+	Issue    string `json:"issue"`    // the URL of the provider's issue
+	Effect   string `json:"effect"`   // a sentence without its full stop
+}
+
+type generator struct {
+	Provider  string `json:"provider"`
+	Type      string `json:"type"`
+	Attribute string `json:"attribute"`
+}
+
+// reader has arguments of an ephemeral resource that reads a secret manager, beside the required ones. The stage of a version
+// is written out because it is then a public text for the guard, which other objects may return.
+type reader struct {
+	Provider  string `json:"provider"`
+	Type      string `json:"type"`
+	Arguments string `json:"arguments"`
+}
+
+//go:embed known.json
+var knownText []byte
+
+var known = sync.OnceValue(func() (k struct {
+	Defects    []Defect    `json:"defects"`
+	Readers    []reader    `json:"readers"`
+	Generators []generator `json:"generators"`
+}) {
+	if err := json.Unmarshal(knownText, &k); err != nil {
+		panic(err) // a test reads the file
+	}
+	return k
+})
+
+// DefectOf returns the known defect of a provider for an argument, or nil.
+func DefectOf(p addr.Provider, typ, argument string) *Defect {
+	for _, d := range known().Defects {
+		if d.Provider == p.Namespace+"/"+p.Type && d.Type == typ && d.Argument == argument {
+			return &d
+		}
+	}
+	return nil
+}
+
+// readerArguments returns additional arguments of the ephemeral resource of a type.
+func readerArguments(p addr.Provider, typ string) string {
+	for _, r := range known().Readers {
+		if r.Provider == p.Namespace+"/"+p.Type && r.Type == typ {
+			return r.Arguments + "\n"
+		}
+	}
+	return ""
+}
+
+// IsGenerator reports whether an attribute is a value that its provider generates and keeps only in the state.
+func IsGenerator(p addr.Provider, typ, attribute string) bool {
+	for _, g := range known().Generators {
+		if g.Provider == p.Namespace+"/"+p.Type && g.Type == typ && g.Attribute == attribute {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,162 @@
+package rewrite
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// permission follows a value from its declaration to all its uses.
+type permission struct {
+	d       *Draft
+	flips   []declaration // variables, and outputs of child modules, that must become ephemeral
+	callers []string      // calls of modules that pass the value
+	visited map[declaration]bool
+}
+
+// permits reports whether each use of a declaration accepts an ephemeral value. If not, why is the end of a sentence.
+func (d *Draft) permits(of declaration) (_ *permission, why string) {
+	p := &permission{d: d, visited: map[declaration]bool{}}
+	return p, p.follow(of)
+}
+
+// follow returns the reason why a use refuses an ephemeral value, "" if none does.
+func (p *permission) follow(of declaration) string {
+	if p.visited[of] {
+		return ""
+	}
+	p.visited[of] = true
+	if of.kind == "var" || of.kind == "module" {
+		p.flips = append(p.flips, of)
+	}
+	m := of.m
+	if of.kind == "module" { // an output, seen from its own module: the uses are in the calling modules
+		why := ""
+		p.d.calls(m, func(parent *module, call string) {
+			if why == "" {
+				why = p.uses(parent, symbol{"module", call, of.a})
+			}
+		})
+		return why
+	}
+	return p.uses(m, of.symbol)
+}
+
+func (p *permission) uses(m *module, s symbol) string {
+	if name := m.inJSON(s); name != "" {
+		return fmt.Sprintf("%s uses it, which is JSON", name)
+	}
+	for _, u := range m.uses(s) {
+		if why := p.use(m, u, s); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// use returns the reason why one use refuses an ephemeral value.
+func (p *permission) use(m *module, u use, s symbol) string {
+	switch u.kind {
+	case session, provision, condition:
+		return ""
+	case order:
+		if s.kind == "data" {
+			return ""
+		}
+	case argument:
+		if u.block.Type == "ephemeral" || u.block.Type == "resource" && p.d.writeOnly(m, u) {
+			return ""
+		}
+	case local:
+		return p.follow(declaration{m, symbol{"local", u.name, ""}})
+	case input:
+		call := u.block.Labels[0]
+		p.callers = append(p.callers, fmt.Sprintf("module.%s (%s)", call, u.f.name))
+		for _, child := range p.d.children(m, call) {
+			if why := p.follow(declaration{child, symbol{"var", u.name, ""}}); why != "" {
+				return why
+			}
+		}
+		return ""
+	case output:
+		if m.root() {
+			return fmt.Sprintf("output.%s stores it", u.name)
+		}
+		return p.follow(declaration{m, symbol{"module", u.name, ""}})
+	}
+	return describe(u) + " uses it, and accepts no ephemeral value"
+}
+
+// writeOnly reports whether the place of a use is a write-only argument, or is inside one.
+func (d *Draft) writeOnly(m *module, u use) bool {
+	s := d.schema(m, u.block)
+	return s != nil && s.IsWriteOnly(attrs(u.path))
+}
+
+// attrs returns the path of names.
+func attrs(names []string) cty.Path {
+	var out cty.Path
+	for _, n := range names {
+		out = out.GetAttr(n)
+	}
+	return out
+}
+
+// describe names the place of a use for messages. It has no line, because earlier moves may have changed the lines.
+func describe(u use) string {
+	if modes[u.block.Type] == 0 {
+		return fmt.Sprintf("a %s block in %s", u.block.Type, u.f.name)
+	}
+	of := addr.Resource{Mode: modes[u.block.Type], Type: u.block.Labels[0], Name: u.block.Labels[1]}.Local()
+	switch {
+	case len(u.path) > 0:
+		of += "." + strings.Join(u.path, ".")
+	case u.name != "":
+		of += "." + u.name
+	}
+	return fmt.Sprintf("%s (%s)", of, u.f.name)
+}
+
+// declare makes the variables and outputs of a permission ephemeral. It reports the file that must not be changed, if one
+// has such a declaration; nothing is changed then.
+func (d *Draft) declare(flips []declaration) bool {
+	var edits []edit
+	seen := map[*hclsyntax.Block]bool{}
+	for _, of := range flips {
+		typ := "variable"
+		if of.kind == "module" {
+			typ = "output"
+		}
+		found := false
+		of.m.blocks(typ, []string{of.a}, func(f *file, b *hclsyntax.Block) {
+			if found || seen[b] { // of several blocks, override files have the others
+				return
+			}
+			found, seen[b] = true, true
+			switch a := b.Body.Attributes["ephemeral"]; {
+			case a == nil:
+				after := b.Body.Attributes["sensitive"]
+				if after == nil {
+					after = b.Body.Attributes["type"]
+				}
+				edits = append(edits, insert(f, b, after, "ephemeral = true"))
+			default:
+				edits = append(edits, replace(f, a.Expr.Range(), "true"))
+			}
+		})
+		if !found && !seenAll(of, typ, seen) {
+			return false // declared in JSON
+		}
+	}
+	return d.apply(edits)
+}
+
+// seenAll reports whether all blocks of a declaration are in seen, and there is one.
+func seenAll(of declaration, typ string, seen map[*hclsyntax.Block]bool) bool {
+	any := false
+	of.m.blocks(typ, []string{of.a}, func(_ *file, b *hclsyntax.Block) { any = any || seen[b] })
+	return any
+}

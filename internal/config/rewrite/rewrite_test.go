@@ -1,0 +1,175 @@
+package rewrite
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// block returns schemas: managers and receivers of secrets, and a generator.
+func block(_ addr.Provider, mode addr.Mode, typ string) *schema.Block {
+	text := func(name string) *schema.Attr { return &schema.Attr{Name: name, Type: cty.String, Optional: true} }
+	writeOnly := func(name string) *schema.Attr {
+		return &schema.Attr{Name: name, Type: cty.String, Optional: true, WriteOnly: true}
+	}
+	version := func(name string) *schema.Attr { return &schema.Attr{Name: name, Type: cty.Number, Optional: true} }
+	computed := func(name string) *schema.Attr { return &schema.Attr{Name: name, Type: cty.String, Computed: true} }
+	required := func(name string) *schema.Attr { return &schema.Attr{Name: name, Type: cty.String, Required: true} }
+	login := []*schema.Attr{text("key"), writeOnly("key_wo"), version("key_wo_revision")}
+	switch mode.Block() + " " + typ {
+	case "resource test_db":
+		return &schema.Block{
+			Attrs: []*schema.Attr{
+				{Name: "logins", Type: cty.List(cty.DynamicPseudoType), Optional: true, Object: &schema.Object{Attrs: login, Nesting: schema.List}},
+				text("note"), text("password"), writeOnly("password_wo"), version("password_wo_version"),
+			},
+			Blocks: []*schema.Nested{{Name: "login", Block: &schema.Block{Attrs: login}, Nesting: schema.List}},
+		}
+	case "resource lethe_secret_version":
+		return &schema.Block{Attrs: []*schema.Attr{writeOnly("value_wo"), computed("version")}}
+	case "resource test_secret":
+		return &schema.Block{Attrs: []*schema.Attr{computed("arn"), required("id"), text("value"), writeOnly("value_wo"), version("value_wo_version")}}
+	case "ephemeral test_secret":
+		return &schema.Block{Attrs: []*schema.Attr{required("id"), computed("value")}}
+	case "resource test_parameter":
+		return &schema.Block{Attrs: []*schema.Attr{computed("arn"), text("value"), writeOnly("value_wo")}}
+	case "ephemeral test_parameter":
+		return &schema.Block{Attrs: []*schema.Attr{required("arn"), computed("value")}}
+	case "resource test_password":
+		return &schema.Block{Attrs: []*schema.Attr{computed("result"), computed("length")}}
+	case "data test_secret":
+		return &schema.Block{Attrs: []*schema.Attr{required("id"), computed("value")}}
+	}
+	return nil
+}
+
+// draft returns a draft of a configuration, whose files are separated by lines like "-- main.tf --".
+func draft(t *testing.T, text string) *Draft {
+	t.Helper()
+	files := config.Memory{}
+	name := "main.tf"
+	for line := range strings.Lines(text) {
+		if n, ok := strings.CutPrefix(line, "-- "); ok {
+			name = strings.TrimSuffix(n, " --\n")
+			continue
+		}
+		files[name] = append(files[name], line...)
+	}
+	var bag diag.Bag
+	tree, ok := config.LoadTree(".", config.Options{Files: files}, func(_ addr.Module, call *config.Call, _ *config.Node, _ *diag.Bag) (string, string, string, bool) {
+		return "m", "./m", "", true
+	}, &bag)
+	if !ok {
+		t.Fatal(bag.List())
+	}
+	return New(Inputs{
+		Tree: tree, Block: block, Fixed: func(string) string { return "" }, Given: func(string) string { return "x.tfvars" }, Exists: func(addr.Resource) bool { return true },
+	})
+}
+
+// texts returns the text of the file main.tf.
+func text(d *Draft) string { return string(d.modules[0].files[0].text) }
+
+func resource(typ, name string) addr.Resource {
+	return addr.Resource{Mode: addr.Managed, Type: typ, Name: name}
+}
+
+func names(path string) []string { return strings.Split(path, ".") }
+
+func TestArgumentsInBlocksAndObjectsMove(t *testing.T) {
+	for before, after := range map[string]string{
+		"login {\n    key = var.k # one\n  }": "login {\n    key_wo          = var.k # one\n    key_wo_revision = 1\n  }",
+		"dynamic \"login\" {\n    for_each = [1]\n    content {\n      key = \"${login.value}${var.k}\"\n    }\n  }": "dynamic \"login\" {\n    for_each = [1]\n    content {\n      key_wo          = \"${login.value}${var.k}\"\n      key_wo_revision = 1\n    }\n  }",
+	} {
+		d := draft(t, "variable \"k\" {}\nresource \"test_db\" \"a\" {\n  "+before+"\n}\n")
+		r := d.WriteOnly(resource("test_db", "a"), names("login.key"), names("login.key_wo"))
+		d.Settle([]*Result{r})
+		if want := "variable \"k\" {\n  ephemeral = true\n}\nresource \"test_db\" \"a\" {\n  " + after + "\n}\n"; text(d) != want || r.Refused != "" {
+			t.Errorf("%s\n%s", r.Refused, text(d))
+		}
+	}
+	d := draft(t, "variable \"k\" {}\nresource \"test_db\" \"a\" {\n  logins = [{ key = var.k }, {\n    key = \"x\"\n  }]\n}\n")
+	r := d.WriteOnly(resource("test_db", "a"), names("logins.key"), names("logins.key_wo"))
+	if want := "variable \"k\" {}\nresource \"test_db\" \"a\" {\n  logins = [{ key_wo = var.k, key_wo_revision = 1 }, {\n    key_wo          = \"x\"\n    key_wo_revision = 1\n  }]\n}\n"; text(d) != want || r.Refused != "" {
+		t.Errorf("%s\n%s", r.Refused, text(d))
+	}
+}
+
+func TestLayoutOfOtherStylesStays(t *testing.T) {
+	const before = "variable \"k\" {}\nresource \"test_db\" \"a\" {\n\tnote= <<EOT\n\n  password = x\nEOT\n\tpassword=var.k // secret\n\n\n}\nlocals { a=1 }\n"
+	d := draft(t, before)
+	r := d.WriteOnly(resource("test_db", "a"), names("password"), names("password_wo"))
+	want := strings.Replace(before, "\tpassword=var.k // secret\n", "\tpassword_wo=var.k // secret\n\tpassword_wo_version = lethe_secret_version.a_password.version\n", 1)
+	want = strings.Replace(want, "}\nlocals", "}\n\nresource \"lethe_secret_version\" \"a_password\" {\n  value_wo = var.k\n}\nlocals", 1)
+	if text(d) != want || r.Refused != "" {
+		t.Errorf("%s\n%s", r.Refused, text(d))
+	}
+}
+
+func TestReferencesToTheArgumentGetItsExpression(t *testing.T) {
+	d := draft(t, "variable \"k\" {}\nresource \"test_db\" \"a\" {\n  password = var.k\n}\nresource \"test_db\" \"b\" {\n  note = \"x${test_db.a.password}\"\n}\n")
+	r := d.WriteOnly(resource("test_db", "a"), names("password"), names("password_wo"))
+	d.Settle([]*Result{r})
+	if !strings.Contains(text(d), `note = "x${var.k}"`) || strings.Contains(text(d), "ephemeral = true") || !strings.Contains(strings.Join(r.Lives, " "), "test_db.b.note (main.tf) uses it") {
+		t.Errorf("%+v\n%s", r, text(d))
+	}
+}
+
+func TestGeneratorsMoveOnlyIntoSecretManagers(t *testing.T) {
+	const generator = "# The password.\nresource \"test_password\" \"p\" {\n}\n\n"
+	const user = "resource \"test_db\" \"a\" {\n  password_wo         = test_password.p.result\n  password_wo_version = 1\n}\n"
+	for manager, why := range map[string]string{
+		"": "The value would be nowhere afterwards: an ephemeral generator returns another value at each opening",
+		"resource \"test_parameter\" \"m\" {\n  value_wo = test_password.p.result\n}\n":                                                                 "The value would be nowhere afterwards",
+		"resource \"test_secret\" \"m\" {\n  id       = \"x\"\n  value_wo = \"p-${test_password.p.result}\"\n}\n":                                       "The value would be nowhere afterwards",
+		"resource \"test_secret\" \"m\" {\n  id       = test_password.p.length\n  value_wo = test_password.p.result\n}\n":                               "uses another part of test_password.p",
+		"resource \"test_secret\" \"m\" {\n  id    = \"x\"\n  value = test_password.p.result\n}\noutput \"o\" {\n  value = test_password.p.result\n}\n": "output.o stores it",
+	} {
+		d := draft(t, generator+user+manager)
+		if r := d.Generator(resource("test_password", "p"), "result"); !strings.Contains(r.Refused, why) || text(d) != generator+user+manager {
+			t.Errorf("%s\n%s", r.Refused, text(d))
+		}
+	}
+	d := draft(t, generator+user+"resource \"test_secret\" \"m\" {\n  id    = \"x\"\n  value = test_password.p.result # kept\n}\n")
+	r := d.Generator(resource("test_password", "p"), "result")
+	want := "resource \"test_db\" \"a\" {\n  password_wo         = ephemeral.test_secret.m.value\n  password_wo_version = 1\n}\n" +
+		"resource \"test_secret\" \"m\" {\n  id               = \"x\"\n  value_wo         = ephemeral.test_secret.m.value # kept\n  value_wo_version = 1\n}\n" +
+		"\n# The secret manager keeps the value. It is written again only if its version changes.\nephemeral \"test_secret\" \"m\" {\n  id = \"x\"\n}\n"
+	if text(d) != want || r.Refused != "" || r.ReadsBack != resource("test_secret", "m") {
+		t.Errorf("%+v\n%s", r, text(d))
+	}
+}
+
+func TestOutputsAndVariablesOnTheWayBecomeEphemeral(t *testing.T) {
+	d := draft(t, "variable \"k\" {}\nlocals {\n  l = { a = var.k }\n}\nmodule \"m\" {\n  source = \"./m\"\n  k      = local.l.a\n}\nresource \"test_db\" \"a\" {\n  password = module.m.back\n}\n"+
+		"-- m/main.tf --\nvariable \"k\" {\n  type = string\n}\noutput \"back\" {\n  value = var.k\n}\n")
+	r := d.WriteOnly(resource("test_db", "a"), names("password"), names("password_wo"))
+	d.Settle([]*Result{r})
+	child := string(d.modules[1].files[0].text)
+	if child != "variable \"k\" {\n  type      = string\n  ephemeral = true\n}\noutput \"back\" {\n  value     = var.k\n  ephemeral = true\n}\n" || len(r.Callers) != 2 || r.Callers[0] != "each run, for var.k (now from x.tfvars)" || r.Callers[1] != "module.m (main.tf)" {
+		t.Errorf("%+v\n%s", r, child)
+	}
+}
+
+func TestDataSourcesBecomeEphemeral(t *testing.T) {
+	d := draft(t, "data \"test_secret\" \"d\" {\n  id = \"x\"\n}\nresource \"test_db\" \"a\" {\n  password_wo = data.test_secret.d.value\n  depends_on  = [data.test_secret.d]\n}\n")
+	r := d.Data(addr.Resource{Mode: addr.Data, Type: "test_secret", Name: "d"})
+	if want := "ephemeral \"test_secret\" \"d\" {\n  id = \"x\"\n}\nresource \"test_db\" \"a\" {\n  password_wo = ephemeral.test_secret.d.value\n  depends_on  = [ephemeral.test_secret.d]\n}\n"; text(d) != want || r.Refused != "" {
+		t.Errorf("%+v\n%s", r, text(d))
+	}
+}
+
+func TestKnownFactsCanBeRead(t *testing.T) {
+	aws := addr.Provider{Host: "registry.opentofu.org", Namespace: "hashicorp", Type: "aws"}
+	if d := DefectOf(aws, "aws_db_instance", "password"); d == nil || !strings.HasSuffix(d.Issue, "/42582") || DefectOf(aws, "aws_db_instance", "username") != nil {
+		t.Errorf("%+v", d)
+	}
+	if !IsGenerator(addr.Provider{Host: "registry.terraform.io", Namespace: "hashicorp", Type: "random"}, "random_password", "result") || IsGenerator(aws, "random_password", "result") {
+		t.Error("generators")
+	}
+}

@@ -1,0 +1,284 @@
+package rewrite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+// WriteOnly moves the value of an argument of a managed resource to a write-only argument. Both are paths of names.
+func (d *Draft) WriteOnly(of addr.Resource, stored, to []string) *Result {
+	stored = stored[:min(len(stored), len(to))] // the whole value of an argument moves
+	m := d.module(of.Module)
+	if m == nil || d.in.Tree == nil {
+		return refused(undeclared(of))
+	}
+	r := &Result{}
+	return d.attempt(r, func() string { return d.moveArgument(m, of, stored, to, r) })
+}
+
+func (d *Draft) moveArgument(m *module, of addr.Resource, stored, to []string, r *Result) string {
+	var found []occurrence
+	declared, why := false, ""
+	m.blocks("resource", []string{of.Type, of.Name}, func(f *file, b *hclsyntax.Block) {
+		declared = true
+		if ignores(b, stored[0]) {
+			why = fmt.Sprintf("ignore_changes of %s contains %s, so the object may have another value than the configuration. Decide which value counts, remove the entry, and apply, before the value moves.", of, stored[0])
+		}
+		found = append(found, occurrences(f, b, b.Body, b, stored)...)
+	})
+	switch {
+	case !declared:
+		return d.inJSON(m, of, stored, to, r)
+	case why != "":
+		return why
+	case len(found) == 0:
+		return fmt.Sprintf("The configuration does not assign %s of %s as an argument that can be edited, so the value would be nowhere else. If the provider computed it, encrypt the state.", strings.Join(stored, "."), of)
+	}
+	s := d.schema(m, found[0].block)
+	if s == nil {
+		return fmt.Sprintf("The schema of %s is not available.", of.Type)
+	}
+	edits, why := d.substitute(m, of, stored, found)
+	if why != "" {
+		return why
+	}
+	last := to[len(to)-1]
+	near := beside(s, to)
+	version := schema.VersionOf(near, last)
+	var origins []origin
+	for _, a := range found {
+		if a.has(last) {
+			return fmt.Sprintf("%s has an argument %s already (%s).", of, last, a.f.name)
+		}
+		here := d.origins(m, a.f, a.expr)
+		for _, o := range here {
+			if o.fresh != "" {
+				return fmt.Sprintf("The value would be nowhere afterwards: the function %s returns another value at each call (%s). Store the value in a secret manager first.", o.fresh, a.f.name)
+			}
+		}
+		origins = append(origins, here...)
+		r.Constants = append(r.Constants, constants(a)...)
+		edits = append(edits, replace(a.f, a.at, last))
+		edits = append(edits, d.versionEdits(m, a, s, stored, version, r)...)
+	}
+	if !d.apply(unique(edits)) {
+		return fmt.Sprintf("%s cannot be edited.", of)
+	}
+	r.Arguments = append(r.Arguments, stored[0], to[0])
+	if version == nil {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s has no version argument beside %s. The provider decides when it sends a new value.", of.Type, last))
+	}
+	if version != nil {
+		r.Arguments = append(r.Arguments, version.Name)
+	}
+	for _, n := range m.nodes {
+		r.Resources = append(r.Resources, addr.Resource{Module: n.Path, Mode: of.Mode, Type: of.Type, Name: of.Name})
+	}
+	r.origins = origins
+	return ""
+}
+
+// versionEdits returns the edits that set the version beside a write-only argument.
+func (d *Draft) versionEdits(m *module, a occurrence, s *schema.Block, stored []string, version *schema.Attr, r *Result) []edit {
+	if version == nil || a.has(version.Name) {
+		return nil
+	}
+	var argument *schema.Attr
+	for _, x := range beside(s, stored) {
+		if x.Name == a.name {
+			argument = x
+		}
+	}
+	value, block := d.version(m, a, version, argument)
+	text := version.Name + " = " + value
+	var out []edit
+	if a.object == nil {
+		out = append(out, insert(a.f, a.body, a.attr, text))
+	} else {
+		end := a.expr.Range().End.Byte
+		if a.object.OpenRange.Start.Line == a.expr.Range().Start.Line { // the object is on one line
+			out = append(out, edit{a.f, end, end, ", " + text})
+		} else {
+			at := a.f.afterLine(a.expr.Range())
+			out = append(out, edit{a.f, at, at, a.f.indent(a.at.Start.Byte) + text + "\n"})
+		}
+	}
+	if block != "" {
+		out = append(out, below(a.f, a.block, block))
+	}
+	return out
+}
+
+// has reports whether another argument is assigned beside the occurrence.
+func (a occurrence) has(name string) bool {
+	if a.object == nil {
+		return a.body.Body.Attributes[name] != nil
+	}
+	return slices.ContainsFunc(a.object.Items, func(i hclsyntax.ObjectConsItem) bool { return keyOf(i.KeyExpr) == name })
+}
+
+// occurrences returns the assignments of an argument at a path of names in a body.
+func occurrences(f *file, resource *hclsyntax.Block, body *hclsyntax.Body, at *hclsyntax.Block, names []string) []occurrence {
+	var out []occurrence
+	if a := body.Attributes[names[0]]; a != nil {
+		if len(names) > 1 {
+			return inObject(f, resource, a.Expr, names[1:])
+		}
+		return []occurrence{{f: f, block: resource, name: names[0], at: a.NameRange, expr: a.Expr, body: at, attr: a, inside: body != resource.Body}}
+	}
+	for _, b := range body.Blocks {
+		switch {
+		case b.Type == "_":
+			out = append(out, occurrences(f, resource, b.Body, b, names)...)
+		case len(names) > 1 && b.Type == names[0]:
+			out = append(out, occurrences(f, resource, b.Body, b, names[1:])...)
+		case len(names) > 1 && b.Type == "dynamic" && len(b.Labels) == 1 && b.Labels[0] == names[0]:
+			for _, content := range b.Body.Blocks {
+				if content.Type == "content" {
+					out = append(out, occurrences(f, resource, content.Body, content, names[1:])...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// inObject returns the assignments at a path of names in an expression that makes objects.
+func inObject(f *file, resource *hclsyntax.Block, e hclsyntax.Expression, names []string) []occurrence {
+	var out []occurrence
+	switch e := e.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return inObject(f, resource, e.Expression, names)
+	case *hclsyntax.TupleConsExpr:
+		for _, x := range e.Exprs {
+			out = append(out, inObject(f, resource, x, names)...)
+		}
+	case *hclsyntax.ForExpr:
+		return inObject(f, resource, e.ValExpr, names)
+	case *hclsyntax.ObjectConsExpr:
+		any := false
+		for _, item := range e.Items {
+			if keyOf(item.KeyExpr) != names[0] {
+				continue
+			}
+			any = true
+			if len(names) > 1 {
+				out = append(out, inObject(f, resource, item.ValueExpr, names[1:])...)
+				continue
+			}
+			out = append(out, occurrence{f: f, block: resource, name: names[0], at: item.KeyExpr.Range(), expr: item.ValueExpr, object: e, inside: true})
+		}
+		if !any { // a map of objects
+			for _, item := range e.Items {
+				out = append(out, inObject(f, resource, item.ValueExpr, names)...)
+			}
+		}
+	}
+	return out
+}
+
+// ignores reports whether ignore_changes of a resource contains an argument.
+func ignores(b *hclsyntax.Block, name string) bool {
+	for _, inner := range b.Body.Blocks {
+		if inner.Type != "lifecycle" || inner.Body.Attributes["ignore_changes"] == nil {
+			continue
+		}
+		e := inner.Body.Attributes["ignore_changes"].Expr
+		if hcl.ExprAsKeyword(e) == "all" {
+			return true
+		}
+		for _, t := range hclsyntax.Variables(e) {
+			if t.RootName() == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// substitute returns the edits that replace references to an attribute, which is null after the move, by the expression
+// that the argument has now. It returns a reason if that is not possible.
+func (d *Draft) substitute(m *module, of addr.Resource, stored []string, found []occurrence) ([]edit, string) {
+	s := symbol{"resource", of.Type, of.Name}
+	var edits []edit
+	for _, u := range m.uses(s) {
+		names := u.steps(s)
+		if len(names) == 0 || names[0] != stored[0] {
+			continue
+		}
+		a := found[0]
+		keyed := len(u.traversal) > 2 && isIndex(u.traversal[2])
+		if len(stored) > 1 || len(names) > 1 || len(found) > 1 || keyed || !portable(a.expr) {
+			return nil, fmt.Sprintf("%s uses %s, which would be null. Replace this reference first, for example by the value of the argument.", describe(u), u.f.source(u.traversal.SourceRange()))
+		}
+		edits = append(edits, replace(u.f, u.traversal.SourceRange(), operand(a)))
+	}
+	if name := m.inJSON(symbol{"resource", of.Type, of.Name}); name != "" {
+		return nil, fmt.Sprintf("%s may use %s.%s, which would be null.", name, of, strings.Join(stored, "."))
+	}
+	return edits, ""
+}
+
+func isIndex(s hcl.Traverser) bool {
+	_, ok := s.(hcl.TraverseIndex)
+	return ok
+}
+
+// portable reports whether an expression has the same value outside of its resource.
+func portable(e hclsyntax.Expression) bool {
+	for _, t := range hclsyntax.Variables(e) {
+		if n := t.RootName(); n == "each" || n == "count" || n == "self" {
+			return false
+		}
+	}
+	return true
+}
+
+// operand returns the text of the expression of an argument, as a part of another expression.
+func operand(a occurrence) string {
+	text := a.f.source(a.expr.Range())
+	switch a.expr.(type) {
+	case *hclsyntax.ScopeTraversalExpr, *hclsyntax.TemplateExpr, *hclsyntax.FunctionCallExpr, *hclsyntax.IndexExpr, *hclsyntax.LiteralValueExpr:
+		return text
+	}
+	return "(" + text + ")"
+}
+
+// inJSON describes the edit of a resource in a JSON file.
+func (d *Draft) inJSON(m *module, of addr.Resource, stored, to []string, r *Result) string {
+	for n := range m.nodes[0].Module.Resources {
+		if n.Mode != of.Mode || n.Type != of.Type || n.Name != of.Name {
+			continue
+		}
+		declared := m.nodes[0].Module.Resources[n]
+		last := to[len(to)-1]
+		r.ByHand = fmt.Sprintf("In %s, rename the argument %q of %s to %q.\n", declared.Range.Filename, strings.Join(stored, "."), of, last)
+		if s := d.in.Block(m.nodes[0].Provider(declared.LocalProvider().Local), of.Mode, of.Type); s != nil {
+			if v := schema.VersionOf(beside(s, to), last); v != nil {
+				r.ByHand += fmt.Sprintf("Beside it, set %q to 1. Increase the number with each new value.\n", v.Name)
+			}
+		}
+		r.ByHand += "If the value comes from a variable that only such arguments use, set \"ephemeral\": true in the variable.\n"
+		r.Notes = append(r.Notes, fmt.Sprintf("%s was not changed, because it is JSON.", declared.Range.Filename))
+		return ""
+	}
+	return undeclared(of)
+}
+
+// constants returns the texts of the constant strings in the expression of an argument.
+func constants(a occurrence) []string {
+	var out []string
+	hclsyntax.VisitAll(a.expr, func(n hclsyntax.Node) hcl.Diagnostics {
+		if t, ok := n.(*hclsyntax.TemplateExpr); ok && t.IsStringLiteral() && len(t.Parts) > 0 {
+			out = append(out, a.f.source(t.SrcRange))
+		}
+		return nil
+	})
+	return out
+}

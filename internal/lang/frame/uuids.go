@@ -1,0 +1,44 @@
+package frame
+
+import (
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// UUIDs keeps the results of uuid() for all rounds of a command (ADR 52). The n-th call at a place of the source, in the
+// evaluation of one instance or one value, has the same result in each round. The zero value has no results.
+type UUIDs struct {
+	mu   sync.Mutex
+	made map[uuidCall]cty.Value
+}
+
+// uuidCall identifies a call of uuid.
+type uuidCall struct {
+	at   hcl.Range
+	in   addr.ModuleInstance
+	of   *program.Def // the declaration of the instance
+	cell *program.Def // the value; nil for a declaration
+	key  addr.Key
+	n    int
+}
+
+// get returns the result of a call. It makes the call if there is no result. An unknown result is not kept.
+func (u *UUIDs) get(x uuidCall, call func() (cty.Value, hcl.Diagnostics)) (cty.Value, hcl.Diagnostics) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if v, ok := u.made[x]; ok {
+		return v, nil
+	}
+	v, diags := call()
+	if v.IsKnown() {
+		if u.made == nil {
+			u.made = map[uuidCall]cty.Value{}
+		}
+		u.made[x] = v
+	}
+	return v, diags
+}

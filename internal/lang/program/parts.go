@@ -1,0 +1,111 @@
+package program
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Part is a text that sets a value: a local, an output, the input of a called module, or an argument of a block.
+type Part struct {
+	Path  []string // of an argument, with the names of the blocks around it; nil for other texts
+	At    diag.Range
+	Names []Name
+	Calls []FunctionCall
+}
+
+// FunctionCall is a call of a function of the language.
+type FunctionCall struct {
+	Name string
+	At   diag.Range
+}
+
+// Parts returns the texts that set a declaration, or the part of it at a path of names. It returns nil for a declaration
+// that no text sets, such as a root variable.
+func Parts(p *Program, d Decl, path []string) []Part {
+	n := p.at[d]
+	if n == nil {
+		return nil
+	}
+	def := n.Unit.Defs[d-n.Base]
+	x := partReader{p: p, n: n, def: def, path: path}
+	switch {
+	case def.Kind == Local || def.Kind == Output:
+		x.add(nil, def.Value, path)
+	case def.Kind == Variable && n.Parent != nil:
+		x.n, x.def = n.Parent, n.Parent.Unit.Defs[n.Call]
+		if a := x.def.Inputs.Args[def.Name]; a != nil {
+			x.add(nil, a.Expr, path)
+		}
+	case p.bound != nil && p.bound.bodies[def] != nil:
+		x.body(nil, p.bound.bodies[def])
+	}
+	return x.list
+}
+
+// partReader collects the parts of one declaration.
+type partReader struct {
+	p    *Program
+	n    *Node // the module of the text
+	def  *Def
+	path []string
+	list []Part
+}
+
+// body adds the arguments in a body that lie on the path, or below it.
+func (x *partReader) body(at []string, b *expr.Body) {
+	for _, a := range b.Attrs {
+		if to := append(at[:len(at):len(at)], a.Attr.Name); a.Expr != nil && x.wanted(to) {
+			x.add(to, a.Expr, x.path[min(len(to), len(x.path)):])
+		}
+	}
+	for _, nested := range b.Nested {
+		to := append(at[:len(at):len(at)], nested.Name)
+		if !x.wanted(to) {
+			continue
+		}
+		for _, item := range nested.Items {
+			if item.Dynamic != nil {
+				x.add(to, item.Dynamic.ForEach, nil)
+			}
+			x.body(to, item.Body)
+		}
+	}
+}
+
+// wanted reports whether an argument lies on the path, or below it.
+func (x *partReader) wanted(at []string) bool {
+	n := min(len(at), len(x.path))
+	return slices.Equal(at[:n], x.path[:n])
+}
+
+// add adds the part of an expression at a path of names.
+func (x *partReader) add(at []string, e hclsyntax.Expression, names []string) {
+	if e == nil {
+		return
+	}
+	var path cty.Path
+	for _, name := range names {
+		path = path.GetAttr(name)
+	}
+	r := nameReader{p: x.p, n: x.n, def: x.def}
+	r.expression(e, path, "")
+	within := expr.InsideExpr(e, e.Range(), path)
+	part := Part{Path: at, At: within, Names: r.list}
+	_ = hclsyntax.VisitAll(e, func(node hclsyntax.Node) hcl.Diagnostics {
+		f, is := node.(*hclsyntax.FunctionCallExpr)
+		if call, compiled := node.(*expr.Call); compiled {
+			f, is = call.FunctionCallExpr, true
+		}
+		if is && f.NameRange.Start.Byte >= within.Start.Byte && f.NameRange.End.Byte <= within.End.Byte {
+			part.Calls = append(part.Calls, FunctionCall{strings.TrimPrefix(f.Name, "core::"), f.NameRange})
+		}
+		return nil
+	})
+	x.list = append(x.list, part)
+}

@@ -1,0 +1,168 @@
+package program
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/syntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Name is a reference in a text: the name as the text writes it, and the declaration that it names.
+type Name struct {
+	Text string
+	To   Decl
+	// Via is the name through which the text uses the value, such as each.value. It is empty if the text uses it directly.
+	Via string
+}
+
+// AttributeNames returns the names in the text that sets a part of a resource, in the order of the text. path begins with
+// an attribute or a block type of the resource. The result is nil if no text sets the part.
+func AttributeNames(p *Program, d Decl, path cty.Path) []Name {
+	n := p.at[d]
+	if n == nil || p.bound == nil {
+		return nil
+	}
+	def := n.Unit.Defs[d-n.Base]
+	x := nameReader{p: p, n: n, def: def}
+	if body := p.bound.bodies[def]; body != nil {
+		x.body(body, path)
+	}
+	return x.list
+}
+
+// ValueNames returns the names in the text that sets a local, an output, or a variable of a called module. It returns nil
+// for other declarations.
+func ValueNames(p *Program, d Decl) []Name {
+	n := p.at[d]
+	if n == nil {
+		return nil
+	}
+	def := n.Unit.Defs[d-n.Base]
+	switch {
+	case def.Kind == Local || def.Kind == Output:
+		x := nameReader{p: p, n: n, def: def}
+		x.expression(def.Value, nil, "")
+		return x.list
+	case def.Kind == Variable && n.Parent != nil:
+		call := n.Parent.Unit.Defs[n.Call]
+		x := nameReader{p: p, n: n.Parent, def: call}
+		if a := call.Inputs.Args[def.Name]; a != nil {
+			x.expression(a.Expr, nil, "")
+		}
+		return x.list
+	}
+	return nil
+}
+
+// TriggerNames returns the names in replace_triggered_by of a resource.
+func TriggerNames(p *Program, d Decl) []Name {
+	n := p.at[d]
+	if n == nil {
+		return nil
+	}
+	x := nameReader{p: p, n: n, def: n.Unit.Defs[d-n.Base]}
+	for _, t := range x.def.Lifecycle.Triggers {
+		x.reference(t.Target, "")
+	}
+	return x.list
+}
+
+// nameReader collects the names in texts of one declaration.
+type nameReader struct {
+	p      *Program
+	n      *Node // the module of the text
+	def    *Def
+	repeat bool // the names of count or for_each are in the list
+	list   []Name
+}
+
+// body collects the names in the attribute or blocks at path.
+func (x *nameReader) body(b *expr.Body, path cty.Path) {
+	name, ok := "", len(path) > 0
+	if ok {
+		step, is := path[0].(cty.GetAttrStep)
+		name, ok = step.Name, is
+	}
+	for _, a := range b.Attrs {
+		if a.Expr != nil && (!ok || a.Attr.Name == name) {
+			x.expression(a.Expr, path[min(1, len(path)):], "")
+		}
+	}
+	for _, nested := range b.Nested {
+		if ok && nested.Name != name {
+			continue
+		}
+		var rest cty.Path // the path inside a block
+		for i, step := range path {
+			if _, is := step.(cty.GetAttrStep); is && i > 0 {
+				rest = path[i:]
+				break
+			}
+		}
+		for _, item := range nested.Items {
+			if item.Dynamic != nil {
+				x.expression(item.Dynamic.ForEach, nil, item.Dynamic.Iterator+".value")
+			}
+			x.body(item.Body, rest)
+		}
+	}
+}
+
+// expression collects the names in the part of an expression at path.
+func (x *nameReader) expression(e hclsyntax.Expression, path cty.Path, via string) {
+	if e == nil {
+		return
+	}
+	within := expr.InsideExpr(e, e.Range(), path)
+	_ = hclsyntax.VisitAll(e, func(node hclsyntax.Node) hcl.Diagnostics {
+		at := node.Range()
+		if at.Start.Byte < within.Start.Byte || at.End.Byte > within.End.Byte {
+			return nil
+		}
+		switch node := node.(type) {
+		case *expr.Ref:
+			x.reference(node, via)
+		case *expr.OutputOf:
+			if name, _, ok := expr.Attribute(node.Traversal); ok {
+				x.output(node.Target, name, syntax.ReferenceText(node.Target.Traversal)+"[...]."+name, via)
+			}
+		}
+		return nil
+	})
+}
+
+func (x *nameReader) reference(e *expr.Ref, via string) {
+	text := syntax.ReferenceText(e.Traversal)
+	switch e.Root {
+	case expr.RootVariable, expr.RootLocal, expr.RootResource:
+		x.add(Name{text, x.n.Decl(e.Local), via})
+	case expr.RootCall:
+		x.output(e, e.Output, text, via)
+	case expr.RootCount, expr.RootEach:
+		if !x.repeat {
+			x.repeat = true
+			x.expression(x.def.Repetition, nil, text)
+		}
+	}
+}
+
+// output adds an output of a called module, or the call itself if the text uses all outputs.
+func (x *nameReader) output(call *expr.Ref, name, text, via string) {
+	if child := x.n.Children[x.n.Unit.Defs[call.Local].Nth]; child != nil && name != "" {
+		if i, ok := child.Unit.Index(Output, name); ok {
+			x.add(Name{text, child.Decl(i), via})
+		}
+		return
+	}
+	x.add(Name{text, x.n.Decl(call.Local), via})
+}
+
+func (x *nameReader) add(name Name) {
+	for _, have := range x.list {
+		if have == name {
+			return
+		}
+	}
+	x.list = append(x.list, name)
+}

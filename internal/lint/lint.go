@@ -1,0 +1,62 @@
+// Package lint finds parts of a configuration that are valid and probably mistakes, and that only the engine can see.
+// Rules about the arguments of single providers are the subject of other programs.
+//
+// Check returns warnings. Each rule has a title, and its own code:
+//
+//	unused.go    variables, locals, data sources and ephemeral resources that nothing uses
+//	secrets.go   literals that look like secrets, secrets that a state will keep
+//	leases.go    leases that are held for objects that do not use them
+//	syntax.go    forms of expressions; count over a list; providers without a version
+//	ignore.go    comments that suppress findings
+//	module.go    the text of one module
+//	checker.go   the findings
+//
+// A module is checked if its source is a path. Modules from elsewhere belong to others.
+package lint
+
+import (
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+)
+
+// Report is the result of all rules.
+type Report struct {
+	Findings []diag.Diagnostic // warnings, without suppressed ones
+	Secrets  []string          // the literals that look like secrets; messages must not show them
+}
+
+// Check runs all rules on a bound program.
+func Check(p *program.Program) Report {
+	c := &checker{p: p, seen: map[*config.Module]bool{}, local: map[*config.Node]bool{}}
+	p.Tree().Root.Walk(c.module)
+	c.leases()
+	c.kept()
+	var r Report
+	for _, d := range c.found {
+		if !c.ignored(d) {
+			r.Findings = append(r.Findings, d)
+		}
+	}
+	r.Findings, r.Secrets = append(r.Findings, c.comments...), c.secrets
+	return r
+}
+
+// module checks the text of one module, once for all calls of it.
+func (c *checker) module(n *config.Node) {
+	own := n.Parent == nil || c.local[n.Parent] && config.IsLocal(n.Source)
+	c.local[n] = own
+	if !own || c.seen[n.Module] {
+		return
+	}
+	c.seen[n.Module] = true
+	m := read(n.Module)
+	for _, f := range n.Module.Files {
+		c.readComments(f)
+	}
+	c.unused(m)
+	c.literals(m)
+	c.forms(m)
+	c.counts(m)
+	c.versions(n)
+}

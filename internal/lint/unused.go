@@ -1,0 +1,54 @@
+package lint
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// unused finds variables, locals and data sources whose name is nowhere in their module. The validations of a variable
+// do not use it. A data source in a check block, or with conditions, is read for the sake of the conditions.
+func (c *checker) unused(m *module) {
+	used := map[string]bool{}
+	for _, b := range m.blocks {
+		own := b.address()
+		b.each(func(n hclsyntax.Node) {
+			if name := named(n); name != "" && name != own {
+				used[name] = true
+			}
+		})
+	}
+	is := func(name string) bool {
+		for _, text := range m.json {
+			if strings.Contains(text, name) {
+				return true
+			}
+		}
+		return used[name]
+	}
+	for _, b := range m.blocks {
+		name := b.address()
+		switch {
+		case b.Type == "locals":
+			for _, a := range b.Body.Attributes {
+				if !is("local." + a.Name) {
+					c.add(unused, a.NameRange, "Nothing in this module uses local.%s. Remove it.", a.Name)
+				}
+			}
+		case b.Type == "variable" && name != "" && !is(name):
+			c.add(unused, b.DefRange(), "Nothing in this module uses %s. Remove the variable, and its value where the module is called.", name)
+		case b.Type == "data" && name != "" && !is(name) && !conditional(b):
+			c.add(unused, b.DefRange(), "Nothing in this module uses %s, which is read in every plan. Remove the block.", name)
+		}
+	}
+}
+
+// conditional reports whether a block has preconditions or postconditions.
+func conditional(b *block) bool {
+	for _, inner := range b.Body.Blocks {
+		if inner.Type == "lifecycle" && len(inner.Body.Blocks) > 0 {
+			return true
+		}
+	}
+	return false
+}
