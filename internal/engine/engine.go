@@ -14,7 +14,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/footprint"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/engine/planning"
+	"github.com/lethe-iac/lethe/internal/engine/querying"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/engine/rounds"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/engine/validating"
@@ -32,6 +34,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -50,16 +53,22 @@ func (e *Engine) With(s Settings) *Engine { return &Engine{Settings: s, shared: 
 type (
 	// Settings are the settings of the caller for all runs of one command.
 	Settings = run.Settings
+	// Rounds has the leases that stay open between rounds.
+	Rounds = run.Rounds
 	// Hosts has the registry host of each provider in one run.
 	Hosts = run.Hosts
 	// Request holds the inputs of a plan or an import.
 	Request = planning.Request
 	// Import requests the import of an existing object.
 	Import = planning.Import
+	// Earlier holds the decisions of the earlier rounds of a command.
+	Earlier = planning.Earlier
 	// Generated is the result of Generate.
 	Generated = planning.Generated
 	// Result is a finished plan, with its frame for an apply that follows immediately.
 	Result = planning.Result
+	// QueryRequest holds the inputs of a query.
+	QueryRequest = querying.Request
 	// ApplyRequest holds the inputs of an apply.
 	ApplyRequest = applying.Request
 	// Applied is the result of an apply.
@@ -75,6 +84,9 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOpti
 		called := *tree
 		called.Called = true
 		tree = &called
+	}
+	if !frame.ResolveLifecycles(tree, o.Options, bag) {
+		return nil, false
 	}
 	p, ok := lang.Compile(tree, bag)
 	described := e.Pool.Lookup(ctx, bag)
@@ -152,6 +164,13 @@ func (e *Engine) Generate(ctx context.Context, req Request, sink event.Sink, bag
 	return out, ok
 }
 
+// Query searches for the objects of the program's list blocks. It returns false if a search failed or did not run.
+func (e *Engine) Query(ctx context.Context, req QueryRequest, bag *diag.Bag) (querying.Counts, bool) {
+	counts, ok := querying.Query(ctx, e.env(), req, bag)
+	mustReport(ctx, "The query", ok, bag)
+	return counts, ok
+}
+
 // Apply applies a plan. It returns false if a step failed or did not run.
 func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*Applied, bool) {
 	result, ok := applying.Apply(ctx, e.env(), req, bag)
@@ -172,6 +191,16 @@ func mustReport(ctx context.Context, what string, ok bool, bag *diag.Bag) {
 func (e *Engine) PreviewLeases(prog *program.Program, o frame.Options, p *plan.Plan) []plan.Lease {
 	return ordering.PreviewLeases(prog, receivers.Analyse(prog, e.Providers.Echoes), o, p)
 }
+
+// EarlierValues returns the objects that a plan writes with values of ephemeral resources which later rounds need, too, or
+// which an earlier round of the command has written. earlier is the result for the previous round.
+func (e *Engine) EarlierValues(prog *program.Program, p *plan.Plan, earlier []journal.EarlierValue) []journal.EarlierValue {
+	return rounds.Earlier(prog, e.Providers.Echoes, p, earlier)
+}
+
+// EndRounds closes the leases that are open for further rounds. It is called after the last round of a command, also
+// after a failure.
+func (e *Engine) EndRounds(bag *diag.Bag) { e.Rounds.End(e.Pool, e.Send, bag) }
 
 // Footprint returns a finder of the parts of a state that plans of a program work on.
 func (e *Engine) Footprint(prog *program.Program) *footprint.Finder { return footprint.New(prog) }

@@ -104,7 +104,7 @@ func (p *problem) freshDowns() []int32 {
 		}
 		fresh := p.anyFresh(x.DownHolds)
 		if x.Provisioners != nil {
-			for _, holds := range x.Provisioners.Before {
+			for _, holds := range x.Provisioners.Downs() {
 				fresh = fresh || p.anyFresh(holds)
 			}
 		}

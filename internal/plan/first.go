@@ -82,8 +82,8 @@ func (s *spreading) declare(g, cause Vertex) {
 		s.holds(x.UpHolds, cause, asDeclared)
 		s.holds(x.DownHolds, cause, asDeclared)
 		if x.Provisioners != nil {
-			s.holdsOf(x.Provisioners.After, cause, asDeclared)
-			s.holdsOf(x.Provisioners.Before, cause, asDeclared)
+			s.holdsOf(x.Provisioners.Ups(), cause, asDeclared)
+			s.holdsOf(x.Provisioners.Downs(), cause, asDeclared)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (s *spreading) last(o int32, cause Vertex) {
 	s.queue = append(s.queue, passing{x.Group, cause, asRecorded})
 	s.holds(x.DownHolds, cause, asRecorded)
 	if x.Provisioners != nil {
-		s.holdsOf(x.Provisioners.Before, cause, asRecorded)
+		s.holdsOf(x.Provisioners.Downs(), cause, asRecorded)
 	}
 }
 

@@ -92,41 +92,40 @@ func (p *problem) build(f firsts) *building {
 // steps adds the steps of an object.
 func (b *building) steps(o int32) {
 	x, e := &b.Objects[o], &b.objs[o]
-	var before, after [][]int32
+	var p Provisioners
 	if x.Provisioners != nil {
-		before, after = x.Provisioners.Before, x.Provisioners.After
+		p = *x.Provisioners
 	}
 	todo := &b.todo[x.Group]
 	if x.Down {
-		e.down, e.downLast = b.chain(o, DestroyProvision, before, Down)
+		e.down, e.downLast = b.chain(o, links{DestroyInvoke, len(p.BeforeDown), 0}, links{DestroyProvision, len(p.Before), 0}, links{Down, 1, 0}, links{DestroyInvoke, len(p.AfterDown), len(p.BeforeDown)})
 		todo.early = todo.early || !b.object[o]
 		todo.late = todo.late || b.object[o]
 	}
 	if x.Up {
-		e.up, e.upLast = b.chain(o, Provision, after, Up)
+		e.up, e.upLast = b.chain(o, links{Invoke, len(p.BeforeUp), 0}, links{Up, 1, 0}, links{Provision, len(p.After), 0}, links{Invoke, len(p.AfterUp), len(p.BeforeUp)})
 		todo.up = true
 	}
 	b.all = work{b.all.up || todo.up, b.all.early || todo.early, b.all.late || todo.late}
 }
 
-// chain adds the own step of an object and its provisioners. They follow an up and precede a down.
-func (b *building) chain(o int32, kind Kind, provisioners [][]int32, own Kind) (first, last id) {
-	link := func(n node) {
-		last = b.graph.add(n)
-		if first == 0 {
-			first = last
-		} else {
-			b.graph.needs(last, last-1)
+// links are n consecutive steps of a kind, with the parts from first up.
+type links struct {
+	kind     Kind
+	n, first int
+}
+
+// chain adds consecutive steps of an object. Each needs the one before.
+func (b *building) chain(o int32, parts ...links) (first, last id) {
+	for _, l := range parts {
+		for i := range l.n {
+			last = b.graph.add(node{kind: l.kind, index: o, part: uint16(l.first + i)})
+			if first == 0 {
+				first = last
+			} else {
+				b.graph.needs(last, last-1)
+			}
 		}
-	}
-	if own == Up {
-		link(node{kind: own, index: o})
-	}
-	for i := range provisioners {
-		link(node{kind: kind, index: o, part: uint16(i)})
-	}
-	if own == Down {
-		link(node{kind: own, index: o})
 	}
 	return first, last
 }

@@ -19,6 +19,7 @@ import (
 //	A#old deposed A        a deposed object of A
 //	X update via P E       works through holds, both ways; "up P" and "down P" only one way
 //	X after E, X before E  a provisioner that receives E is a separate step
+//	X beforeup P           an action through P; also afterup, beforedown, afterdown
 //	P hold from K over V   a hold with settings from K, through hold V; "nobefore"
 //	v gate                 a value
 //	X -> D                 refers to, in configuration and state; "=>" configuration, "~>" state
@@ -118,6 +119,14 @@ func (s *sketch) connect(w []string) {
 		if w[1] == "before" {
 			list = &x.Provisioners.Before
 		}
+		*list = append(*list, s.holds(w[2:]))
+	case "beforeup", "afterup", "beforedown", "afterdown":
+		x := &s.Objects[s.object[w[0]]]
+		if x.Provisioners == nil {
+			x.Provisioners = &Provisioners{}
+		}
+		p := x.Provisioners
+		list := map[string]*[][]int32{"beforeup": &p.BeforeUp, "afterup": &p.AfterUp, "beforedown": &p.BeforeDown, "afterdown": &p.AfterDown}[w[1]]
 		*list = append(*list, s.holds(w[2:]))
 	default:
 		s.works(&s.Objects[s.object[w[0]]], w[2:])
@@ -224,6 +233,8 @@ func TestTable(t *testing.T) {
 			"+P +X +E +X.1 -E +E2 +X.2 -E2 +Y -P"},
 		{"destroy-time provisioner with a lease", "destroy\nK destroy\nX destroy via P\nX before E\nP hold\nE hold from K\nX ~> K",
 			"+E' -X.1 -E' +P' -X -P' -K"},
+		{"actions around a replacement", "X replace via P\nX beforeup Q\nX after E\nX afterup Q\nX beforedown Q\nX afterdown Q\nY update via P\nY -> X\nP hold\nQ hold\nE hold",
+			"+Q -X!1 +P -X -X!2 +X!1 +X +E +X.1 -E +X!2 -Q +Y -P"},
 		{"a record changes nothing for holds", "K record\nX destroy via P\nP hold from K", "+P -X -P +K"},
 		{"recorded cycle", "A destroy\nB destroy\nC destroy\nA ~> B\nB ~> A\nC ~> A", "-C -A -B"},
 	} {

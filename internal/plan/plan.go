@@ -10,12 +10,14 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
@@ -76,6 +78,7 @@ const (
 	ReplaceCannotUpdate   Reason = "replace_because_cannot_update"
 	ReplaceByRequest      Reason = "replace_by_request"
 	ReplaceByTriggers     Reason = "replace_by_triggers"
+	UpdateEarlierValue    Reason = "update_because_earlier_value" // of an ephemeral resource, see ADR 52; Terraform has no such reason
 	DeleteNoResource      Reason = "delete_because_no_resource_config"
 	DeleteNoModule        Reason = "delete_because_no_module"
 	DeleteWrongRepetition Reason = "delete_because_wrong_repetition"
@@ -123,6 +126,7 @@ type Change struct {
 	Generated  string          `json:"generated,omitzero"`  // configuration generated for it
 	Recorded   []addr.Resource `json:"recorded,omitzero"`   // dependencies to be stored with the object
 	Conditions bool            `json:"conditions,omitzero"` // apply visits the object although it does not change, for example because it has postconditions
+	Deferral   *Deferral       `json:"deferral,omitempty"`  // set in Plan.Deferred only
 }
 
 // Lifecycle holds the lifecycle arguments of the object that affect its replacement and its end.
@@ -130,6 +134,7 @@ type Lifecycle struct {
 	CreateFirst bool   `json:"create_first,omitzero"` // create_before_destroy is set, for the object or for an object that depends on it
 	FirstFor    string `json:"first_for,omitzero"`    // the address of the object that sets create_before_destroy; empty if the object itself does
 	SkipDestroy bool   `json:"skip_destroy,omitzero"` // lifecycle.destroy = false: the object is forgotten instead of destroyed
+	Protected   bool   `json:"protected,omitzero"`    // lifecycle.prevent_destroy = true. If the object ends anyway, the user has overridden it
 }
 
 // ProviderData is the provider's data about the object that is not part of its attributes.
@@ -147,20 +152,47 @@ type Importing struct {
 	Unknown  bool      `json:"unknown"`
 }
 
+// Subject returns the address of a deferred change: of one object, or of all instances of a declaration.
+func (c *Change) Subject() string {
+	if c.Deferral != nil && c.Deferral.Pattern != "" {
+		return c.Deferral.Pattern
+	}
+	return c.Object.String()
+}
+
 // Visited reports whether apply has something to do for the change, if only to record it.
 func (c *Change) Visited() bool {
 	return c.Action != NoOp || c.Importing != nil || c.Was != c.Object || c.Conditions
 }
 
+// EndsCurrent reports whether the change destroys the current object of an instance, and does not only forget it.
+func (c *Change) EndsCurrent() bool {
+	return c.Action.Downs() && c.Action != Forget && c.Action != ForgetCreate && !c.Object.IsDeposed()
+}
+
+// Overrides reports whether the change destroys an object that prevent_destroy protects, because the user has overridden
+// it.
+func (c *Change) Overrides() bool { return c.Protected && c.EndsCurrent() }
+
 // Visits reports whether apply has steps: changes that it visits, or conditions that planning could not decide or that
 // do not hold. A plan without changes may have such conditions, for example about the time or about a variable.
 func (p *Plan) Visits() bool {
-	if slices.ContainsFunc(p.Changes, (*Change).Visited) {
+	if p.Requested() || slices.ContainsFunc(p.Changes, (*Change).Visited) {
 		return true
 	}
 	return p.Mode == Normal && slices.ContainsFunc(p.Checks, func(c state.Check) bool {
 		return slices.ContainsFunc(c.Objects, func(o state.CheckedObject) bool { return o.Status != state.Pass })
 	})
+}
+
+// Decides reports whether applying the plan changes or reads something, so that a later round can decide more.
+func (p *Plan) Decides() bool {
+	for _, c := range p.Changes {
+		if c.Action != NoOp && c.Why != ReadCheckNested || c.Importing != nil || c.Was != c.Object {
+			return true
+		}
+	}
+	return false
 }
 
 // OutputChange describes what happens to a root output.
@@ -217,10 +249,10 @@ type ProvisionerSettings struct {
 // their fields beside those in the plan.
 type Plan struct {
 	Mode     Mode            `json:"mode"`
-	Changes  []*Change       `json:"changes"` // sorted by object
-	Drift    []*Change       `json:"drift"`   // what refresh found changed: Before is the previous run's, After the refreshed
-	Outputs  []*OutputChange `json:"outputs"` // sorted by name
-	Deferred []*Change       `json:"deferred"`
+	Changes  []*Change       `json:"changes"`  // sorted by object
+	Drift    []*Change       `json:"drift"`    // what refresh found changed: Before is the previous run's, After the refreshed
+	Outputs  []*OutputChange `json:"outputs"`  // sorted by name
+	Deferred []*Change       `json:"deferred"` // left to a later round, sorted by object
 
 	Previous, Refreshed *state.Snapshot `json:"-"` // separate files in a saved plan
 	Checks              []state.Check   `json:"checks"`
@@ -252,7 +284,7 @@ type Plan struct {
 type Request struct {
 	Variables map[string]Variable `json:"variables"` // root variables by name, without the ephemeral variables
 	Ephemeral []string            `json:"ephemeral"` // names of the ephemeral root variables that were set, sorted
-	Targets   []addr.Target       `json:"targets"`
+	Targets   []addr.Target       `json:"targets"`   // with -invoke, the action is the first
 	Excludes  []addr.Target       `json:"excludes"`
 }
 
@@ -267,7 +299,13 @@ type Evaluation struct {
 	Keys       map[string][]addr.Key `json:"keys"`
 	KeysBefore map[string][]addr.Key `json:"keys_before"`
 
-	Readings []Reading               `json:"readings"`  // sorted by object
+	Readings []Reading `json:"readings"` // sorted by object
+
+	Invocations []*Invocation `json:"invocations,omitempty"` // in the order of Invocation.Compare
+
+	// LaterInvocations are the invocations that deferred changes may cause, in the order of these changes.
+	LaterInvocations []*Invocation `json:"later_invocations,omitempty"`
+
 	NoBefore []addr.ProviderInstance `json:"no_before"` // providers whose configuration in the prior state is not known
 }
 
@@ -281,6 +319,12 @@ type Origin struct {
 
 // Partial reports whether the plan covers only a part of the objects.
 func (p *Plan) Partial() bool { return len(p.Targets)+len(p.Excludes) > 0 || p.Changed }
+
+// Requested reports whether the user invokes an action with -invoke. The plan then has invocations of this action only, and
+// no change of objects.
+func (p *Plan) Requested() bool {
+	return len(p.Invocations) > 0 && p.Invocations[0].Trigger.Requested()
+}
 
 // Lease is an ephemeral resource in one module instance, with the receivers of its value.
 type Lease struct {
@@ -312,6 +356,55 @@ type Result struct {
 	Provider addr.ProviderInstance `json:"provider"`
 }
 
+// Invocation is a planned invocation of an action. Its tags define its form in saved plans.
+type Invocation struct {
+	Action   addr.Instance         `json:"action"`
+	Trigger  Trigger               `json:"trigger"`
+	Provider addr.ProviderInstance `json:"provider"`
+	// Config is the configuration of the action. Write-only arguments are null. If the event belongs to the end of an
+	// object, Config is wholly known and apply uses it. Otherwise apply evaluates the configuration again.
+	Config mark.Value `json:"config"`
+	// Deferral is set in Evaluation.LaterInvocations only. It is the deferral of the change that causes the invocation. If
+	// it has a pattern, Action and Trigger.Object have no keys. The key of Action may also be missing if it is not known.
+	Deferral *Deferral `json:"deferral,omitempty"`
+}
+
+// Trigger is the change that invokes an action. If the user invokes the action with -invoke, only Object is set.
+type Trigger struct {
+	Object    addr.Object  `json:"object,omitzero"` // with -invoke: the value of caller; zero if the action does not refer to it
+	Event     config.Event `json:"event,omitzero"`
+	Block     int          `json:"block"` // index of the action_trigger block in the resource
+	Index     int          `json:"index"` // index of the action in the block
+	OnFailure string       `json:"on_failure"`
+}
+
+// Requested reports whether the user invokes the action with -invoke.
+func (t Trigger) Requested() bool { return t.Event == 0 }
+
+// Compare orders invocations by object, event, block and index. Invocations by -invoke have none of the last three: it
+// orders them by action.
+func (i *Invocation) Compare(o *Invocation) int {
+	a, b := i.Trigger, o.Trigger
+	return cmp.Or(a.Object.Compare(b.Object), cmp.Compare(a.Event, b.Event), cmp.Compare(a.Block, b.Block), cmp.Compare(a.Index, b.Index), i.Action.Compare(o.Action))
+}
+
+// EventsOf returns the events of a change, in their order.
+func EventsOf(a Action) []config.Event {
+	switch a {
+	case Create:
+		return []config.Event{config.BeforeCreate, config.AfterCreate}
+	case Update:
+		return []config.Event{config.BeforeUpdate, config.AfterUpdate}
+	case Delete:
+		return []config.Event{config.BeforeDestroy, config.AfterDestroy}
+	case DeleteCreate, CreateDelete:
+		return []config.Event{config.BeforeDestroy, config.AfterDestroy, config.BeforeCreate, config.AfterCreate}
+	case ForgetCreate:
+		return []config.Event{config.BeforeCreate, config.AfterCreate}
+	}
+	return nil
+}
+
 // Relevant is an attribute that a change depends on. Relevant attributes determine which drift is shown.
 type Relevant struct {
 	Resource addr.AbsResource `json:"resource"`
@@ -325,7 +418,7 @@ func (p *Plan) Applyable() bool {
 		return false
 	}
 	if p.Mode == RefreshOnly {
-		return p.outputsChange() || slices.ContainsFunc(p.Drift, func(c *Change) bool { return c.Action != NoOp })
+		return p.Requested() || p.outputsChange() || slices.ContainsFunc(p.Drift, func(c *Change) bool { return c.Action != NoOp })
 	}
 	for _, c := range p.Changes {
 		if c.Why == ReadCheckNested {

@@ -61,7 +61,19 @@ type Object struct {
 
 // Provisioners are separate steps, in order: After run between the object's up and its dependents, Before run before its
 // down. Each step is the list of holds that it works through.
-type Provisioners struct{ After, Before [][]int32 }
+//
+// The other lists are the invocations of actions: around the up with its provisioners, and around the down with its
+// provisioners.
+type Provisioners struct {
+	After, Before                            [][]int32
+	BeforeUp, AfterUp, BeforeDown, AfterDown [][]int32
+}
+
+// Ups returns all steps around the up.
+func (p *Provisioners) Ups() [][]int32 { return slices.Concat(p.BeforeUp, p.After, p.AfterUp) }
+
+// Downs returns all steps around the down.
+func (p *Provisioners) Downs() [][]int32 { return slices.Concat(p.BeforeDown, p.Before, p.AfterDown) }
 
 // Edge is a reference from one vertex to another.
 type Edge struct {

@@ -1,5 +1,7 @@
 package plan
 
+import "slices"
+
 // open returns the session of a hold for a face. The first call creates it.
 func (b *building) open(k int32, face Face) session {
 	if b.holdFacts(k)&changed == 0 { // one session serves everything
@@ -29,21 +31,26 @@ func (b *building) open(k int32, face Face) session {
 // use orders the steps of an object between the begin and the end of the sessions that they work through.
 func (b *building) use(o int32) {
 	x, e := &b.Objects[o], b.objs[o]
+	var p Provisioners
+	if x.Provisioners != nil {
+		p = *x.Provisioners
+	}
 	if x.Up {
-		b.useUp(e.up, x.UpHolds)
+		b.useUp(e.up+id(len(p.BeforeUp)), x.UpHolds)
 	} else if b.all.up && !x.Deposed && b.Groups[x.Group].Declared {
 		b.passOn(o)
 	}
 	if x.Down {
-		b.useDown(e.downLast, x.DownHolds, b.object[o])
+		b.useDown(e.downLast-id(len(p.AfterDown)), x.DownHolds, b.object[o])
 	}
-	if p := x.Provisioners; p != nil && x.Up {
-		for i, holds := range p.After { // the nodes of an object are consecutive
-			b.useUp(e.up+1+id(i), holds)
+	// The nodes of an object are consecutive.
+	if x.Up && x.Provisioners != nil {
+		for i, holds := range slices.Concat(p.BeforeUp, [][]int32{nil}, p.After, p.AfterUp) {
+			b.useUp(e.up+id(i), holds)
 		}
 	}
-	if p := x.Provisioners; p != nil && x.Down {
-		for i, holds := range p.Before {
+	if x.Down && x.Provisioners != nil {
+		for i, holds := range slices.Concat(p.BeforeDown, p.Before, [][]int32{nil}, p.AfterDown) {
 			b.useDown(e.down+id(i), holds, b.object[o])
 		}
 	}

@@ -18,6 +18,8 @@ const (
 	DestroyProvision             // runs a provisioner before an object's down
 	HoldUp                       // begins a session of a hold
 	HoldDown                     // ends a session of a hold
+	Invoke                       // invokes an action around an object's up
+	DestroyInvoke                // invokes an action around an object's down
 )
 
 // Face selects the values that serve a step: the prior values or the planned values.
@@ -33,7 +35,7 @@ const (
 type Step struct {
 	Kind  Kind
 	Face  Face   // of a session; of a down: the face of the session that it works through
-	Part  uint16 // index among the object's provisioners
+	Part  uint16 // index among the object's provisioners, or among the actions around the up or the down
 	Lazy  bool   // runs only if a step that needs it waits for nothing else
 	Index int32  // the object or hold; 0 for gates
 }
@@ -83,7 +85,7 @@ func (s *Steps) Graph() *walk.Graph {
 }
 
 // Label returns the name of a step: +A and -A for the up and down of A, P' for a before session, +A.1 for the first
-// provisioner after the up of A, -A.1 for the first before its down.
+// provisioner after the up of A, -A.1 for the first before its down, +A!1 for the first action around its up.
 func (s *Steps) Label(step int) string {
 	x := s.List[step]
 	if x.Kind == Gate {
@@ -95,7 +97,7 @@ func (s *Steps) Label(step int) string {
 		name = s.name(hold, x.Index)
 	}
 	switch x.Kind {
-	case Down, DestroyProvision, HoldDown:
+	case Down, DestroyProvision, DestroyInvoke, HoldDown:
 		name = "-" + name
 	default:
 		name = "+" + name
@@ -105,6 +107,8 @@ func (s *Steps) Label(step int) string {
 		name += "'"
 	case x.Kind == Provision || x.Kind == DestroyProvision:
 		name += fmt.Sprintf(".%d", x.Part+1)
+	case x.Kind == Invoke || x.Kind == DestroyInvoke:
+		name += fmt.Sprintf("!%d", x.Part+1)
 	}
 	return name
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -83,17 +84,19 @@ type Run struct {
 	Diags    []diag.Diagnostic
 	Began    time.Time // zero if it did not begin
 	Took     time.Duration
-	Failed   int              // number of failed assertions
-	Messages []string         // of the failed assertions
-	Because  *Run             // the earlier run whose error skipped this one; nil if an interrupt skipped it
-	Planned  *plan.Plan       // nil if planning failed
-	State    *state.Snapshot  // after an apply; nil without one
-	Log      string           // the log of the run; only if the file has canaries
-	program  *program.Program // nil before it is compiled
-	after    []*Run           // the runs that ended before this one began; it can use their outputs
-	beside   []*Run           // more such runs, among those that may run at the same time
-	outputs  cty.Value        // for later runs; NilVal before there are any
-	stopped  bool             // an interrupt came before its end
+	Failed   int                // number of failed assertions
+	Messages []string           // of the failed assertions
+	Because  *Run               // the earlier run whose error skipped this one; nil if an interrupt skipped it
+	Planned  *plan.Plan         // of the last round; nil if planning failed
+	Earlier  []*plan.Plan       // of the earlier rounds
+	State    *state.Snapshot    // after an apply; nil without one
+	Invoked  []event.ActionDone // the invocations of actions, in the order of their ends
+	Log      string             // the log of the run; only if the file has canaries
+	program  *program.Program   // nil before it is compiled
+	after    []*Run             // the runs that ended before this one began; it can use their outputs
+	beside   []*Run             // more such runs, among those that may run at the same time
+	outputs  cty.Value          // for later runs; NilVal before there are any
+	stopped  bool               // an interrupt came before its end
 }
 
 // output returns the outputs of a run that ended before this one began.

@@ -311,7 +311,11 @@ func (e *evaluation) overrides(list []*testfile.Override, around testfile.During
 // declared returns a resource of a configuration and its module, or nil if they do not exist.
 func declared(tree *config.Tree, r addr.Resource) (n *config.Node, of *config.Resource) {
 	if n = node(tree, r.Module); n != nil {
-		of = n.Module.Resources[config.Name{Mode: r.Mode, Type: r.Type, Name: r.Name}]
+		list := n.Module.Resources
+		if r.Mode == addr.Action {
+			list = n.Module.Actions
+		}
+		of = list[config.Name{Mode: r.Mode, Type: r.Type, Name: r.Name}]
 	}
 	return n, of
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/prompted"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -62,7 +63,7 @@ func (v *variant) root(m *config.Module) *config.Module {
 	maps.Copy(root.Providers, v.providers)
 	for name := range v.mocks {
 		delete(root.Providers, name)
-		root.Supply(name, nil)
+		prompted.Supply(&root, name, nil)
 		root.Providers[name].Range, root.Providers[name].ForEach = v.mocks[name].Range, v.mocks[name].ForEach
 	}
 	root.Variables = maps.Clone(root.Variables)
@@ -167,7 +168,7 @@ func (x *execution) build(ctx context.Context, v *variant, tree *config.Tree) *c
 	settings.Supply = func(_ *program.Program, schemas provider.Lookup) (added, ok bool) {
 		for name := range v.mocks {
 			if s := schemas(tree.Root.Provider(name.Local)); s != nil && s.Config != nil {
-				c.tree.Root.Module.Supply(name, required(s))
+				prompted.Supply(c.tree.Root.Module, name, required(s))
 				added = true
 			}
 		}

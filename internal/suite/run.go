@@ -103,27 +103,50 @@ var destroyedByTest = object.Advice{
 // engine returns the engine with the settings for a run.
 func (x *execution) engine(r *Run, d *doubles) *engine.Engine {
 	settings := x.suite.Engine.Settings
-	settings.Supply, settings.Providers.KeepSessions = nil, true
-	if settings.Sink != nil {
-		settings.Sink = behind{settings.Sink, r.Name}
+	settings.Supply, settings.Providers.KeepSessions, settings.Rounds = nil, true, &engine.Rounds{}
+	settings.Sink = &behind{to: settings.Sink, run: r}
+	if settings.Times != nil {
+		settings.Times = titled{settings.Times, r.Name}
 	}
 	settings.Providers.Substitutes, settings.Unanswered = d, destroyedByTest
 	return x.suite.Engine.With(settings)
 }
 
-// behind forwards the events that report a begin or an end. The receiver shows them only if the user asks: after an
-// interrupt and during the run.
+// behind forwards the events that report a begin, an end or a repetition. The receiver shows them only if the user asks:
+// after an interrupt and during the run. It also records the invocations of actions.
 type behind struct {
-	to  event.Sink
+	to  event.Sink // nil: nobody receives events
+	run *Run
+
+	mu sync.Mutex
+}
+
+// Send implements event.Sink.
+func (b *behind) Send(e event.Event) {
+	switch e := e.(type) {
+	case event.ActionDone:
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.run.Invoked = append(b.run.Invoked, e)
+	case event.Started, event.Done, event.Failed, event.Retried, event.ProvisionStarted, event.ProvisionDone:
+		if b.to != nil {
+			b.to.Send(event.Behind{Event: e, Run: b.run.Name})
+		}
+	}
+}
+
+// titled forwards events with times, and adds the name of the run to the titles of its walks.
+type titled struct {
+	event.Sink
 	run string
 }
 
 // Send implements event.Sink.
-func (b behind) Send(e event.Event) {
-	switch e.(type) {
-	case event.Started, event.Done, event.Failed, event.ProvisionStarted, event.ProvisionDone:
-		b.to.Send(event.Behind{Event: e, Run: b.run})
+func (t titled) Send(e event.Event) {
+	if w, ok := e.(event.Walked); ok {
+		w.Walk.Title = t.run + ": " + w.Walk.Title
 	}
+	t.Sink.Send(e)
 }
 
 // use records the run that uses a state last, with its settings.
@@ -136,8 +159,8 @@ func (x *execution) use(k *kept, r *Run, h how) {
 	}
 }
 
-// carryOut plans a run, and applies the plan unless the run only plans. It returns the last frame, or nil without one,
-// and reports whether all steps succeeded.
+// carryOut plans a run, and applies the plan unless the run only plans. An apply has as many rounds as it needs, because
+// no user approves them (ADR 52). It returns the last frame, or nil without one, and reports whether all steps succeeded.
 func (x *execution) carryOut(ctx context.Context, k *kept, h how, r *Run, bag *diag.Bag) (*frame.Frame, bool) {
 	req := engine.Request{
 		Operation: operation.Test, Program: h.program, Options: h.options, State: k.snapshot, Refresh: !r.NoRefresh,
@@ -146,18 +169,30 @@ func (x *execution) carryOut(ctx context.Context, k *kept, h how, r *Run, bag *d
 	if r.RefreshOnly {
 		req.Mode = plan.RefreshOnly
 	}
-	result, ok := h.engine.Plan(ctx, req, bag)
-	if result == nil {
-		return nil, false
+	req.Rounds = !r.Plan
+	defer h.engine.EndRounds(bag)
+	for {
+		result, ok := h.engine.Plan(ctx, req, bag)
+		if result == nil {
+			return nil, false
+		}
+		r.Planned = result.Plan
+		if r.Plan || !ok {
+			return result.Frame, ok
+		}
+		x.use(k, r, h)
+		if len(result.Plan.Deferred) > 0 && req.Earlier == nil {
+			req.Earlier, h.options.Now, h.options.UUIDs = &engine.Earlier{}, h.engine.Now(), &frame.UUIDs{}
+		}
+		done, ok := k.apply(ctx, h, result.Plan, bag)
+		r.State = done.Snapshot
+		if !ok || done.Frame == nil || len(result.Plan.Deferred) == 0 {
+			return done.Frame, ok && done.Frame != nil
+		}
+		r.Earlier = append(r.Earlier, result.Plan)
+		req.Earlier.Add(result)
+		req.State, req.Options = k.snapshot, h.options
 	}
-	r.Planned = result.Plan
-	if r.Plan || !ok {
-		return result.Frame, ok
-	}
-	x.use(k, r, h)
-	done, ok := k.apply(ctx, h, result.Plan, bag)
-	r.State = done.Snapshot
-	return done.Frame, ok && done.Frame != nil
 }
 
 // objects returns the managed objects of a state.

@@ -62,7 +62,7 @@ type applier struct {
 
 // counts are the numbers of changed objects, for the summary.
 type counts struct {
-	added, changed, destroyed, imported, forgotten atomic.Int32
+	added, changed, destroyed, imported, forgotten, invoked atomic.Int32
 }
 
 // step is one step of an apply walk.

@@ -12,9 +12,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
+	"github.com/lethe-iac/lethe/internal/engine/rounds"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/walk"
@@ -28,7 +30,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	}
 	again := &rereading{}
 	r, ok := run.New(ctx, env, run.Request{
-		Program: req.Program, Options: req.Options, Results: req.Plan.Functions, Kind: run.Kind{Mode: req.Plan.Mode}, Before: again.before,
+		Program: req.Program, Options: req.Options, Results: req.Plan.Functions, Kind: run.Kind{Mode: req.Plan.Mode}, Before: again.before, Later: len(req.Plan.Deferred) > 0, Keep: rounds.Needed(req.Program, env.Settings.Providers.Echoes, req.Plan),
 	}, bag)
 	if !ok {
 		return &Result{Snapshot: req.Plan.Previous}, false
@@ -63,7 +65,7 @@ func (a *applier) summary(ok bool) event.Summary {
 	s := event.Summary{
 		Failed: !ok, NotStarted: a.notStarted,
 		Operation: "apply", Added: int(a.added.Load()), Changed: int(a.changed.Load()),
-		Destroyed: int(a.destroyed.Load()), Imported: int(a.imported.Load()), Forgotten: int(a.forgotten.Load()),
+		Destroyed: int(a.destroyed.Load()), Invoked: int(a.invoked.Load()), Imported: int(a.imported.Load()), Forgotten: int(a.forgotten.Load()),
 	}
 	if a.plan.Mode == plan.Destroy {
 		s.Operation = "destroy"
@@ -77,7 +79,7 @@ func (a *applier) amend() {
 	for _, c := range a.plan.Changes {
 		if e := a.edit.Get(c.Object); e != nil && c.Action == plan.NoOp {
 			if next := a.hosts.Hosted(c.Object, run.Amended(c, e)); next.Provider != e.Provider ||
-				next.CreateFirst != e.CreateFirst || next.SkipDestroy != e.SkipDestroy || !slices.Equal(next.Recorded, e.Recorded) {
+				next.CreateFirst != e.CreateFirst || next.SkipDestroy != e.SkipDestroy || next.Protected != e.Protected || !slices.Equal(next.Recorded, e.Recorded) {
 				a.edit.Put(c.Object, next)
 			}
 		}
@@ -135,7 +137,7 @@ func (a *applier) walk(ctx context.Context) bool {
 	g := steps.Graph()
 	a.run.Frame.Begin()
 	defer a.run.Frame.End()
-	result := a.run.WalkGraph(ctx, g, walk.RunOptions{
+	result := a.run.WalkGraph(ctx, g, run.Names{Title: "apply", Of: func(n walk.Node) string { return stepName(o, steps.List[n]) }}, walk.RunOptions{
 		Workers: a.run.Settings.Tokens(), // a provisioner is a step, and takes no token
 		Run: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			x, s := &step{a: a, run: a.run, records: &stepRecords{}}, steps.List[n]
@@ -159,6 +161,18 @@ func (a *applier) walk(ctx context.Context) bool {
 		a.notStarted = notStarted(o, steps, ended)
 	}
 	return whole
+}
+
+// stepName returns the name of a step in a picture of the run.
+func stepName(o *ordering.Ordering, s plan.Step) string {
+	name := o.Name(s)
+	switch s.Kind {
+	case plan.Down, plan.DestroyProvision:
+		return name + " (destroy)"
+	case plan.HoldDown:
+		return name + " (close)"
+	}
+	return name
 }
 
 // needsDurable reports whether all earlier records must be durable before a step begins. This is true for steps that
@@ -191,7 +205,7 @@ func (a *applier) settle() {
 func notStarted(o *ordering.Ordering, steps *plan.Steps, ended func(i int) walk.Outcome) []addr.Object {
 	started := map[addr.Object]bool{{}: true} // the zero Object represents conditions of variables
 	for i, s := range steps.List {
-		if s.Kind == plan.Up || s.Kind == plan.Down || s.Kind == plan.DestroyProvision {
+		if s.Kind == plan.Up || s.Kind == plan.Down || s.Kind == plan.DestroyProvision || s.Kind == plan.Invoke || s.Kind == plan.DestroyInvoke {
 			started[o.Objects[s.Index]] = started[o.Objects[s.Index]] || ended(i) != walk.Skipped
 		}
 	}
@@ -211,6 +225,9 @@ func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 			f := x.run.Frame.At(t.At, frame.After)
 			return f == nil || x.run.Conditions.Test(ctx, x.run.Bag, x.run.Program.Decls()[t.Decl], f)
 		}
+		if i, ok := o.Invoked[s.Index]; ok {
+			return x.requested(ctx, i)
+		}
 		return x.up(ctx, x.a.changes[o.Objects[s.Index]])
 	case plan.Down:
 		return x.down(ctx, x.a.changes[o.Objects[s.Index]], face)
@@ -218,6 +235,10 @@ func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 		return x.provision(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part))
 	case plan.DestroyProvision:
 		return x.destroyProvision(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part))
+	case plan.Invoke:
+		return x.invoke(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part), true, frame.After)
+	case plan.DestroyInvoke:
+		return x.invoke(ctx, x.a.changes[o.Objects[s.Index]], int(s.Part), false, face)
 	case plan.HoldUp:
 		return x.holdUp(ctx, o.Holds[s.Index], face)
 	case plan.HoldDown:
@@ -267,7 +288,7 @@ func (a *applier) skip(o *ordering.Ordering, s plan.Step) {
 		return
 	}
 	obj := o.Objects[s.Index]
-	if d, ok := a.run.Program.Resource(obj.Resource()); ok && obj != (addr.Object{}) {
+	if d, ok := a.run.Program.Resource(obj.Resource()); ok && d.Kind == program.Resource && obj != (addr.Object{}) {
 		a.failed(d, obj.Instance)
 	}
 }

@@ -102,7 +102,7 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 	if !ok {
 		return mark.Value{}, false
 	}
-	if c.Action == plan.Update && t.Nothing(p) {
+	if c.Action == plan.Update && c.Why != plan.UpdateEarlierValue && t.Nothing(p) {
 		v, entry, news := t.Same(p, run.Amended(c, cur.Entry))
 		if news {
 			x.a.count(c)
@@ -121,7 +121,7 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 	if !ok {
 		return mark.Value{}, false
 	}
-	stored := object.Stored{Provider: u.Instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy}
+	stored := object.Stored{Provider: u.Instance, Recorded: c.Recorded, CreateFirst: c.CreateFirst, SkipDestroy: c.SkipDestroy, Protected: c.Protected}
 	provisioned := len(declared.ProvisionersOf(x.run.Program, x.run.Removals, c, nil, false).List) > 0
 	if provisioned {
 		stored.Later = func(done event.Done) { x.a.postpone(done) }

@@ -77,10 +77,11 @@ func (a *applier) output(c *plan.OutputChange, well bool) {
 	}
 }
 
-// planned returns the results of conditions after planning. If the plan covers a part of the state, a condition that
-// planning did not evaluate keeps its previous result, provided that no resource changes that it depends on.
+// planned returns the results of conditions after planning. If the plan covers a part of the state, or only invokes an
+// action, a condition that planning did not evaluate keeps its previous result, provided that no resource changes that it
+// depends on.
 func (a *applier) planned() []state.Check {
-	if a.plan.Part == nil || a.plan.Previous == nil {
+	if a.plan.Part == nil && !a.plan.Requested() || a.plan.Previous == nil {
 		return a.plan.Checks
 	}
 	before, changes, decls := map[string]state.Check{}, map[addr.Resource]bool{}, a.conditioned()
@@ -94,13 +95,15 @@ func (a *applier) planned() []state.Check {
 	for i, c := range out {
 		was, ok := before[c.Addr]
 		d := decls[c.Addr]
-		if !ok || d == nil || c.Status != state.Unknown || len(c.Objects) > 0 {
+		if !ok || c.Status != state.Unknown || len(c.Objects) > 0 || d == nil && !a.plan.Requested() {
 			continue
 		}
 		stays := true
-		a.run.Receivers.Resources(d.ID, func(r program.Ref) {
-			stays = stays && !changes[a.run.Program.Decls()[r.To].Resource]
-		})
+		if !a.plan.Requested() { // such a plan changes no object
+			a.run.Receivers.Resources(d.ID, func(r program.Ref) {
+				stays = stays && !changes[a.run.Program.Decls()[r.To].Resource]
+			})
+		}
 		if stays {
 			out[i] = was
 		}

@@ -127,7 +127,7 @@ func (x *step) destroyProvision(ctx context.Context, c *plan.Change, part int) b
 		return true // the module of the provisioner no longer exists
 	}
 	self := mark.Value{Raw: v, Marks: mark.SensitiveAt(e.Sensitive)}
-	idKey, id := typ.Shown(v)
+	idKey, id := typ.Shown(self)
 	x.a.leave(o, idKey, id)
 	if !x.runProvisioner(ctx, h, h.List[part], f, self, o, frame.Before) {
 		x.a.kept(o)
@@ -160,7 +160,11 @@ func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *c
 	x.run.Objects.Guard.Given(req.Config, nil, o.String())
 	x.run.Objects.Guard.Given(req.Connection, nil, o.String())
 	x.run.Settings.Send(event.ProvisionStarted{Object: o, Type: p.Type})
+	began := time.Now()
 	ds := provision.Run(x.run.Budget.Stop(), req)
+	if times := x.run.Settings.Times; times != nil {
+		times.Send(event.Called{Visit: event.VisitOf(ctx), Object: o, Call: event.Call(p.Type), Wanted: began, Began: began, Ended: time.Now()})
+	}
 	ok = x.report(ds, p, o)
 	x.run.Settings.Send(event.ProvisionDone{Object: o, Type: p.Type, Failed: !ok})
 	return ok || p.Continue

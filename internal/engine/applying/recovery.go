@@ -121,7 +121,7 @@ func (l Recovery) tools(ctx context.Context, o addr.Object, typ string) (*object
 // expected returns the part of an entry that is known before the provider answers.
 func expected(s object.Stored, asked mark.Value, tainted bool) *state.Entry {
 	return &state.Entry{
-		Provider: s.Provider, Recorded: s.Recorded, CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy,
+		Provider: s.Provider, Recorded: s.Recorded, CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy, Protected: s.Protected,
 		Sensitive: asked.PathsOf(mark.Sensitive), Tainted: tainted,
 	}
 }

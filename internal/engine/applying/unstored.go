@@ -47,11 +47,11 @@ func (x *rereading) prepare(r *run.Run, p *plan.Plan) *plan.Plan {
 	changes := filling.ChangesByObject(p)
 	for _, result := range p.Unstored.Results {
 		d, ok := r.Program.Resource(result.Object.Resource())
-		if result.Entry != nil || !ok || p.Mode == plan.RefreshOnly || !p.Visits() {
+		if result.Entry != nil || !ok || p.Mode == plan.RefreshOnly && !p.Requested() || !p.Visits() {
 			continue
 		}
 		x.lacks[result.Object] = true
-		if p.Mode != plan.Normal || result.Before || changes[result.Object] != nil {
+		if p.Mode == plan.Destroy || result.Before || changes[result.Object] != nil {
 			continue
 		}
 		unknown := r.Program.Schema(d.ID)

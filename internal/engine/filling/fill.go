@@ -58,6 +58,7 @@ func (x *filler) fill() {
 		}
 	}
 	x.fillReadings()
+	x.fillDeferred()
 	if x.plan.Partial() && x.plan.Mode != plan.Destroy {
 		x.fillLeft()
 	}
@@ -145,6 +146,17 @@ func (x *filler) fillLeft() {
 					f.Put(d.ID, k, frame.After, mark.Plain(x.prog.Schema(d.ID).Unknown()))
 				}
 			}
+		}
+	}
+}
+
+// fillDeferred sets unknown values for the instances that a later round decides about. Instances whose keys are not
+// known need no value.
+func (x *filler) fillDeferred() {
+	for _, c := range x.plan.Deferred {
+		d, ok := x.prog.Resource(c.Object.Resource())
+		if f := x.frame.At(c.Object.Module, frame.After); ok && f != nil && c.Deferral.Pattern == "" && !c.Object.IsDeposed() {
+			f.Put(d.ID, c.Object.Key, frame.After, mark.Plain(x.prog.Schema(d.ID).Unknown()))
 		}
 	}
 }

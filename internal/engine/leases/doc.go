@@ -45,6 +45,14 @@ type Options struct {
 	// Pending if apply opens it, and Failed if a dependency failed. nil means that this walk opens all leases that it
 	// needs.
 	Ready func(e program.Decl, in addr.ModuleInstance) plan.Outcome
+	// Later is true if a later round decides about some declarations (ADR 52). An ephemeral resource whose
+	// configuration depends on them remains closed. Otherwise a walk without Ready knows all configurations.
+	Later bool
+	// Kept has the leases that stay open between rounds; nil: all leases are closed in this walk.
+	Kept *Kept
+	// Keep reports whether a later round needs an instance of an ephemeral resource. nil: the walk makes a plan, which
+	// keeps the kept leases.
+	Keep func(e program.Decl, key addr.Key) bool
 	// InFlight is called before and after each opening. Between the two calls the result is not known.
 	InFlight func(o addr.Object, is bool)
 	Send     func(event.Event)

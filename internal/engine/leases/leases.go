@@ -67,6 +67,7 @@ type opening struct {
 	*sync.Mutex // shared by both faces of an instance
 	done        bool
 	lease       atomic.Pointer[lease.Lease] // nil if it is not open: pending, failed or closed
+	kept        bool                        // an earlier round has opened it
 
 	diagnostics diag.Shared // the diagnostics of the opening, for every receiver
 
@@ -252,7 +253,7 @@ func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *p
 	t.Where = func(p cty.Path) diag.Range { return f.Where(e.ID, p) }
 	why := &mark.Origin{What: inst.String(), Range: e.Range}
 	known = known && config.Raw.IsWhollyKnown()
-	if !known && l.o.Ready == nil {
+	if !known && l.o.Ready == nil && !l.o.Later {
 		bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: it cannot open %s, because its configuration or the configuration of its provider is not known.", inst).At(e.Range).About(inst))
 		return mark.Value{}, nil, plan.Outcome{}
 	}
@@ -269,6 +270,10 @@ func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *p
 	k := keyOf(inst, face)
 	if other := l.asked(k.otherFace()); l.o.Ready != nil && other != nil && other.serves(config, t.Provider) {
 		return other.value, other.lease.Load(), plan.Done(true)
+	}
+	if kept := l.o.Kept.get(inst); kept != nil && face == frame.After {
+		l.asked(k).kept, l.asked(k).value = true, kept.value
+		return kept.value, kept.lease, plan.Done(true)
 	}
 	v, held, out := l.hold(ctx, bag, t, config, why, e, inst)
 	if o := l.asked(k); out.Kind == plan.Known {
@@ -382,18 +387,34 @@ func (l *Leases) close(e *program.Declaration, k leaseKey) {
 	if held == nil {
 		return
 	}
-	l.o.Ledger.Close(held)
 	if f := l.frame.At(k.instance.Module, k.face); f != nil {
-		f.Drop(e.ID, k.instance.Key, k.face)
+		defer f.Drop(e.ID, k.instance.Key, k.face)
+	}
+	switch {
+	case l.o.Keep == nil && o.kept:
+	case l.o.Keep != nil && l.o.Kept != nil && k.face == frame.After && l.o.Keep(e.ID, k.instance.Key):
+		l.o.Kept.add(k.instance, &keptLease{e.ID, held, o.value})
+	default:
+		l.o.Kept.remove(k.instance, held)
+		l.o.Ledger.Close(held)
 	}
 }
 
-// End closes all leases that are still open at the end of the walk. It reports the leases that could not be closed.
+// End closes all leases that are still open at the end of the walk, except the leases that later rounds need. It reports
+// the leases that could not be closed.
 func (l *Leases) End() {
-	for _, left := range l.o.Ledger.CloseAll() {
-		l.o.All.Add(diag.Errorf("Ephemeral resource left open", "%s could not be closed by %s: %s.", left.Object, left.Provider.ForDisplay(), left.Reason))
+	if l.o.Keep != nil && l.o.Kept != nil {
+		l.o.Kept.retain(l.o.Keep)
 	}
-	if s := l.o.Ledger.Summary(); s.Opened > 0 {
-		l.o.Send(s)
+	Close(l.o.Ledger, l.o.All, l.o.Send)
+}
+
+// Close closes the leases of a ledger that are not kept. It reports the leases that could not be closed, and the summary.
+func Close(ledger *lease.Ledger, bag *diag.Bag, send func(event.Event)) {
+	for _, left := range ledger.CloseAll() {
+		bag.Add(diag.Errorf("Ephemeral resource left open", "%s could not be closed by %s: %s.", left.Object, left.Provider.ForDisplay(), left.Reason))
+	}
+	if s := ledger.Summary(); s.Opened+s.Closed > 0 {
+		send(s)
 	}
 }

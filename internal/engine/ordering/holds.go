@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -20,6 +22,22 @@ func (o *Ordering) provisionerHolds(h declared.Provisioners, own addr.Key) [][]i
 		if h.Decl != nil {
 			out[i] = o.leasesOf(o.source.Receivers.ReceivedByParts(h.Decl.ID, h.Parts(p)), h.In, own, nil)
 		}
+	}
+	return out
+}
+
+// invocations returns the steps of the invocations for an event, as the holds that they work through.
+func (o *Ordering) invocations(of *plan.Change, e config.Event) (out [][]int32) {
+	for _, i := range filling.InvocationsFor(o.source.Plan, of.Object, e) {
+		d, ok := o.source.Program.Resource(i.Action.Resource())
+		if !ok {
+			continue
+		}
+		list := []int32{o.holdFor(declared.UseOf(o.source.Program, d, i.Provider.Key))}
+		if r, ok := o.source.Program.Resource(of.Object.Resource()); ok && !e.Ends() {
+			list = o.leasesOf(o.source.Receivers.ReceivedByParts(r.ID, []any{d.Res}), of.Object.Module, addr.NoKey, list)
+		}
+		out = append(out, list)
 	}
 	return out
 }
@@ -191,7 +209,7 @@ func (o *Ordering) acting(which func(i int) bool) map[int32]bool {
 			add(x.DownHolds)
 		}
 		if p := x.Provisioners; p != nil {
-			for _, list := range append(slices.Clone(p.After), p.Before...) {
+			for _, list := range append(p.Ups(), p.Downs()...) {
 				add(list)
 			}
 		}

@@ -113,6 +113,9 @@ func (f *preview) object(i int32) {
 		for _, list := range append(slices.Clone(p.After), p.Before...) {
 			f.holds(list, "a provisioner of "+name)
 		}
+		for _, list := range append(slices.Clone(p.BeforeUp), p.AfterUp...) {
+			f.holds(list, "an action of "+name)
+		}
 	}
 }
 

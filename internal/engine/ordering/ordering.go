@@ -16,7 +16,7 @@ import (
 func New(s Source) *Ordering {
 	o := &Ordering{
 		source:  s,
-		groupOf: map[addr.AbsResource]plan.Vertex{}, testGroups: map[Place]plan.Vertex{}, ownGroups: map[Place]plan.Vertex{}, Tests: map[int32]Place{}, gates: map[Place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
+		groupOf: map[addr.AbsResource]plan.Vertex{}, testGroups: map[Place]plan.Vertex{}, ownGroups: map[Place]plan.Vertex{}, Tests: map[int32]Place{}, Invoked: map[int32]*plan.Invocation{}, gates: map[Place]plan.Vertex{}, nearby: map[relative]plan.Vertex{},
 		keys: map[addr.Key]int32{}, holdOf: map[addr.ProviderInstance]int32{}, leaseOf: map[leasePlace]int32{}, through: map[program.Decl][]int32{},
 		frames: map[addr.Module][]*frame.Frame{}, below: map[placeModule][]*frame.Frame{},
 	}
@@ -24,6 +24,7 @@ func New(s Source) *Ordering {
 	o.addGroups()
 	o.addObjects()
 	o.addTests()
+	addInvoked(o)
 	o.findInChecks()
 	o.addDeclared()
 	o.addRecorded()
@@ -86,6 +87,33 @@ func (o *Ordering) addGroups() {
 	}
 	for _, c := range o.source.Plan.Changes {
 		o.group(c.Object.Abs())
+	}
+	for _, i := range o.source.Plan.Invocations {
+		d, ok := o.source.Program.Resource(i.Action.Resource())
+		if !ok || !i.Trigger.Requested() {
+			continue
+		}
+		at := Place{d.ID, i.Action.Module}
+		if _, ok := o.gates[at]; !ok {
+			o.gates[at] = o.addGroup(i.Action.Abs(), plan.Group{Declared: true})
+		}
+	}
+}
+
+// addInvoked adds an object for each invocation by -invoke. Its work changes nothing.
+func addInvoked(o *Ordering) {
+	for _, i := range o.source.Plan.Invocations {
+		d, ok := o.source.Program.Resource(i.Action.Resource())
+		if !ok || !i.Trigger.Requested() {
+			continue
+		}
+		holds := []int32{o.holdFor(declared.UseOf(o.source.Program, d, i.Provider.Key))}
+		o.Invoked[int32(len(o.Objects))] = i
+		o.Objects = append(o.Objects, i.Action.Current())
+		o.Input.Objects = append(o.Input.Objects, plan.Object{
+			Group: o.gates[Place{d.ID, i.Action.Module}], Key: o.key(i.Action.Key), Current: -1, Up: true, Still: true,
+			UpHolds: o.leasesFor(d.ID, i.Action.Module, i.Action.Key, holds),
+		})
 	}
 }
 
@@ -195,17 +223,22 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	return int32(len(o.Objects) - 1)
 }
 
-// provisioners returns the provisioners of an object's up and down, with the leases that they receive. It returns nil
-// if there are no provisioners.
+// provisioners returns the provisioners and the invocations of actions around an object's up and down, with the holds
+// that they work through. It returns nil for an object without them.
 func (o *Ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisioners {
 	up, down := declared.ProvisionersOf(o.source.Program, o.source.Removals, c, e, false), declared.ProvisionersOf(o.source.Program, o.source.Removals, c, e, true)
 	if o.source.Plan.SkipDeposed && declared.Deposes(c) {
 		down = declared.Provisioners{}
 	}
-	if len(up.List) == 0 && len(down.List) == 0 {
+	if len(up.List) == 0 && len(down.List) == 0 && len(o.source.Plan.Invocations) == 0 {
 		return nil
 	}
-	return &plan.Provisioners{After: o.provisionerHolds(up, c.Object.Key), Before: o.provisionerHolds(down, c.Object.Key)}
+	out := &plan.Provisioners{After: o.provisionerHolds(up, c.Object.Key), Before: o.provisionerHolds(down, c.Object.Key)}
+	if len(o.source.Plan.Invocations) > 0 {
+		out.BeforeUp, out.AfterUp = o.invocations(c, filling.Around(c.Action, true)[0]), o.invocations(c, filling.Around(c.Action, true)[1])
+		out.BeforeDown, out.AfterDown = o.invocations(c, filling.Around(c.Action, false)[0]), o.invocations(c, filling.Around(c.Action, false)[1])
+	}
+	return out
 }
 
 // addDeclared adds the references in the configuration, from every declaration in every module instance.

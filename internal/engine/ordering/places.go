@@ -15,10 +15,11 @@ import (
 // Ordering is a plan in the form of plan.Order, with the meaning of its indexes.
 type Ordering struct {
 	Input   plan.Input
-	Objects []addr.Object      // by index of Input.Objects; zero for conditions
-	Tests   map[int32]Place    // conditions, and ephemeral resources that open themselves, by index of Input.Objects
-	Groups  []addr.AbsResource // by index of Input.Groups; zero for conditions
-	Holds   []Hold             // by index of Input.Holds
+	Objects []addr.Object              // by index of Input.Objects; zero for conditions
+	Tests   map[int32]Place            // conditions, and ephemeral resources that open themselves, by index of Input.Objects
+	Invoked map[int32]*plan.Invocation // invocations by -invoke, by index of Input.Objects
+	Groups  []addr.AbsResource         // by index of Input.Groups; zero for conditions
+	Holds   []Hold                     // by index of Input.Holds
 
 	source     Source
 	groupOf    map[addr.AbsResource]plan.Vertex

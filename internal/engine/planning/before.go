@@ -32,7 +32,7 @@ func (b *beforeFace) getReady(ctx context.Context, d program.Decl) {
 }
 
 // needless are the uses of references that need no value.
-const needless = program.ByDepends | program.ByCondition | program.ByTrigger | program.ByLifecycle | program.ByProvision | program.ByImport
+const needless = program.ByDepends | program.ByCondition | program.ByTrigger | program.ByLifecycle | program.ByProvision | program.ByAction | program.ByImport
 
 func (b *beforeFace) makeReady(ctx context.Context, d *program.Declaration) {
 	switch {

@@ -53,17 +53,6 @@ func placeholder(t *object.Tools, config mark.Value) mark.Value {
 	return after
 }
 
-// dropData removes the results of a data source from the state.
-func (p *planner) dropData(res addr.Resource) { p.dropDataExcept(res, nil) }
-
-func (p *planner) dropDataExcept(res addr.Resource, kept map[addr.Instance]bool) {
-	for _, o := range p.stored(res) {
-		if !kept[o.Instance] {
-			p.state.put(o, nil)
-		}
-	}
-}
-
 // pending returns Pending with a reason if a data source cannot be read yet (ADR 14), and Known otherwise. unsure is
 // true if its preconditions are unknown.
 func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.Outcome {
@@ -78,7 +67,14 @@ func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.
 
 // read reads one instance. If the reading is pending, the instance has a placeholder as its value.
 func (x *instance) read(ctx context.Context) bool {
+	if ok, known := x.again(ctx); known && x.d.Res.Check == "" {
+		return ok
+	}
 	v, out := x.readNow(ctx)
+	if out.Kind == plan.Deferred {
+		x.wait(nil, out.Why)
+		return true
+	}
 	if !out.HasValue() {
 		x.p.outcomes.fail(x.d.ID)
 		x.f.Fail(x.d.ID, x.key, frame.After)
@@ -95,6 +91,10 @@ func (x *instance) readNow(ctx context.Context) (mark.Value, plan.Outcome) {
 	if x.p.outcomes.dependencyFailed(x.d.ID) {
 		return mark.Value{}, plan.Outcome{}
 	}
+	behind := x.p.deferred.behind(x.d.ID, x.inst.Module)
+	if behind&(program.ByDepends|program.ByModule) != 0 {
+		return mark.Value{}, plan.Defer(plan.DeferredPrereq)
+	}
 	ok, unsure := x.run.Conditions.Preconditions(x.run.Bag, x.d, x.f, x.key, x.inst)
 	if !ok {
 		return mark.Value{}, plan.Outcome{}
@@ -103,11 +103,17 @@ func (x *instance) readNow(ctx context.Context) (mark.Value, plan.Outcome) {
 	if evaluated != frame.OK {
 		return mark.Value{}, plan.Outcome{}
 	}
-	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.key, x.inst)
-	if !ok || !t.Validate(ctx, config) {
+	t, u, out := x.tools(ctx)
+	if out.Kind != plan.Known {
+		return mark.Value{}, out
+	}
+	if !t.Validate(ctx, config) {
 		return mark.Value{}, plan.Outcome{}
 	}
-	if out := x.pending(config, u, unsure); out.Kind == plan.Pending {
+	if behind != 0 && (unsure || declared.HasResourceConditions(x.d) || !config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u) || x.p.deferred.direct(x.d.ID, x.inst.Module)) {
+		return mark.Value{}, plan.Defer(plan.DeferredPrereq)
+	}
+	if out = x.pending(config, u, unsure); out.Kind == plan.Pending {
 		x.p.outcomes.notePending(x.d.ID, x.inst, out.Why)
 		return x.readLater(u, out.Why, placeholder(t, config)), out
 	}

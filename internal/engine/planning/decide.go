@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -44,7 +45,7 @@ func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 		return p.allStored(d), true
 	}
 	jobs, kept, whole := p.declaredJobs(d)
-	if frames, status := p.run.Frame.Instances(d.Module, frame.After); status == frame.Known {
+	if frames, status := p.run.Frame.Instances(d.Module, frame.After); status == frame.Known || whole {
 		jobs = append(jobs, p.orphans(d, frames, kept)...)
 	}
 	return jobs, whole
@@ -63,7 +64,7 @@ func (p *planner) keepAll(d *program.Declaration) {
 			wanted, whole = declares.List, whole && declares.Status == frame.Known
 			p.moved.CheckLeft(d, f, wanted, p.run.Bag)
 		}
-		p.keep(d, f, declares.List)
+		p.keep(d, f, declares)
 		p.review(d, f, wanted)
 		for _, k := range wanted {
 			all = append(all, d.Resource.In(f.Addr()).Instance(k))
@@ -75,8 +76,8 @@ func (p *planner) keepAll(d *program.Declaration) {
 }
 
 // keep fills the after face of one module instance. If other instances exist, a declared instance without an object has
-// an unknown value. A resource without any objects has no instances.
-func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares []addr.Key) {
+// an unknown value. A resource without any objects has no instances, unless an action needs them.
+func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares frame.Keys) {
 	resource := d.Resource.In(f.Addr())
 	keys := frame.Keys{Status: frame.Known, Repeat: program.RepeatOf(d.Res)}
 	for _, k := range p.prior.Resource(resource).Keys() {
@@ -91,10 +92,14 @@ func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares []addr.K
 		}
 		keys.List = append(keys.List, k)
 	}
-	if len(keys.List) == 0 {
-		declares = nil
+	switch {
+	case len(keys.List) > 0:
+	case p.req.Origin == targeting.Action:
+		keys.Status = declares.Status
+	default:
+		declares.List = nil
 	}
-	for _, k := range declares {
+	for _, k := range declares.List {
 		o := resource.Instance(k).Current()
 		if cur, _ := p.state.get(o); cur.Entry == nil && !p.state.unseen(o) {
 			f.Put(d.ID, k, frame.After, p.placeholder(d))

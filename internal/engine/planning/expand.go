@@ -20,7 +20,7 @@ func (p *planner) expand(d *program.Declaration) bool {
 		return true
 	}
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
-	ok := status == frame.Known
+	ok := status == frame.Known || status == frame.Unknown && p.deferred.any.Load()
 	for _, f := range frames {
 		ok = p.expandIn(d, f) && ok
 	}
@@ -32,7 +32,8 @@ func (p *planner) expand(d *program.Declaration) bool {
 
 func (p *planner) expandIn(d *program.Declaration, f *frame.Frame) bool {
 	if p.req.Mode != plan.RefreshOnly {
-		return f.Keys(d.ID, frame.After, p.run.Bag).Status == frame.Known
+		keys := f.Keys(d.ID, frame.After, p.run.Bag)
+		return keys.Status == frame.Known || p.deferred.keys(d, f, keys)
 	}
 	// The declared instances need not exist yet: an unknown repetition is not an error.
 	var bag diag.Bag

@@ -66,9 +66,12 @@ func (x *importFinisher) imports() []frame.Import {
 	return out
 }
 
-// decided reports whether the prior state or the plan has an instance. A stored object is not imported again, even if the
-// configuration no longer declares it.
+// decided reports whether the prior state or the plan has an instance, or a later round decides about it. A stored object
+// is not imported again, even if the configuration no longer declares it.
 func (x *importFinisher) decided(i addr.Instance) bool {
+	if d, ok := x.p.run.Program.Resource(i.Resource()); ok && x.p.deferred.is(d.ID, i.Module) {
+		return true
+	}
 	return x.p.prior.Get(i.Current()) != nil || slices.ContainsFunc(x.p.decisions.list, func(c *plan.Change) bool { return c.Object == i.Current() })
 }
 

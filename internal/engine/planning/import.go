@@ -33,7 +33,13 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 		return object.Current{}, nil, ok
 	}
 	if im.Unknown {
-		x.run.Bag.Add(diag.Errorf("Invalid import id argument", "The id in the import block for %s depends on values that are known only after apply. Use a known value, or first apply the resources that it depends on with -target.", x.inst).At(im.Range))
+		unknown := diag.Errorf("Invalid import id argument", "The id in the import block for %s depends on values that are known only after apply. Use a known value, or first apply the resources that it depends on with -target.", x.inst).At(im.Range)
+		if !x.p.req.Options.Defers {
+			x.run.Bag.Add(unknown)
+			return object.Current{}, nil, false
+		}
+		x.p.deferred.blame(unknown)
+		x.importLater = plan.Defer(plan.ResourceConfigUnknown)
 		return object.Current{}, nil, false
 	}
 	if x.deposed(im.ID) {
@@ -48,10 +54,16 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 		return object.Current{}, nil, false
 	}
 	cur := object.Current{Entry: entry}
-	if cur.Entry, cur.Known, ok = t.Read(ctx, entry, known); !ok {
-		return object.Current{}, nil, false
+	if entry != nil {
+		cur.Entry, cur.Known, ok = t.Read(ctx, entry, known)
 	}
-	if cur.Entry == nil {
+	switch {
+	case !ok:
+		return object.Current{}, nil, false
+	case cur.Entry != nil:
+	case im.Block != nil && im.Block.IfExists:
+		return object.Current{}, nil, true
+	default:
 		x.run.Bag.Add(object.NotFound(x.inst).At(im.Range))
 		return object.Current{}, nil, false
 	}

@@ -5,18 +5,30 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
 )
 
 // decide plans one declared instance and sets its after value.
 func (x *instance) decide(ctx context.Context) bool {
+	if ok, known := x.again(ctx); known {
+		return ok
+	}
 	c, v, out := x.propose(ctx)
+	if out.Kind == plan.Deferred {
+		ok := x.endFirst(ctx)
+		x.wait(c, out.Why)
+		return ok
+	}
 	if out.Kind != plan.Known {
 		x.p.outcomes.fail(x.d.ID)
 		x.f.Fail(x.d.ID, x.key, frame.After)
@@ -26,7 +38,10 @@ func (x *instance) decide(ctx context.Context) bool {
 	x.p.back.prepareDestroy(ctx, c, c.Entry)
 	x.p.outcomes.noteChange(x.d.ID, c)
 	x.p.decisions.record(c)
-	return x.run.Conditions.Post(x.run.Bag, x.d, x.f, x.key, x.inst, v)
+	if !x.run.Conditions.Post(x.run.Bag, x.d, x.f, x.key, x.inst, v) {
+		return false
+	}
+	return invoke(ctx, x.p, x.d, c, x.f, v)
 }
 
 // propose evaluates the configuration of an instance, and calls its provider to plan it.
@@ -39,26 +54,37 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	if x.p.outcomes.dependencyFailed(x.d.ID) {
 		return nil, nil, plan.Outcome{}
 	}
-	if !x.run.Conditions.Pre(x.run.Bag, x.d, x.f, x.key, x.inst) {
+	behind := x.p.deferred.behind(x.d.ID, x.inst.Module)
+	ok, unsure := x.run.Conditions.Preconditions(x.run.Bag, x.d, x.f, x.key, x.inst)
+	if !ok {
 		return nil, nil, plan.Outcome{}
+	}
+	if behind&program.ByTrigger != 0 || behind != 0 && unsure {
+		return nil, nil, plan.Defer(plan.DeferredPrereq)
 	}
 	cur, importing, ok := x.current(ctx)
 	if !ok {
-		return nil, nil, plan.Outcome{}
+		return nil, nil, x.importLater
 	}
 	config, evaluated := x.f.Config(x.d.ID, x.key, frame.After, x.run.Bag)
 	if evaluated != frame.OK {
 		return nil, nil, plan.Outcome{}
 	}
-	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.key, x.inst)
-	if !ok || !t.Validate(ctx, config) {
+	t, u, out := x.tools(ctx)
+	if out.Kind != plan.Known {
+		return nil, nil, out
+	}
+	if !t.Validate(ctx, config) {
 		return nil, nil, plan.Outcome{}
+	}
+	if behind != 0 && (!config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u)) {
+		return nil, nil, plan.Defer(plan.DeferredPrereq)
 	}
 	forced, ok := x.forced(cur)
 	if !ok {
 		return nil, nil, plan.Outcome{}
 	}
-	c, out := t.Plan(ctx, config, cur, forced)
+	c, out := x.plan(ctx, t, u, config, cur, forced)
 	if out.Kind != plan.Known {
 		return nil, nil, out
 	}
@@ -67,11 +93,14 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	c.Settled = c.Settled && !x.run.Sessions.Unknown(u)
 	c.Recorded = x.p.recordedOf(x.d.ID)
 	c.Conditions = declared.HasResourceConditions(x.d)
-	if c.SkipDestroy, evaluated = x.f.Forget(x.d.ID, x.p.faceOf(x.f), x.run.Bag); evaluated != frame.OK {
+	if c.SkipDestroy, evaluated = x.f.Forget(x.d.ID, x.inst.Key, x.p.faceOf(x.f), x.run.Bag); evaluated != frame.OK {
 		return nil, nil, plan.Outcome{}
 	}
 	if c.Action.Replaces() && cur.Entry != nil && (cur.Entry.SkipDestroy || c.SkipDestroy) {
 		c.Action = plan.ForgetCreate
+	}
+	if behind != 0 && (c.Action != plan.NoOp || importing != nil) {
+		return c, nil, plan.Defer(plan.DeferredPrereq) // the objects that it waits for come first
 	}
 	if c.Action.Replaces() {
 		x.p.lookBefore(ctx, c.Object, t.Type, declared.UseOf(x.run.Program, x.d, cur.Entry.Provider.Key), cur)
@@ -84,6 +113,33 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 		return nil, nil, plan.Outcome{}
 	}
 	return c, valueOf(t, c, cur), out
+}
+
+// plan calls the provider to plan the instance. If its settings are not known and it fails, it may defer its answer in a
+// second attempt. If it fails again, a later round plans the instance, with the settings that are known then.
+func (x *instance) plan(ctx context.Context, t *object.Tools, u declared.Use, config mark.Value, cur object.Current, forced object.Forced) (*plan.Change, plan.Outcome) {
+	if !x.p.req.Options.Defers || !x.run.Sessions.Unknown(u) {
+		return t.Plan(ctx, config, cur, forced)
+	}
+	first, second := &diag.Bag{}, &diag.Bag{}
+	t.Bag = first
+	c, out := t.Plan(ctx, config, cur, forced)
+	if out.Kind != plan.Known && first.HasErrors() {
+		t.Bag, t.Allow = second, provider.Allow{Deferral: true}
+		c, out = t.Plan(ctx, config, cur, forced)
+		if t.Allow = (provider.Allow{}); out.Kind == plan.Failed && second.HasErrors() {
+			x.p.deferred.blame(first.List()...)
+			out = plan.Defer(plan.ProviderConfigUnknown)
+		}
+		first = second
+	}
+	if t.Bag = x.run.Bag; out.Kind != plan.Deferred {
+		x.run.Bag.Add(first.List()...)
+	}
+	if out.Kind == plan.Known && c.Action == plan.NoOp {
+		x.p.state.doubt(x.inst.Current())
+	}
+	return c, out
 }
 
 // search looks for the object that an interrupted run may have created at the address of a planned creation, and
@@ -117,6 +173,7 @@ func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 	out := object.Forced{
 		Replace:   slices.Contains(x.p.req.Replace, x.inst),
 		IgnoreAll: x.d.Res.Lifecycle.IgnoreAll, Ignore: run.Ignored(x.d),
+		Rewrite: x.p.req.Rewrite[x.inst.Current()] != "",
 	}
 	if len(x.d.Res.Lifecycle.Triggers) == 0 {
 		return out, true
@@ -134,4 +191,72 @@ func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 		out.Triggered = out.Triggered || cur.Entry != nil && x.p.decisions.triggered(t)
 	}
 	return out, true
+}
+
+// endFirst plans the end of a deferred object if the source of its provider's settings is replaced: the provider with the
+// prior settings destroys the object before its server ends. A later round creates it again. It returns false if the end
+// must not be planned.
+func (x *instance) endFirst(ctx context.Context) bool {
+	o := x.inst.Current()
+	u, ok := x.run.StoredUse(ctx, x.inst, x.storedProvider())
+	if !ok || !u.Declared || !x.run.Sessions.Unknown(u) || x.p.deferred.kept(x.d, o) == nil || !x.p.deferred.replaced(u.Decl) {
+		return true
+	}
+	if before, ok := x.run.Sessions.Settle(ctx, &diag.Bag{}, u, frame.Before); !ok || before.Unknown {
+		return true
+	}
+	return (&endedObject{x.p, o, plan.NoReason, x.d}).decide(ctx)
+}
+
+// storedProvider returns the provider instance of the instance's object in the state.
+func (x *instance) storedProvider() (out addr.ProviderInstance) {
+	if e := x.p.prior.Get(x.inst.Current()); e != nil {
+		out = e.Provider
+	}
+	return out
+}
+
+// wait leaves the decision about the instance to a later round. c is the change that the provider planned; nil if it
+// planned none. The after value of the instance is not known in this round.
+func (x *instance) wait(c *plan.Change, reason plan.Reason) {
+	later := x.p.deferred
+	later.note(x.d.ID, x.inst.Module)
+	x.f.Put(x.d.ID, x.key, frame.After, x.p.placeholder(x.d))
+	kept := later.kept(x.d, x.inst.Current())
+	if c == nil {
+		c = later.whole(x.d, x.inst.Module)
+		c.Object, c.Was = x.inst.Current(), x.p.moved.Origin(x.inst.Current())
+		if kept != nil && !x.p.decisions.ends(c.Object) {
+			c.Action, c.Entry, c.Provider, c.Recorded = plan.Update, kept.Entry, kept.Provider, kept.Recorded
+			c.Before = filling.StoredValue(x.run.Program, x.d, kept.Entry)
+		}
+	}
+	if kept != nil && kept.Was != kept.Object {
+		x.p.decisions.record(kept)
+	}
+	c.Deferral = &plan.Deferral{Reason: string(reason)}
+	later.record(c)
+}
+
+// again plans no change of an instance that an earlier round decided about. It checks conditions that may not have been
+// known then. It returns false if the state does not have the object.
+func (x *instance) again(ctx context.Context) (ok, known bool) {
+	o := x.inst.Current()
+	e := x.p.prior.Get(o)
+	if e == nil || !x.p.req.Earlier.has(o) {
+		return false, false
+	}
+	value := func() mark.Value { return filling.StoredValue(x.run.Program, x.d, e) }
+	x.f.PutLazy(x.d.ID, x.key, frame.After, value)
+	conditions := declared.HasResourceConditions(x.d)
+	if x.d.Resource.Mode == addr.Managed {
+		c := keptChange(x.p, o, e)
+		c.Conditions = conditions
+		x.p.decisions.record(c)
+	}
+	if !conditions {
+		return true, true
+	}
+	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key)
+	return x.run.Conditions.Pre(x.run.Bag, x.d, x.f, x.key, x.inst) && x.run.Conditions.Post(x.run.Bag, x.d, x.f, x.key, x.inst, value), true
 }

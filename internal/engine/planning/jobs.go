@@ -1,16 +1,19 @@
 package planning
 
 import (
+	"context"
 	"maps"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
@@ -24,21 +27,27 @@ type job struct {
 
 // declaredJobs lists the declared instances of a resource that targeting selects. The others keep their stored values.
 // kept contains all declared instances; if the keys in a module instance are not known, it contains the stored
-// instances there. whole is false if some keys are not known.
+// instances there. whole is false if some keys failed. Unknown keys are deferred.
 func (p *planner) declaredJobs(d *program.Declaration) (jobs []job, kept map[addr.Instance]bool, whole bool) {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	kept, whole = map[addr.Instance]bool{}, status == frame.Known
+	if status == frame.Unknown && p.deferred.any.Load() {
+		p.deferred.modules(d)
+		whole = true
+	}
 	if !whole {
 		return nil, kept, false
 	}
+	known := status == frame.Known
 	for _, f := range frames {
 		abs := d.Resource.In(f.Addr())
 		keys := f.Keys(d.ID, frame.After, p.run.Bag)
 		if keys.Status != frame.Known {
-			whole = false
+			whole = p.deferred.keys(d, f, keys) && whole
 			for _, k := range p.prior.Resource(abs).Keys() {
 				kept[abs.Instance(k)] = true
 			}
+			known = false
 			continue
 		}
 		p.moved.CheckLeft(d, f, keys.List, p.run.Bag)
@@ -52,7 +61,7 @@ func (p *planner) declaredJobs(d *program.Declaration) (jobs []job, kept map[add
 			jobs = append(jobs, job{frame: f, key: k})
 		}
 	}
-	if whole {
+	if whole && known {
 		p.expect(d, maps.Keys(kept))
 	}
 	return jobs, kept, whole
@@ -79,24 +88,6 @@ func (p *planner) faceOf(f *frame.Frame) frame.Face {
 	return frame.Before
 }
 
-// allowed reports whether lifecycle.prevent_destroy permits a change. It reports an error if not.
-func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change) bool {
-	if p.req.Operation.Policy().DestroysProtected || !c.Action.Downs() || c.Action == plan.Forget || c.Action == plan.ForgetCreate || c.Object.IsDeposed() || d.Res.Lifecycle.PreventDestroy == nil {
-		return true
-	}
-	prevent, out := f.PreventDestroy(d.ID, p.faceOf(f), p.run.Bag)
-	if out != frame.OK {
-		return false
-	}
-	if !prevent {
-		return true
-	}
-	p.run.Bag.Add(diag.Errorf("Instance cannot be destroyed",
-		"Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. Remove prevent_destroy, or leave the resource out of the plan with -exclude or -target.",
-		c.Object.Instance).At(d.Res.Range).About(c.Object.Instance))
-	return false
-}
-
 // instance is one declared instance of a managed resource or a data source, in a plan walk.
 type instance struct {
 	p    *planner
@@ -106,10 +97,31 @@ type instance struct {
 	key  addr.Key
 	inst addr.Instance
 
-	planned bool // the plan has a change for reading it
+	planned     bool         // the plan has a change for reading it
+	importLater plan.Outcome // Deferred if the id of its import is not known yet
 }
 
 // instance returns the instance with the key of a declaration in a frame.
 func (p *planner) instance(d *program.Declaration, f *frame.Frame, key addr.Key) *instance {
 	return &instance{p: p, run: p.run, d: d, f: f, key: key, inst: d.Resource.In(f.Addr()).Instance(key)}
+}
+
+// tools returns the tools for planning the instance. If its provider cannot be configured, because settings are not
+// known, a later round plans the instance.
+func (x *instance) tools(ctx context.Context) (*object.Tools, declared.Use, plan.Outcome) {
+	if !x.p.req.Options.Defers {
+		t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.key, x.inst)
+		return t, u, plan.Done(ok)
+	}
+	var bag diag.Bag
+	t, u, ok := x.run.With(&bag).ToolsAfter(ctx, x.d, x.f, x.key, x.inst)
+	if !ok && u.Declared && x.run.Sessions.Unknown(u) {
+		x.p.deferred.blame(bag.List()...)
+		return nil, u, plan.Defer(plan.ProviderConfigUnknown)
+	}
+	x.run.Bag.Add(bag.List()...)
+	if ok {
+		t.Bag = x.run.Bag
+	}
+	return t, u, plan.Done(ok)
 }

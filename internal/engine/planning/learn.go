@@ -17,7 +17,7 @@ func (p *planner) learn() {
 		face = frame.Before
 	}
 	for _, d := range p.run.Program.Decls() {
-		if d.Kind != program.Resource || d.Resource.Mode != addr.Managed || p.sel.Skips(d.ID) || !all && !p.outcomes.failed[d.ID].Load() {
+		if d.Kind != program.Resource || d.Resource.Mode != addr.Managed || p.sel.Skips(d.ID) || !all && !p.outcomes.failed[d.ID].Load() && !p.deferred.is(d.ID, addr.ModuleInstance{}) {
 			continue
 		}
 		s := p.run.Program.Schema(d.ID)

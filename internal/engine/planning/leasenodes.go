@@ -2,9 +2,11 @@ package planning
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -42,8 +44,9 @@ func (l *leaseNodes) add() {
 		}
 	}
 	for _, d := range p.run.Program.Decls() {
-		held := p.run.Receivers.Ephemerals(d.ID)
-		if len(held) == 0 || !receivers.Receives(d) {
+		held := receivedBy(p, d)
+		invoked := d.Kind == program.Action && p.req.Origin == targeting.Action
+		if len(held) == 0 || !receivers.Receives(d) && !invoked {
 			continue
 		}
 		last := p.nodes.decide[d.ID]
@@ -63,6 +66,20 @@ func (l *leaseNodes) add() {
 		l.countUser(d, last)
 	}
 	l.keepProviders()
+}
+
+// receivedBy returns the ephemeral resources that a declaration receives in the plan walk: in contrast to provisioners,
+// actions are planned.
+func receivedBy(p *planner, d *program.Declaration) []program.Decl {
+	held := p.run.Receivers.Ephemerals(d.ID)
+	for _, a := range p.run.Program.Triggered(d.ID) {
+		for _, w := range p.run.Receivers.ReceivedByParts(d.ID, []any{p.run.Program.Decls()[a].Res}) {
+			if !slices.Contains(held, w.Of) {
+				held = append(held, w.Of)
+			}
+		}
+	}
+	return held
 }
 
 // opensItself reports whether the walk opens an ephemeral resource without a receiver that acts on its value.

@@ -52,6 +52,9 @@ func (n *nodes) work(ctx context.Context, of walk.Node, f *walk.Fan) bool {
 	return n.visits[of](ctx, f)
 }
 
+// name returns the address that a node works on.
+func (n *nodes) name(of walk.Node) string { return n.names[of] }
+
 // failed returns the addresses of the nodes that failed.
 func (n *nodes) failed(result walk.Result) (names []string) {
 	for i, name := range n.names {

@@ -25,7 +25,7 @@ func (p *planner) orphans(d *program.Declaration, frames []*frame.Frame, kept ma
 	for _, o := range p.stored(d.Resource) {
 		if o.IsDeposed() {
 			jobs = append(jobs, job{ended: o})
-		} else if !kept[o.Instance] {
+		} else if !kept[o.Instance] && !p.deferred.inUnknownModule(o.Module) {
 			jobs = append(jobs, job{ended: o, why: orphanReason(d, at[o.Module], o)})
 		}
 	}
@@ -33,7 +33,7 @@ func (p *planner) orphans(d *program.Declaration, frames []*frame.Frame, kept ma
 }
 
 // orphanReason returns the reason why a stored instance of a declared resource is deleted. f is the frame of its module
-// instance; nil if that is not declared.
+// instance, or nil if the module instance is not declared.
 func orphanReason(d *program.Declaration, f *frame.Frame, o addr.Object) plan.Reason {
 	if f == nil {
 		return plan.DeleteNoModule
@@ -60,7 +60,8 @@ func (p *planner) allStored(d *program.Declaration) []job {
 	return jobs
 }
 
-// addGhosts adds nodes for managed resources that only the state has, and drops the results of such data sources.
+// addGhosts adds nodes for managed resources that only the state has. It drops the results of data sources that only
+// the state has.
 func (p *planner) addGhosts() {
 	for res := range p.moved.ByDeclaration() {
 		if _, declared := p.run.Program.Resource(res); declared {
@@ -89,7 +90,7 @@ func (p *planner) addGhost(res addr.Resource) {
 	use := func(i addr.ProviderInstance) {
 		if c, ok := p.run.Program.ProviderFor(i.Module, i.Provider, i.Alias); ok && !slices.Contains(through, c) {
 			through = append(through, c)
-			p.nodes.use(c, decide) // the same provider ends it
+			p.nodes.use(c, decide) // the same provider destroys the object
 		}
 	}
 	for _, o := range objects {
@@ -112,7 +113,7 @@ func (p *planner) ghostReason(o addr.Object) plan.Reason {
 	return plan.DeleteNoResource
 }
 
-// endedObject is an object whose end a plan walk decides about: it is no longer declared, or will be destroyed.
+// endedObject is an object that a plan destroys or forgets, because it is not declared or the mode is destroy.
 type endedObject struct {
 	p   *planner
 	o   addr.Object
@@ -120,7 +121,7 @@ type endedObject struct {
 	d   *program.Declaration // nil: only the state has its resource
 }
 
-// decide plans the end of the object.
+// decide plans to destroy or to forget the object.
 func (x *endedObject) decide(ctx context.Context) bool {
 	cur, seen := x.p.state.get(x.o)
 	if !seen || cur.Entry == nil {
@@ -151,11 +152,14 @@ func (x *endedObject) decide(ctx context.Context) bool {
 	x.p.back.prepareDestroy(ctx, c, cur.Entry)
 	x.p.decisions.record(c)
 	if x.d == nil {
-		return true
+		return remembered(x.p, c, cur.Entry)
 	}
 	x.p.outcomes.noteChange(x.d.ID, c)
 	f := x.p.run.Frame.At(x.o.Module, frame.Before)
-	return f == nil || x.p.allowed(x.d, f, c) // without a module instance, nothing protects the object
+	if f == nil { // without a module instance, only the state protects the object
+		return remembered(x.p, c, cur.Entry)
+	}
+	return x.p.allowed(x.d, f, c) && invoke(ctx, x.p, x.d, c, f, nil)
 }
 
 // plan returns a change that destroys the object, or forgets it if the configuration or the object requires that.
@@ -174,10 +178,11 @@ func (x *endedObject) plan(ctx context.Context, t *object.Tools, cur object.Curr
 	return c, ok
 }
 
-// forgets reports whether the end of an object keeps the real object (yes), and whether the configuration or the state
-// states that (stated). A declared object stays if its lifecycle block has destroy = false now or had it in the last
-// apply. A removed block without destroy forgets, except in a destroy plan. ok is false if the lifecycle block cannot be
-// evaluated.
+// forgets reports whether the object is forgotten instead of destroyed (yes), and whether destroy = false in the
+// configuration or in the state is the reason (stated). A declared object is forgotten if its lifecycle block has
+// destroy = false now, or had it in the last apply. A removed block without the destroy argument forgets the object,
+// except in a destroy plan. If the operation destroys protected objects, too, no object is forgotten. ok is false if
+// the lifecycle block cannot be evaluated.
 func (x *endedObject) forgets(e *state.Entry) (yes, stated, ok bool) {
 	switch {
 	case x.p.req.Operation.Policy().DestroysProtected:
@@ -192,7 +197,7 @@ func (x *endedObject) forgets(e *state.Entry) (yes, stated, ok bool) {
 	if f == nil {
 		return false, false, true
 	}
-	yes, out := f.Forget(x.d.ID, x.p.faceOf(f), x.p.run.Bag)
+	yes, out := f.Forget(x.d.ID, x.o.Key, x.p.faceOf(f), x.p.run.Bag)
 	return yes, yes, out == frame.OK
 }
 
@@ -207,4 +212,15 @@ func (x *endedObject) removed(e *state.Entry) (yes, stated bool) {
 		return x.p.req.Mode != plan.Destroy || e.SkipDestroy, e.SkipDestroy
 	}
 	return e.SkipDestroy, e.SkipDestroy
+}
+
+// dropData removes the results of a data source from the state.
+func (p *planner) dropData(res addr.Resource) { p.dropDataExcept(res, nil) }
+
+func (p *planner) dropDataExcept(res addr.Resource, kept map[addr.Instance]bool) {
+	for _, o := range p.stored(res) {
+		if !kept[o.Instance] && !p.deferred.inUnknownModule(o.Module) {
+			p.state.put(o, nil)
+		}
+	}
 }

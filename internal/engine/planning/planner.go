@@ -1,8 +1,11 @@
 package planning
 
 import (
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -34,15 +37,23 @@ type Request struct {
 	Excludes  []addr.Target
 	Origin    targeting.Origin // of the targets
 	Replace   []addr.Instance
-	Imports   []Import // imports of the command line; the configuration may have others
+	// AllowDestroy are addresses whose protection by prevent_destroy this plan overrides.
+	AllowDestroy []addr.Target
+	Imports      []Import // imports of the command line; the configuration may have others
 	// Unanswered are the addresses of creations that no provider answered. If the plan creates an object at one of
 	// them, the provider is asked whether the first object exists.
 	Unanswered []addr.Instance
+	// Rewrite are objects that an earlier run has written with a value of an ephemeral resource, and did not finish. The
+	// values are the addresses of the resources. Their updates have the present value.
+	Rewrite map[addr.Object]string
 	// DeferEphemerals keeps a lease closed during planning if only write-only arguments receive its value. Providers
 	// plan with unknown values in these arguments.
 	DeferEphemerals bool
-	Provisioners    plan.ProvisionerSettings
-	Backend         string // for the plan file
+	// Rounds lets a later round decide about instances whose keys depend on objects of this plan.
+	Rounds       bool
+	Earlier      *Earlier // the decisions of the earlier rounds of the command; nil in the first round
+	Provisioners plan.ProvisionerSettings
+	Backend      string // for the plan file
 
 	// Part lists the resources in the state, if it is a part of the state of the workspace. See plan.Plan.
 	Part []string
@@ -53,8 +64,18 @@ type Result struct {
 	Plan  *plan.Plan
 	Frame *frame.Frame
 
+	doubts map[addr.Object]bool // see refreshedState.doubt
+
 	// Interrupted is true if an interrupt ended the planning early.
 	Interrupted bool
+}
+
+// Earlier holds the decisions of the earlier rounds of a command (ADR 52). Each instance is decided once: a later round
+// takes its object from the state, and asks no provider about it. A nil Earlier has no decisions.
+type Earlier struct {
+	planTime time.Time
+	decided  map[addr.Object]bool
+	read     map[addr.Object]bool // refreshed, but not decided
 }
 
 // Generated is the result of Generate.
@@ -82,12 +103,29 @@ type planner struct {
 	recorded recordedDependencies
 	back     *beforeFace
 
-	failed     []string // addresses of failed nodes
-	outcomes   *outcomes
-	decisions  decisions
-	leaseUsers *leases.Users
-	spared     map[program.Decl]bool // ephemeral resources that remain closed during planning
-	again      sync.Once             // reports that data sources are read because their results are not stored
+	failed      []string // addresses of failed nodes
+	outcomes    *outcomes
+	deferred    *deferrals
+	decisions   decisions
+	invocations invocations
+	leaseUsers  *leases.Users
+	spared      map[program.Decl]bool // ephemeral resources that remain closed during planning
+	again       sync.Once             // reports that data sources are read because their results are not stored
+}
+
+// deferrals are the decisions that a plan leaves to a later round (ADR 52). Its methods may be called concurrently.
+//
+// A declaration waits if its keys are not known, or if it refers to a declaration that waits, directly or through
+// values. All references of a declaration were decided before it, so the answer of behind does not change later.
+type deferrals struct {
+	p   *planner
+	any atomic.Bool // something is deferred; most plans never look further
+
+	mu     sync.Mutex
+	list   []*plan.Change
+	noted  map[within]bool
+	waits  map[within]program.Use // results of behind
+	errors []diag.Diagnostic      // of unknown keys, as a plan without rounds reports them
 }
 
 // beforeFace makes values ready on the before face of a plan walk.
@@ -104,6 +142,24 @@ type beforeFace struct {
 type reading struct {
 	config cty.Value
 	value  mark.Value
+}
+
+// invocations are the invocations of actions that a plan walk has planned so far (ADR 55).
+type invocations struct {
+	mu   sync.Mutex
+	list []*plan.Invocation
+}
+
+func (x *invocations) add(i *plan.Invocation) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.list = append(x.list, i)
+}
+
+// sorted returns the invocations in the order of the plan.
+func (x *invocations) sorted() []*plan.Invocation {
+	slices.SortFunc(x.list, (*plan.Invocation).Compare)
+	return x.list
 }
 
 // stored lists the selected objects of a resource in the prior state, in all module instances.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -42,7 +43,10 @@ func Generate(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Ge
 // planWith computes a plan. It adds the blocks that Generate writes to blocks. If blocks is nil, import targets without
 // a resource block are errors.
 func planWith(ctx context.Context, env run.Env, req Request, blocks map[addr.Resource]string, bag *diag.Bag) (*Result, bool) {
-	req.Options.Pure = true
+	req.Options.Pure, req.Options.Defers = true, req.Rounds && req.Mode == plan.Normal && !req.Operation.Policy().ImportsOnly
+	if req.Earlier != nil && !req.Earlier.planTime.IsZero() {
+		req.Options.PlanTime = req.Earlier.planTime
+	}
 	if req.Options.PlanTime.IsZero() {
 		req.Options.PlanTime = env.Settings.Now().UTC()
 	}
@@ -53,6 +57,7 @@ func planWith(ctx context.Context, env run.Env, req Request, blocks map[addr.Res
 		outcomes: &outcomes{prog: req.Program, failed: make([]atomic.Bool, len(req.Program.Decls())), changes: map[within]changeKind{}, behind: map[program.Decl][]program.Decl{}},
 	}
 	p.recorded.throughData = env.Settings.ForgetData != state.ForgetNone
+	p.deferred = newDeferrals(p)
 	p.back = &beforeFace{p: p, after: map[addr.Instance]reading{}}
 	var ok bool
 	p.run, ok = run.New(ctx, env, run.Request{
@@ -80,13 +85,15 @@ func planWith(ctx context.Context, env run.Env, req Request, blocks map[addr.Res
 	r.Frame.Begin()
 	p.walk(ctx)
 	r.Frame.End()
+	checkRequested(p)
 	p.learn()
 	p.run.Objects.Guard.Review()
+	explainUnknown(p)
 	p.warnAbsent()
 	p.moved.Faults(p.run.Frame, p.req.Mode == plan.Destroy, p.run.Bag)
 	(&importFinisher{p, blocks}).finish(ctx)
 	out := p.result()
-	return &Result{Plan: out, Frame: r.Frame, Interrupted: r.Budget.Interrupted()}, !out.Errored
+	return &Result{Plan: out, Frame: r.Frame, doubts: p.state.doubts, Interrupted: r.Budget.Interrupted()}, !out.Errored
 }
 
 // ready returns Known if an ephemeral resource may be opened. It returns Pending if an object that it depends on is
@@ -95,7 +102,7 @@ func (p *planner) ready(e program.Decl, in addr.ModuleInstance) plan.Outcome {
 	switch {
 	case p.outcomes.dependencyFailed(e):
 		return plan.Outcome{}
-	case p.spared[e] || p.outcomes.dependencyChanges(e, in, remade):
+	case p.spared[e] || p.deferred.behind(e, in) != 0 || p.outcomes.dependencyChanges(e, in, remade):
 		return plan.Await(plan.ReadDependencyPending)
 	}
 	return plan.Done(true)
@@ -113,6 +120,7 @@ func (p *planner) prepare() bool {
 	}
 	sel, ok := targeting.Select(p.named, p.run.Bag)
 	p.sel = sel
+	rewrite(p)
 	p.leaveBefore()
 	return ok && p.checkMoved() && checkReplace(p.req.Replace, p.run.Bag)
 }
@@ -137,6 +145,12 @@ func (p *planner) build() {
 	for _, d := range decls {
 		for _, ref := range p.run.Program.Refs(d.ID) {
 			p.nodes.graph.Waits(p.nodes.decide[d.ID], p.nodes.decide[ref.To])
+		}
+		if d.Kind == program.Action && p.req.Origin == targeting.Action {
+			callers, _ := program.Callers(p.run.Program, d.ID)
+			for _, by := range callers {
+				p.nodes.graph.Waits(p.nodes.decide[d.ID], p.nodes.decide[by])
+			}
 		}
 	}
 	for _, d := range decls {
@@ -170,6 +184,8 @@ func (p *planner) work(d *program.Declaration) nodeWork {
 		return nil
 	case d.Kind == program.Call && keeps:
 		return func(context.Context, *walk.Fan) bool { return p.expand(d) }
+	case d.Kind == program.Action && p.req.Origin == targeting.Action:
+		return func(ctx context.Context, _ *walk.Fan) bool { return (&requests{p, d}).plan(ctx) }
 	case d.Kind != program.Resource && p.tests(d):
 		return func(ctx context.Context, _ *walk.Fan) bool { return p.testAll(ctx, d) }
 	case d.Kind == program.Resource && d.Resource.Mode == addr.Managed:
@@ -182,7 +198,7 @@ func (p *planner) work(d *program.Declaration) nodeWork {
 
 // walk runs the graph.
 func (p *planner) walk(ctx context.Context) {
-	p.failed = p.nodes.failed(p.run.WalkGraph(ctx, &p.nodes.graph, walk.RunOptions{
+	p.failed = p.nodes.failed(p.run.WalkGraph(ctx, &p.nodes.graph, run.Names{Title: "plan", Of: p.nodes.name}, walk.RunOptions{
 		Workers: maxJobs(p.run.Settings, p.run.Receivers), Run: p.nodes.work,
 	}))
 }
@@ -190,13 +206,16 @@ func (p *planner) walk(ctx context.Context) {
 // result returns the plan with all decisions.
 func (p *planner) result() *plan.Plan {
 	out := &plan.Plan{
-		Mode: p.req.Mode, Changes: p.decisions.list, Drift: p.state.drift,
+		Mode: p.req.Mode, Deferred: p.deferred.finish(), Drift: p.state.drift,
 		Previous: p.req.State, Part: p.req.Part, Changed: p.req.Origin == targeting.Changes,
 		Request:    plan.Request{Variables: variables(p.run), Targets: p.req.Targets, Excludes: p.req.Excludes},
 		Evaluation: plan.Evaluation{Readings: p.back.readings, NoBefore: p.run.Sessions.NoBefore()},
 		Origin:     plan.Origin{Workspace: p.req.Options.Workspace, Backend: p.req.Backend},
 		Timestamp:  p.req.Options.PlanTime, ProvisionerSettings: p.req.Provisioners,
 	}
+	out.Changes = p.decisions.list
+	out.Invocations = p.invocations.sorted()
+	out.LaterInvocations = laterInvocations(p, out.Deferred)
 	filling.CollectKeys(p.run.Program, p.run.Frame, out)
 	byObject := func(a, b *plan.Change) int { return a.Object.Compare(b.Object) }
 	slices.SortFunc(out.Changes, byObject)
@@ -206,6 +225,9 @@ func (p *planner) result() *plan.Plan {
 	ordering.SettleReplacements(p.run.Source(out))
 	warnForgotten(p.run, out.Changes)
 	warnRetired(p.run, out)
+	if p.req.Earlier == nil && len(out.Deferred) == 0 { // no other round destroys the object at the address
+		checkAllowed(p.req.AllowDestroy, out.Changes, p.run.Bag)
+	}
 	p.imports.keep(p.state, out.Changes)
 	out.Outputs = (&rootOutputs{p}).changes()
 	if p.req.Mode == plan.Normal && !p.sel.Active && !p.run.Budget.Interrupted() {
@@ -214,9 +236,12 @@ func (p *planner) result() *plan.Plan {
 	out.Relevant = relevant(p.run, out)
 	out.Checks = p.run.Conditions.All(!p.sel.Active)
 	out.Functions = p.run.Results.Digests() // includes the calls in outputs
+	if len(out.Deferred) > 0 && !out.Decides() {
+		p.run.Bag.Add(p.deferred.errors...) // a later round would decide nothing more
+	}
 	p.run.Account(p.failed...)
 	out.Errored = p.run.Bag.HasErrors() || p.run.Budget.Interrupted()
-	out.Complete = !p.sel.Active && !out.Errored
+	out.Complete = !p.sel.Active && !out.Errored && len(out.Deferred) == 0
 	out.Leases = ordering.PreviewLeases(p.run.Program, p.run.Receivers, p.req.Options, out)
 	return out
 }
@@ -264,6 +289,10 @@ func (p *planner) checkMoved() bool {
 	text := ""
 	for _, a := range slices.Sorted(maps.Keys(left)) {
 		text += fmt.Sprintf(each, a)
+	}
+	if p.req.Origin == targeting.Action {
+		p.run.Bag.Add(diag.Errorf("Moved resource instances excluded by targeting", "Some resource instances have moved to new addresses, and a plan with -invoke leaves out %s.\n\nRun \"lethe apply\" to record the moves, and then invoke the action.", strings.Join(slices.Sorted(maps.Keys(left)), ", ")))
+		return false
 	}
 	p.run.Bag.Add(diag.Errorf("Moved resource instances excluded by targeting", "Some resource instances have moved to new addresses. The plan must include all of them, but your -%s=... options do not.\n\nRemove the -%s=... options, %s%s\n\nThe plan may then include more resource instances, because of dependencies.", flag, flag, trail, text))
 	return false

@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/filling"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -46,6 +47,10 @@ type storedObject struct {
 
 // look refreshes the object and sets its before value.
 func (x *storedObject) look(ctx context.Context) bool {
+	if x.p.req.Earlier.has(x.o) {
+		x.again()
+		return true
+	}
 	t, u, s, ok := x.tools(ctx)
 	if !ok {
 		x.fail()
@@ -64,7 +69,7 @@ func (x *storedObject) look(ctx context.Context) bool {
 		return false
 	}
 	last := cur
-	read := x.p.req.Refresh && s != nil
+	read := x.p.req.Refresh && s != nil && !x.p.req.Earlier.refreshed(x.o)
 	if read {
 		cur.Entry, cur.Known, ok = t.Read(ctx, cur.Entry, cur.Known)
 	} else {
@@ -79,6 +84,13 @@ func (x *storedObject) look(ctx context.Context) bool {
 		if cur.Entry != nil {
 			last = cur
 		}
+	}
+	if x.p.req.Rewrite[x.o] != "" && cur.Entry != nil {
+		if cur, ok = unversioned(x.p, t, cur); !ok {
+			x.fail()
+			return false
+		}
+		last = cur
 	}
 	x.keep(cur, last, t)
 	return true
@@ -105,6 +117,7 @@ func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, 
 	}
 	t := x.p.run.Tools(x.o, s, typ)
 	if s.Unknown {
+		x.p.state.doubt(x.o)
 		x.warnUnchecked(s, u)
 		return t, u, nil, true
 	}
@@ -256,5 +269,17 @@ func lazy(t *object.Tools, cur object.Current) func() mark.Value {
 			return mark.Plain(cty.UnknownVal(t.Type.Block.Type()))
 		}
 		return v
+	}
+}
+
+// again sets the values of an object that an earlier round decided about.
+func (x *storedObject) again() {
+	x.p.state.refresh(x.o, object.Current{Entry: x.entry}, x.entry)
+	d, ok := x.p.run.Program.Resource(x.o.Resource())
+	if !ok {
+		return
+	}
+	if f := x.p.run.Frame.At(x.o.Module, frame.Before); f != nil {
+		f.PutLazy(d.ID, x.o.Key, frame.Before, func() mark.Value { return filling.StoredValue(x.p.run.Program, d, x.entry) })
 	}
 }

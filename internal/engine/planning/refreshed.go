@@ -16,10 +16,11 @@ type refreshedState struct {
 	prior *state.Snapshot
 	hosts run.Hosts
 
-	mu    sync.Mutex
-	found map[addr.Object]object.Current
-	edit  *state.Edit
-	drift []*plan.Change
+	mu     sync.Mutex
+	found  map[addr.Object]object.Current
+	edit   *state.Edit
+	drift  []*plan.Change
+	doubts map[addr.Object]bool
 }
 
 func newRefreshedState(prior *state.Snapshot, hosts run.Hosts) *refreshedState {
@@ -64,6 +65,17 @@ func (s *refreshedState) put(o addr.Object, e *state.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.edit.Put(o, e)
+}
+
+// doubt records that the walk knows an object only from the state, or planned it with settings that are not known: a
+// later round refreshes and plans it again.
+func (s *refreshedState) doubt(o addr.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.doubts == nil {
+		s.doubts = map[addr.Object]bool{}
+	}
+	s.doubts[o] = true
 }
 
 // drifted records a change outside of Lethe.

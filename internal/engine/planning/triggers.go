@@ -31,6 +31,22 @@ func (x *decisions) record(c *plan.Change) {
 	}
 }
 
+// ends reports whether an object is destroyed or forgotten, and not created again.
+func (x *decisions) ends(o addr.Object) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.ContainsFunc(x.byResource[o.Abs()], func(c *plan.Change) bool {
+		return c.Object == o && (c.Action == plan.Delete || c.Action == plan.Forget)
+	})
+}
+
+// replaces reports whether an object of a resource is replaced, in any module instance.
+func (x *decisions) replaces(r addr.Resource) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.ContainsFunc(x.list, func(c *plan.Change) bool { return c.Action.Replaces() && c.Object.Resource() == r })
+}
+
 // triggered reports whether a change affects the objects that replace_triggered_by names.
 func (x *decisions) triggered(t frame.Trigger) bool {
 	x.mu.Lock()

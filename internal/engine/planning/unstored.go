@@ -25,7 +25,20 @@ func omitResults(p *planner, out *plan.Plan) {
 		}
 		return forgets
 	})
-	if _, stored := s.Split(prog, p.prior); len(stored) > 0 {
-		s.Send(event.Note{Text: diag.Counted(len(stored), "stored result of a data source", "stored results of data sources") + " will be removed from the state (forget_data)."})
+	if n := removedResults(p, out); n > 0 {
+		s.Send(event.Note{Text: diag.Counted(n, "stored result of a data source", "stored results of data sources") + " will be removed from the state (forget_data)."})
 	}
+}
+
+// removedResults returns the number of results in the stored state that are not stored any more: as they are, or because
+// an argument is sensitive now.
+func removedResults(p *planner, out *plan.Plan) int {
+	_, stored := p.run.Settings.Split(p.run.Program, p.prior)
+	n := len(stored)
+	for _, r := range out.Unstored.Results {
+		if e := p.prior.Get(r.Object); e != nil && !r.Before && !p.run.Settings.Forgets(p.run.Program, r.Object, e) {
+			n++
+		}
+	}
+	return n
 }

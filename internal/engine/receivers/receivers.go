@@ -60,7 +60,7 @@ func (r *Analysis) ByInstance(e program.Decl) bool {
 			if ReceivesItself(d) {
 				r.whole[d.ID] = true
 			}
-			if !Receives(d) {
+			if !Receives(d) && d.Kind != program.Action {
 				continue
 			}
 			all := slices.Clone(r.receivedBy(d.ID))
@@ -140,7 +140,8 @@ func (r *Analysis) Repeating(d program.Decl) []Received {
 	return found
 }
 
-// ReceivedByParts returns the ephemeral resources that the given provisioners and connections of a resource receive.
+// ReceivedByParts returns the ephemeral resources that the given provisioners, connections and actions of a resource
+// receive. An action is a part by its config.Resource.
 func (r *Analysis) ReceivedByParts(d program.Decl, parts []any) []Received {
 	if !r.Any {
 		return nil
@@ -360,7 +361,7 @@ func (r *Analysis) OnlyWritten() map[program.Decl]bool {
 // otherThanByArguments reports whether a resource uses a reference in a condition, in depends_on, or elsewhere outside
 // its arguments.
 func otherThanByArguments(ref program.Ref) bool {
-	return ref.Use&^(program.ByProvision|program.ByNull|program.ByValue) != 0
+	return ref.Use&^(program.ByProvision|program.ByAction|program.ByNull|program.ByValue) != 0
 }
 
 // receivesBy returns a function that reports whether a declaration of kind k receives the target of a reference.
@@ -370,7 +371,7 @@ func receivesBy(k program.Kind) func(program.Ref) bool {
 	not := program.ByNull
 	switch k {
 	case program.Resource:
-		not |= program.ByProvision
+		not |= program.ByProvision | program.ByAction
 	case program.Variable:
 		not |= program.ByModule
 	case program.Output:
@@ -379,7 +380,7 @@ func receivesBy(k program.Kind) func(program.Ref) bool {
 	return func(ref program.Ref) bool { return ref.Use&^not != 0 }
 }
 
-func byProvision(ref program.Ref) bool { return ref.Use&program.ByProvision != 0 }
+func byProvision(ref program.Ref) bool { return ref.Use&(program.ByProvision|program.ByAction) != 0 }
 
 func byValue(ref program.Ref) bool { return ref.Use&program.ByValue != 0 }
 

@@ -169,3 +169,44 @@ data "t_thing" "e" {
 		}
 	}
 }
+
+// TestReach checks which leases a declaration needs: for its arguments, its provisioners, its provider, and to obtain
+// such leases.
+func TestReach(t *testing.T) {
+	p := enginetest.Program(t, map[string]string{"main.tf": keys + `
+provider "t" {
+  alias = "x"
+  token = ephemeral.t_key.k[0].token
+}
+resource "t_item" "plain" {
+}
+resource "t_item" "argument" {
+  a = ephemeral.t_key.derived.token
+}
+resource "t_item" "provider" {
+  provider = t.x
+}
+resource "t_item" "provisioner" {
+  provisioner "local-exec" {
+    command = ephemeral.t_key.k[1].token
+  }
+}
+`})
+	for name, want := range map[string]string{
+		"plain": "", "argument": "derived single", "provider": "k[0]", "provisioner": "k[1]",
+	} {
+		reach := Analyse(p, nil).Reach([]program.Decl{enginetest.Declaration(t, p, "t_item."+name).ID})
+		var list []Received
+		for _, w := range reach {
+			list = append(list, w...)
+		}
+		if got := text(p, list); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	reach := Analyse(p, nil).Reach([]program.Decl{enginetest.Declaration(t, p, "t_item.provider").ID})
+	k := enginetest.Declaration(t, p, "ephemeral.t_key.k").ID
+	if !reach.Has(k, addr.IntKey(0)) || reach.Has(k, addr.IntKey(1)) {
+		t.Error("the provider needs the first key only")
+	}
+}

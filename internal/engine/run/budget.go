@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/walk"
 )
@@ -38,6 +39,20 @@ func (b *Budget) Call(_ context.Context, call func()) bool {
 		return true
 	}
 	b.interrupted.Store(true)
+	return false
+}
+
+// Pause waits. It returns false if the interrupt or the end of ctx comes first.
+func (b *Budget) Pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-b.stop.Done():
+		b.interrupted.Store(true)
+	case <-ctx.Done():
+	}
 	return false
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/plaintext"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -106,7 +107,7 @@ func (p *plainStrings) inConfiguration(text string) bool {
 		var all []string
 		p.program.Tree().Root.Walk(func(n *config.Node) {
 			for _, f := range n.Module.Files {
-				all = append(all, config.PlainText(f.Name, f.Bytes))
+				all = append(all, plaintext.Of(f.Name, f.Bytes))
 			}
 		})
 		p.files = secret.NewTexts(all)

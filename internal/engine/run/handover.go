@@ -27,10 +27,11 @@ type Handover struct {
 	now    atomic.Pointer[inProgress] // in the latest walk
 }
 
-// inProgress has the calls in progress and the open leases of a walk.
+// inProgress has the calls in progress and the open leases of a walk, and the leases of earlier rounds.
 type inProgress struct {
 	calls  *Calls
 	ledger *lease.Ledger
+	rounds *Rounds
 }
 
 // begin makes a walk the latest walk. The validation of a part of a plan does not replace the walk of the plan.
@@ -49,7 +50,7 @@ func (h *Handover) Unfinished() (changes []addr.Object, leases []lease.Left) {
 	if now == nil {
 		return nil, nil
 	}
-	return now.calls.list(), now.ledger.Open()
+	return now.calls.list(), slices.Concat(now.ledger.Open(), now.rounds.others(now.ledger))
 }
 
 // Walked reports whether a walk has begun.

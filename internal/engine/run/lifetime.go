@@ -27,6 +27,10 @@ type Request struct {
 	// Ready reports whether an ephemeral resource may be opened (see leases.Options). If it is nil, all used ones may
 	// be opened.
 	Ready func(program.Decl, addr.ModuleInstance) plan.Outcome
+	// Later is true if a later round decides about some declarations: their values are unknown (see leases.Options).
+	Later bool
+	// Keep reports whether a later round needs a lease (see leases.Options). nil: the walk makes a plan.
+	Keep func(program.Decl, addr.Key) bool
 	// Before prepares the evaluation of a declaration on the before face. nil: no declaration needs it.
 	Before func(context.Context, program.Decl)
 }
@@ -41,7 +45,7 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 		Budget: newBudget(s.Tokens(), ctx), InFlight: &Calls{}, Types: newTypes(s.Pool, req.Program),
 		Results: &Results{planned: req.Results, seen: map[string]string{}},
 	}
-	ledger := lease.NewLedger(lease.Options{
+	ledger := s.Rounds.ledgerOf(req.Keep != nil, lease.Options{
 		Now: s.Now, Sink: s.Sink, CloseTimeout: s.Timeouts.Close, RenewTimeout: s.Timeouts.Renew, Parallelism: s.Tokens(), Abandon: s.Shutdown.Abandon, Leave: s.Shutdown.Leave,
 		Again: func(ctx context.Context, crashed provider.Provider) provider.Provider {
 			return r.Sessions.Again(ctx, crashed)
@@ -51,6 +55,7 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 	echoed := &echoedSettings{}
 	r.Objects = &object.Walk{
 		Sink: s.Sink, Token: r.Budget.Call, Guard: &guard.Guard{Secrets: s.Secrets, Closed: s.Closed}, Unanswered: s.Unanswered,
+		Retries: s.Providers.Retries, Pause: r.Budget.Pause, Times: s.Times,
 	}
 	if s.Providers.Echoes != nil {
 		r.Objects.Guard.Echoes = echoed.contain
@@ -58,14 +63,14 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 	r.Leases = leases.New(leases.Options{
 		Program: r.Program, Receivers: r.Receivers, Ledger: ledger, Journal: s.Leases, All: bag,
 		Opener: func(bag *diag.Bag) leases.Opener { return opensLeases{r.With(bag)} },
-		Ready:  req.Ready, InFlight: r.InFlight.Set, Send: s.Send,
+		Ready:  req.Ready, Later: req.Later, Kept: s.Rounds.kept(), Keep: req.Keep, InFlight: r.InFlight.Set, Send: s.Send,
 	})
 	r.Conditions = &Conditions{Checks: newChecks(s.Secrets), kind: req.Kind, program: r.Program, receivers: r.Receivers, leases: r.Leases}
 	r.Sessions = &Sessions{
 		settings: s, handover: h, prog: r.Program, receivers: r.Receivers, leases: r.Leases, ledger: ledger, objs: r.Objects,
-		echoed: echoed, kind: req.Kind, before: req.Before, open: map[sessionKey]*Session{}, again: map[provider.Provider]*substitute{},
+		echoed: echoed, kind: req.Kind, before: req.Before, defers: req.Options.Defers, open: map[sessionKey]*Session{}, again: map[provider.Provider]*substitute{},
 	}
-	h.begin(&inProgress{r.InFlight, ledger}, req.Options.Validate)
+	h.begin(&inProgress{r.InFlight, ledger, s.Rounds}, req.Options.Validate)
 	r.done = context.AfterFunc(ctx, r.Sessions.askToStop)
 	return r, r.evaluate(ctx, h, req.Options)
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -9,6 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/ordering"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -67,10 +69,39 @@ func (r *Run) Source(p *plan.Plan) ordering.Source {
 	return ordering.Source{Program: r.Program, Frame: r.Frame, Receivers: r.Receivers, Removals: r.Removals, Plan: p}
 }
 
-// WalkGraph runs a graph until the interrupt. It waits for running jobs until Shutdown.Abandon ends.
-func (r *Run) WalkGraph(ctx context.Context, g *walk.Graph, o walk.RunOptions) walk.Result {
+// WalkGraph runs a graph until the interrupt. It waits for running jobs until Shutdown.Abandon ends. names has the
+// title of the walk and the names of nodes, for users.
+func (r *Run) WalkGraph(ctx context.Context, g *walk.Graph, names Names, o walk.RunOptions) walk.Result {
 	o.Inside, o.Panicked = r.Settings.Shutdown.Abandon, r.Panicked
-	return r.Budget.Walk(ctx, g, o)
+	if r.Settings.Times == nil {
+		return r.Budget.Walk(ctx, g, o)
+	}
+	w := &event.Walk{Title: names.Title, Names: make([]string, g.Len()), Lazy: make([]bool, g.Len()), After: g.Before(), Began: time.Now()}
+	for i := range w.Names {
+		n := walk.Node(i)
+		if w.Lazy[i] = g.IsLazy(n); !g.IsGate(n) {
+			w.Names[i] = names.Of(n)
+		}
+	}
+	o.Around = func(ctx context.Context, n walk.Node, job int, do func(context.Context) bool) bool {
+		v := event.Visit{Walk: w, Node: int(n), Job: job}
+		ok, began := false, time.Now()
+		defer func() { // also after a panic
+			r.Settings.Times.Send(event.Visited{Visit: v, Began: began, Ended: time.Now(), Failed: !ok})
+		}()
+		ok = do(event.WithVisit(ctx, v))
+		return ok
+	}
+	result := r.Budget.Walk(ctx, g, o)
+	w.Ended = time.Now()
+	r.Settings.Times.Send(event.Walked{Walk: w})
+	return result
+}
+
+// Names are the names in a walk.
+type Names struct {
+	Title string
+	Of    func(walk.Node) string
 }
 
 // Panicked reports a panic as a diagnostic, so that the rest of the run continues.

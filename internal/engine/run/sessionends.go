@@ -39,7 +39,7 @@ func (ss *Sessions) end(stays func(*Session) bool) {
 	var end []func() // functions that end processes; each may take some time
 	for k, s := range ss.open {
 		switch {
-		case s.Provider == nil || s.shared:
+		case s.Provider == nil || s.shared || ss.keep(k, s):
 		case stays(s):
 			left = append(left, s.idle(k, ss.settings.Now()))
 		default:
@@ -57,12 +57,17 @@ func (ss *Sessions) end(stays func(*Session) bool) {
 func (ss *Sessions) Release(u declared.Use, face frame.Face) {
 	k := ss.key(u, face)
 	switch s := ss.leave(k); {
-	case s == nil:
+	case s == nil || ss.keep(k, s):
 	case ss.settings.Providers.KeepSessions && s.keepable():
 		ss.handover.idle.leave([]idleSession{s.idle(k, ss.settings.Now())}, true)
 	default:
 		s.stop(ss.settings.Pool)
 	}
+}
+
+// keep keeps the process of a session for further rounds. It returns false if the process may end.
+func (ss *Sessions) keep(k sessionKey, s *Session) bool {
+	return ss.settings.Rounds.keep(keptSession{k.instance, s.settings, s.Provider, s.end})
 }
 
 // leave removes a session. It returns nil if there is no such session, or if another one uses its process.

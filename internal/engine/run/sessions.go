@@ -5,12 +5,14 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lease"
@@ -33,6 +35,7 @@ type Sessions struct {
 	echoed    *echoedSettings
 	kind      Kind
 	before    func(context.Context, program.Decl)
+	defers    bool // a later round opens sessions whose settings are not known now
 
 	mu    sync.Mutex
 	open  map[sessionKey]*Session
@@ -66,7 +69,7 @@ func (ss *Sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face
 // GetIf works like Get, but if known is true and the settings are unknown, it starts no provider.
 func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face, known bool) (*Session, bool) {
 	s := ss.slot(ss.key(u, face))
-	s.mu.Lock()
+	ss.lock(ctx, s, u)
 	defer s.mu.Unlock()
 	defer s.diagnostics.Replay(bag)
 	ss.settleIn(ctx, s, u, face)
@@ -78,6 +81,20 @@ func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, fa
 		s.ok = s.well && ss.collect(s, u, face, func(bag *diag.Bag) bool { return ss.begin(ctx, bag, s, u, face) })
 	}
 	return s, s.ok
+}
+
+// lock locks a session. It reports the time while another visit configured the session.
+func (ss *Sessions) lock(ctx context.Context, s *Session, u declared.Use) {
+	if s.mu.TryLock() {
+		return
+	}
+	if ss.settings.Times == nil {
+		s.mu.Lock()
+		return
+	}
+	began := time.Now()
+	s.mu.Lock()
+	ss.settings.Times.Send(event.Waited{Visit: event.VisitOf(ctx), For: u.Instance.String(), Began: began, Ended: time.Now()})
 }
 
 // Settle returns a session whose settings are evaluated. It starts no provider.
@@ -104,7 +121,7 @@ func (ss *Sessions) collect(s *Session, u declared.Use, face frame.Face, part fu
 	ok := part(&bag)
 	reported := bag.List()
 	s.diagnostics = append(s.diagnostics, reported...)
-	if !ok && !ss.past(u, face) {
+	if !ok && !ss.past(u, face) && !(ss.defers && s.Unknown) {
 		ss.mu.Lock()
 		defer ss.mu.Unlock()
 		ss.failures = append(ss.failures, reported...)
@@ -252,6 +269,9 @@ func (ss *Sessions) substitute(crashed provider.Provider) *substitute {
 			ss.again[crashed] = &substitute{settings: s.settings}
 		}
 	}
+	if settings, ok := ss.settings.Rounds.settingsOf(crashed); ok && ss.again[crashed] == nil {
+		ss.again[crashed] = &substitute{settings: settings}
+	}
 	return ss.again[crashed]
 }
 
@@ -302,9 +322,19 @@ func (ss *Sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u 
 			return true
 		}
 	}
+	if x, ok := ss.settings.Rounds.claim(u.Instance, s.settings); ok {
+		ss.give(s, x.process, x.end)
+		return true
+	}
 	if p := ss.handover.idle.claim(u.Instance, s.settings.Raw, ss.settings.Now()); p != nil {
 		ss.give(s, p, nil)
 		return true
+	}
+	if ss.settings.Times != nil {
+		began := time.Now()
+		defer func() {
+			ss.settings.Times.Send(event.Configured{Visit: event.VisitOf(ctx), Provider: u.Instance, Began: began, Ended: time.Now()})
+		}()
 	}
 	p, err := ss.settings.Pool.Session(ctx, u.Instance.Provider)
 	if err != nil {

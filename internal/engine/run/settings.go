@@ -20,6 +20,7 @@ import (
 type Settings struct {
 	Pool        *provider.Pool
 	Sink        event.Sink
+	Times       event.Sink // receives the events with times; nil: they are not made
 	Secrets     *secret.Set
 	Parallelism int          // maximum number of concurrent calls to providers; 0: 10
 	Closed      shortcut.Set // disabled shortcuts
@@ -34,6 +35,9 @@ type Settings struct {
 
 	// Leases records the open leases, so that they can be closed after a crash. nil: they are not recorded.
 	Leases journal.Leases
+
+	// Rounds has the leases that stay open between rounds. nil: each walk closes its leases.
+	Rounds *Rounds
 
 	// Unanswered explains calls that no provider answered; nil: a later plan reads the state.
 	Unanswered object.Advice
@@ -74,6 +78,8 @@ type Providers struct {
 	// Echoes reports whether a provider may exist to echo its settings. Developers attach such providers to a run and
 	// inspect their answers. nil: no provider does.
 	Echoes func(addr.Provider) bool
+	// Retries are the policies for calls that fail for a time.
+	Retries provider.Retries
 	// KeepSessions keeps all processes with known settings that are not ephemeral, for later walks of the command. If
 	// it is false, a plan keeps them for its apply, and an apply ends them.
 	KeepSessions bool

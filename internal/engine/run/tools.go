@@ -130,7 +130,7 @@ func (r *Run) needsNothing(ctx context.Context, p addr.Provider) bool {
 // Amended returns an entry with the metadata of a change: provider, dependencies and lifecycle settings.
 func Amended(c *plan.Change, e *state.Entry) *state.Entry {
 	next := *e
-	next.Provider, next.Recorded, next.CreateFirst, next.SkipDestroy = c.Provider, c.Recorded, c.CreateFirst, c.SkipDestroy
+	next.Provider, next.Recorded, next.CreateFirst, next.SkipDestroy, next.Protected = c.Provider, c.Recorded, c.CreateFirst, c.SkipDestroy, c.Protected
 	return &next
 }
 

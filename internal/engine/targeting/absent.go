@@ -64,6 +64,10 @@ func (r *Request) warnUnmatched(bag *diag.Bag) {
 		if slices.ContainsFunc(known, n.target.Covers) {
 			continue
 		}
+		if n.target.Mode == addr.Action {
+			bag.Add(diag.Warningf(unmatched, "The -%s option names %s, and selects resources only. A plan contains an action if it contains the change that invokes it. To invoke one action, use -invoke.", n.flag, n.target))
+			continue
+		}
 		var names []string
 		for _, k := range known {
 			names = append(names, k.String(), k.Module.String())

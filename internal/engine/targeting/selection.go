@@ -72,6 +72,7 @@ type Origin uint8
 const (
 	Options Origin = iota // -target: the user chose them, and gets warnings about them
 	Imports               // the import command: the arguments of a target are not evaluated, so only the dependencies of the import are selected
+	Action                // -invoke: the first target is an action, the others are the objects that may be its caller
 	Changes               // changes since the last apply: there may be none, and then only values are selected
 )
 

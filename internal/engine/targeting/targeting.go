@@ -21,6 +21,9 @@ func Select(r Request, bag *diag.Bag) (*Selection, bool) {
 		left: map[addr.Resource][]addr.Target{}, decls: map[program.Decl]bool{},
 	}
 	switch {
+	case r.Origin == Action:
+		s.Active = true
+		p.chooseInvoked(s)
 	case len(s.targets) > 0 && len(s.exclude) > 0:
 		p.bag.Add(diag.Errorf("Invalid combination of arguments", "-target and -exclude cannot be used together. Remove one of them."))
 		return s, false
@@ -92,7 +95,25 @@ func (p *selector) chooseTargets(s *Selection) {
 	p.selectDependencies(s, p.fed(s), addr.Target{}, p.values)
 }
 
-// through returns the references of d that an import to it needs. An import does not evaluate the arguments.
+// chooseInvoked selects the action to invoke, its dependencies, and the resources whose objects may be its caller.
+func (p *selector) chooseInvoked(s *Selection) {
+	var start []program.Decl
+	for _, d := range p.request.Program.Decls() {
+		if d.Kind != program.Action || !p.request.Targets[0].Covers(d.Resource) {
+			continue
+		}
+		start = append(start, d.ID)
+		callers, _ := program.Callers(p.request.Program, d.ID)
+		for _, c := range callers {
+			s.whole[p.request.Program.Decls()[c].Resource] = true
+		}
+		start = append(start, callers...)
+	}
+	p.selectDependencies(s, start, addr.Target{}, p.through)
+}
+
+// through returns the references of d that an import to it needs, or an action that refers to it. Neither evaluates the
+// arguments.
 func (p *selector) through(d program.Decl) []program.Ref {
 	refs, info := p.request.Program.Refs(d), p.request.Program.Decls()[d]
 	if info.Kind != program.Resource || info.Resource.Mode != addr.Managed {

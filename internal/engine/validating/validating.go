@@ -26,7 +26,7 @@ import (
 func Program(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, bag *diag.Bag) bool {
 	var todo []*program.Declaration
 	for _, d := range prog.Decls() {
-		if (d.Kind == program.Resource || d.Kind == program.Provider && d.Prov != nil) && prog.Sound(d.ID) {
+		if (d.Kind == program.Resource || d.Kind == program.Action || d.Kind == program.Provider && d.Prov != nil) && prog.Sound(d.ID) {
 			todo = append(todo, d)
 		}
 	}
@@ -117,6 +117,20 @@ func (r *validator) instance(ctx context.Context, d *program.Declaration, f *fra
 	about := d.Resource.In(f.Addr()).Instance(addr.NoKey)
 	t := &object.Tools{Object: about.Current(), Provider: guard.Of(idle), Type: typ, Walk: r.run.Objects, Bag: r.run.Bag,
 		Where: func(path cty.Path) diag.Range { return f.Where(d.ID, path) }}
+	if d.Resource.Mode == addr.List {
+		config = object.ListArgumentsOf(config, typ.Empty()).Config
+		t.Where = func(path cty.Path) diag.Range {
+			return f.Where(d.ID, append(cty.GetAttrPath(program.ListConfig), path...))
+		}
+	}
+	if d.Kind == program.Action {
+		config = frame.BlockOf(config, program.ActionConfig, typ.Empty())
+		t.Where = func(path cty.Path) diag.Range {
+			return f.Where(d.ID, append(cty.GetAttrPath(program.ActionConfig), path...))
+		}
+		t.Validate(ctx, config)
+		return
+	}
 	t.Validate(ctx, config)
 	r.provisioners(d, f, k)
 }

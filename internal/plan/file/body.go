@@ -27,6 +27,8 @@ type head struct {
 	Drift     int                        `json:"drift"`
 	Deferred  int                        `json:"deferred"`
 	Outputs   []output                   `json:"outputs"`
+	Invoked   []invocation               `json:"invocations,omitempty"`
+	Later     []invocation               `json:"later_invocations,omitempty"`
 	Variables map[string]json.RawMessage `json:"variables"` // with their types, in the form of package cty/json: numbers are exact
 	Relevant  []relevant                 `json:"relevant"`
 	Readings  []json.RawMessage          `json:"readings"` // in the form of state.AppendObject
@@ -48,6 +50,11 @@ type output struct {
 	plan.OutputChange
 	Before value `json:"before,omitzero"`
 	After  value `json:"after,omitzero"`
+}
+
+type invocation struct {
+	plan.Invocation
+	Config value `json:"config"`
 }
 
 type importing struct {
@@ -113,6 +120,8 @@ func encode(out *bytes.Buffer, p *plan.Plan) (values [][]byte, err error) {
 		Plan:    *p,
 		Changes: len(p.Changes), Drift: len(p.Drift), Deferred: len(p.Deferred),
 		Outputs:   each(p.Outputs, e.output),
+		Invoked:   each(p.Invocations, e.invocation),
+		Later:     each(p.LaterInvocations, e.invocation),
 		Variables: map[string]json.RawMessage{},
 		Relevant:  each(p.Relevant, func(r plan.Relevant) relevant { return relevant{r, paths{r.Path}} }),
 		Readings: each(p.Readings, func(r plan.Reading) json.RawMessage {
@@ -186,6 +195,10 @@ func (e *encoder) entry(c *plan.Change) json.RawMessage {
 func (e *encoder) output(o *plan.OutputChange) output {
 	about := "output." + o.Name
 	return output{*o, e.value(about, o.Before), e.value(about, o.After)}
+}
+
+func (e *encoder) invocation(i *plan.Invocation) invocation {
+	return invocation{*i, e.value(i.Action.String(), i.Config)}
 }
 
 // value encodes a value. It fails if the value has a mark that must not be stored. The message names the path, never
@@ -273,6 +286,8 @@ func decode(body, values []byte, p *plan.Plan) (err error) {
 	h.Plan.Previous, h.Plan.Refreshed = p.Previous, p.Refreshed
 	*p = h.Plan
 	p.Outputs = each(h.Outputs, d.output)
+	p.Invocations = each(h.Invoked, d.invocation)
+	p.LaterInvocations = each(h.Later, d.invocation)
 	p.Relevant = each(h.Relevant, func(r relevant) plan.Relevant {
 		if len(r.Path) != 1 {
 			d.fail(errors.New("the source of a value has no address"))
@@ -363,6 +378,12 @@ func (d *decoder) object(text json.RawMessage) (addr.Object, *state.Entry) {
 func (d *decoder) output(o output) *plan.OutputChange {
 	x := &o.OutputChange
 	x.Before, x.After = d.value(o.Before), d.value(o.After)
+	return x
+}
+
+func (d *decoder) invocation(i invocation) *plan.Invocation {
+	x := &i.Invocation
+	x.Config = d.value(i.Config)
 	return x
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -79,11 +80,11 @@ func full(t testing.TB) *Contents {
 				{
 					Object: moved.Current(), Was: instance(t, "time_static.old").Current(), Action: plan.CreateDelete, Why: plan.ReplaceTainted,
 					Before: mark.Plain(cty.NullVal(obj.Type())), After: mark.Value{Raw: obj, Marks: marks},
-					Settled: true, Asked: []byte("asked"), Lifecycle: plan.Lifecycle{SkipDestroy: true, CreateFirst: true, FirstFor: "time_static.z"},
+					Settled: true, Asked: []byte("asked"), Lifecycle: plan.Lifecycle{SkipDestroy: true, Protected: true, CreateFirst: true, FirstFor: "time_static.z"},
 					Entry: &state.Entry{
 						Flatmap: map[string]string{"a": "b"}, Schema: 3, Provider: west, Private: []byte("p"),
 						Identity: []byte(`{"n":1}`), IdentitySchema: 1, Sensitive: []cty.Path{cty.GetAttrPath("x")}, Recorded: []addr.Resource{a.Resource()},
-						CreateFirst: true, SkipDestroy: true, Tainted: true, Extra: []byte(`{"y":1}`),
+						CreateFirst: true, SkipDestroy: true, Protected: true, Tainted: true, Extra: []byte(`{"y":1}`),
 					},
 					Replace: []cty.Path{cty.GetAttrPath("nums").IndexInt(2), cty.GetAttrPath("id")}, Sent: []cty.Path{cty.GetAttrPath("w")},
 					Provider: west, ProviderData: plan.ProviderData{Private: []byte{}, Identity: cty.ObjectVal(map[string]cty.Value{"n": cty.NumberIntVal(1)}), BeforeIdentity: cty.EmptyObjectVal, Legacy: true},
@@ -93,7 +94,7 @@ func full(t testing.TB) *Contents {
 			},
 			Drift:    []*plan.Change{{Object: a, Was: a, Action: plan.Update, Entry: prev.Get(a), Before: mark.Plain(cty.StringVal("x")), After: mark.Plain(cty.StringVal("y"))}},
 			Outputs:  []*plan.OutputChange{{Name: "o", Action: plan.Update, Before: mark.Plain(cty.True), After: mark.Plain(cty.False), Sensitive: true, Deprecated: "old"}},
-			Deferred: []*plan.Change{{Object: moved.Current(), Was: moved.Current(), Action: plan.Read}},
+			Deferred: []*plan.Change{{Object: moved.Current(), Was: moved.Current(), Action: plan.Read, Deferral: &plan.Deferral{Reason: plan.DeferredPrereq, Pattern: "time_static.c[*]", After: []string{"time_static.a"}}}},
 			Previous: prev, Refreshed: now, Checks: []state.Check{check},
 			Request: plan.Request{
 				Variables: map[string]plan.Variable{"v": {Value: cty.StringVal("plain")}, "n": {Value: cty.NullVal(cty.DynamicPseudoType)}},
@@ -106,6 +107,14 @@ func full(t testing.TB) *Contents {
 				KeysBefore: map[string][]addr.Key{"x": {addr.IntKey(2)}},
 				Readings:   []plan.Reading{{Object: a, Entry: &state.Entry{Attrs: []byte(`{"a":1}`), Provider: west}}},
 				NoBefore:   []addr.ProviderInstance{west},
+				Invocations: []*plan.Invocation{{
+					Action: instance(t, `module.m["k"].action.time_sleep.s[1]`), Provider: west, Config: mark.Value{Raw: obj, Marks: marks},
+					Trigger: plan.Trigger{Object: moved.Current(), Event: config.AfterCreate, Block: 1, Index: 2, OnFailure: config.Taint},
+				}},
+				LaterInvocations: []*plan.Invocation{{
+					Action: instance(t, "action.time_sleep.s"), Provider: west, Config: mark.Plain(cty.UnknownVal(obj.Type())),
+					Trigger: plan.Trigger{Object: moved.Current(), Event: config.BeforeCreate, OnFailure: config.Halt}, Deferral: &plan.Deferral{Reason: plan.DeferredPrereq, Pattern: "time_static.c[*]"},
+				}},
 			},
 			Unstored: plan.Unstored{Results: []plan.Result{{Object: a, Before: true, Provider: west}}, Lacking: []addr.Object{a}},
 			Part:     []string{"data.x.y", "time_static.a"}, Changed: true,
@@ -432,8 +441,8 @@ func TestRefused(t *testing.T) {
 		{"another archive", sealed(t, member{"main.tf", "x"}), `has no member "tfplan"`},
 		{"a plan of a peer", with(t, member{"tfplan", "\x08\x03\x12\x05hello"}), "Unsupported plan file; The file a.plan is a saved plan of another program"},
 		{"an empty plan", with(t, member{"tfplan", ""}), "a saved plan of another program"},
-		{"a newer format", with(t, member{"tfplan", "lethe plan v12 1.13.0\nxyz"}), "created by Lethe v1.13.0 in version 12 of the plan format, and this version of Lethe supports version 11. Use the version of Lethe that created the plan, or make a new plan."},
-		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "created by Lethe v1.12.0 in version 2 of the plan format, and this version of Lethe supports version 11."},
+		{"a newer format", with(t, member{"tfplan", "lethe plan v16 1.13.0\nxyz"}), "created by Lethe v1.13.0 in version 16 of the plan format, and this version of Lethe supports version 15. Use the version of Lethe that created the plan, or make a new plan."},
+		{"an older format", with(t, member{"tfplan", "lethe plan v2 1.12.0\n\x00\x05"}), "created by Lethe v1.12.0 in version 2 of the plan format, and this version of Lethe supports version 15."},
 		{"half a first line", with(t, member{"tfplan", "lethe plan v4 1.12.0"}), "has an invalid beginning"},
 		{"no program", with(t, member{"tfplan", "lethe plan v4\nx"}), "has an invalid beginning"},
 		{"no seal", plain.Bytes(), "its end is missing"},

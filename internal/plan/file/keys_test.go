@@ -42,13 +42,13 @@ func TestKeysKeepTheirOrder(t *testing.T) {
 	}
 	d := json.NewDecoder(&body)
 	ofPlan := strings.Fields(`mode checks ephemeral targets excludes functions keys keys_before no_before unstored spare_deposed
-		part changed workspace backend settings place timestamp errored complete changes drift deferred outputs variables relevant
+		part changed workspace backend settings place timestamp errored complete changes drift deferred outputs invocations later_invocations variables relevant
 		readings`)
 	if got := keysOf(t, d); !slices.Equal(got, ofPlan) {
 		t.Errorf("the keys of a plan are\n%q, and should be\n%q", got, ofPlan)
 	}
 	keysOf(t, d) // an unchanged object
-	ofChange := strings.Fields(`object was action why settled asked create_first first_for skip_destroy provider private legacy
+	ofChange := strings.Fields(`object was action why settled asked create_first first_for skip_destroy protected provider private legacy
 		generated recorded conditions before after identity before_identity entry replace sent importing`)
 	if got := keysOf(t, d); !slices.Equal(got, ofChange) {
 		t.Errorf("the keys of a change are\n%q, and should be\n%q", got, ofChange)

@@ -54,7 +54,7 @@ func open(name string, data []byte) (*members, *diag.Diagnostic) {
 func noArchive(name string) *diag.Diagnostic {
 	is, instead := "configuration", "A plan reads all files of a directory. Remove the argument to use the working directory, or select another directory with the global option -chdir."
 	switch path.Ext(strings.TrimSuffix(name, ".json")) {
-	case ".tf", ".tofu":
+	case ".tf", ".tofu", ".lethe":
 	case ".tfvars":
 		is, instead = "a file of variables", "Pass it to the plan with -var-file."
 	default:
@@ -65,7 +65,7 @@ func noArchive(name string) *diag.Diagnostic {
 }
 
 // format is the version of the form in body.go.
-const format = "11"
+const format = "15"
 
 // firstLine returns the first line of the member tfplan. The rest is the body (body.go).
 func firstLine(program string) string { return "lethe plan v" + format + " " + program + "\n" }

@@ -1,0 +1,95 @@
+package leases
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/lease"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/provider"
+)
+
+// Kept are the leases that stay open between the rounds of a command (ADR 52). The walks that apply rounds share a
+// ledger, which renews them. The zero value has none. Its methods may be called concurrently.
+type Kept struct {
+	mu   sync.Mutex
+	open map[addr.Instance]*keptLease // keys are hidden, see leaseKey
+}
+
+// keptLease is a lease with its value on the after face.
+type keptLease struct {
+	of    program.Decl
+	lease *lease.Lease
+	value mark.Value
+}
+
+func (k *Kept) get(inst addr.Instance) *keptLease {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	inst.Key = inst.Key.Hide()
+	return k.open[inst]
+}
+
+func (k *Kept) add(inst addr.Instance, x *keptLease) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.open == nil {
+		k.open = map[addr.Instance]*keptLease{}
+	}
+	k.open[inst] = x
+}
+
+// remove removes a lease that is about to be closed.
+func (k *Kept) remove(inst addr.Instance, held *lease.Lease) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if x := k.open[inst]; x != nil && x.lease == held {
+		delete(k.open, inst)
+	}
+}
+
+// retain removes the leases for which needed returns false.
+func (k *Kept) retain(needed func(program.Decl, addr.Key) bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	maps.DeleteFunc(k.open, func(inst addr.Instance, x *keptLease) bool { return !needed(x.of, inst.Key) })
+}
+
+// Has reports whether a lease is kept.
+func (k *Kept) Has(x *lease.Lease) bool {
+	return k.any(func(kept *keptLease) bool { return kept.lease == x })
+}
+
+// Through reports whether a process has opened a kept lease, and must close it.
+func (k *Kept) Through(p provider.Provider) bool {
+	return k.any(func(kept *keptLease) bool { return kept.lease.Provider() == p })
+}
+
+// Any reports whether a lease is kept.
+func (k *Kept) Any() bool { return k.any(func(*keptLease) bool { return true }) }
+
+// Clear ends the keeping of all leases. It closes none.
+func (k *Kept) Clear() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.open = nil
+}
+
+func (k *Kept) any(is func(*keptLease) bool) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, x := range k.open {
+		if is(x) {
+			return true
+		}
+	}
+	return false
+}

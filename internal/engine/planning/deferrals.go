@@ -1,0 +1,341 @@
+package planning
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// newDeferrals returns the deferrals of a walk.
+func newDeferrals(p *planner) *deferrals {
+	return &deferrals{p: p, noted: map[within]bool{}, waits: map[within]program.Use{}}
+}
+
+// keys records that the keys of a declaration in a module instance are not known. It returns false if they failed: then
+// an error was reported.
+func (x *deferrals) keys(d *program.Declaration, f *frame.Frame, keys frame.Keys) bool {
+	if keys.Waits == nil {
+		return false
+	}
+	x.note(d.ID, f.Addr(), *keys.Waits)
+	if d.Kind == program.Call {
+		return true
+	}
+	c := x.whole(d, f.Addr())
+	c.Deferral = &plan.Deferral{Reason: plan.InstanceCountUnknown, Pattern: addressAt(f.Addr().String(), d.Resource.Local()+"[*]")}
+	x.record(c)
+	for _, k := range x.p.prior.Resource(d.Resource.In(f.Addr())).Keys() {
+		x.keep(d, d.Resource.In(f.Addr()).Instance(k).Current(), plan.InstanceCountUnknown)
+	}
+	return true
+}
+
+// modules records the module instances of a resource that are not known, and keeps the objects there.
+func (x *deferrals) modules(d *program.Declaration) {
+	for at, pattern := range x.unknownModules(d.Module) {
+		x.note(d.ID, at)
+		local := d.Resource.Local()
+		if d.Repeat() != program.Once {
+			local += "[*]"
+		}
+		c := x.whole(d, at)
+		c.Object.Instance = d.Resource.In(d.Module.Unkeyed()).Instance(addr.NoKey)
+		c.Was = c.Object
+		c.Deferral = &plan.Deferral{Reason: plan.InstanceCountUnknown, Pattern: addressAt(pattern, local)}
+		x.record(c)
+	}
+	for _, o := range x.p.stored(d.Resource) {
+		if !o.IsDeposed() && x.inUnknownModule(o.Module) {
+			x.keep(d, o, plan.InstanceCountUnknown)
+		}
+	}
+}
+
+// unknownModules returns the known module instances that call an instance of m, directly or indirectly, through a call
+// whose keys are not known. The values are the addresses of the instances, with [*] for such keys.
+func (x *deferrals) unknownModules(m addr.Module) map[addr.ModuleInstance]string {
+	out := map[addr.ModuleInstance]string{}
+	path := m.Path()
+	var visit func(f *frame.Frame, depth int)
+	visit = func(f *frame.Frame, depth int) {
+		if depth == len(path) {
+			return
+		}
+		call, ok := x.p.run.Program.Lookup(f.Addr().Module(), program.Call, path[depth])
+		if !ok {
+			return
+		}
+		keys := f.Expanded(call.ID, frame.After)
+		if keys.Status == frame.Unknown {
+			rest := ""
+			at := f.Addr().Module()
+			for _, name := range path[depth:] {
+				rest = addressAt(rest, "module."+name)
+				if inner, ok := x.p.run.Program.Lookup(at, program.Call, name); ok && inner.Repeat() != program.Once {
+					rest += "[*]"
+				}
+				at = at.Child(name)
+			}
+			out[f.Addr()] = addressAt(f.Addr().String(), rest)
+			return
+		}
+		for _, k := range keys.List {
+			if child := x.p.run.Frame.At(f.Addr().Child(path[depth], k), frame.After); child != nil {
+				visit(child, depth+1)
+			}
+		}
+	}
+	visit(x.p.run.Frame, 0)
+	return out
+}
+
+// inUnknownModule reports whether a module instance of the state may exist after this round, because the keys of a call
+// in its path are not known.
+func (x *deferrals) inUnknownModule(at addr.ModuleInstance) bool {
+	if !x.any.Load() || at.IsRoot() {
+		return false
+	}
+	if f := x.p.run.Frame.At(at.Parent(), frame.After); f != nil {
+		name, _ := at.Call()
+		call, ok := x.p.run.Program.Lookup(f.Addr().Module(), program.Call, name)
+		return ok && f.Expanded(call.ID, frame.After).Status == frame.Unknown
+	}
+	return x.inUnknownModule(at.Parent())
+}
+
+// whole returns a change for all instances of a declaration.
+func (x *deferrals) whole(d *program.Declaration, at addr.ModuleInstance) *plan.Change {
+	o := d.Resource.In(at).Instance(addr.NoKey).Current()
+	c := &plan.Change{Object: o, Was: o, Action: plan.Create, Before: mark.Plain(x.p.run.Program.Schema(d.ID).Null()), After: x.p.placeholder(d)}
+	if d.Resource.Mode == addr.Data {
+		c.Action = plan.Read
+	}
+	c.Provider = declared.UseOf(x.p.run.Program, d, addr.NoKey).Instance
+	return c
+}
+
+// keep records that an object of the state is neither changed nor destroyed in this round.
+func (x *deferrals) keep(d *program.Declaration, o addr.Object, reason string) {
+	c := x.kept(d, o)
+	if c == nil {
+		return
+	}
+	c.Deferral = &plan.Deferral{Reason: reason}
+	x.record(c)
+	if c.Was != o { // the state has the object at its new address from now on
+		moved := *c
+		moved.Deferral = nil
+		x.p.decisions.record(&moved)
+	}
+}
+
+// kept returns an unchanged object of the state; nil if it does not exist any more.
+func (x *deferrals) kept(d *program.Declaration, o addr.Object) *plan.Change {
+	cur, seen := x.p.state.get(o)
+	entry := cur.Entry
+	if !seen {
+		entry = x.p.prior.Get(o)
+	}
+	if entry == nil || d.Resource.Mode != addr.Managed {
+		return nil
+	}
+	return keptChange(x.p, o, entry)
+}
+
+// keptChange returns the change of an object that keeps everything that the state has of it.
+func keptChange(p *planner, o addr.Object, e *state.Entry) *plan.Change {
+	return &plan.Change{
+		Object: o, Was: p.moved.Origin(o), Entry: e, Unchanged: true, Provider: e.Provider, Recorded: e.Recorded,
+		Lifecycle: plan.Lifecycle{CreateFirst: e.CreateFirst, SkipDestroy: e.SkipDestroy, Protected: e.Protected},
+	}
+}
+
+func (x *deferrals) record(c *plan.Change) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.list = append(x.list, c)
+}
+
+// blame records an error that the plan reports if nothing can be decided.
+func (x *deferrals) blame(why ...diag.Diagnostic) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.errors = append(x.errors, why...)
+}
+
+// note records that a declaration waits in a module instance and the module instances around it.
+func (x *deferrals) note(d program.Decl, at addr.ModuleInstance, why ...diag.Diagnostic) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.errors = append(x.errors, why...)
+	for in := at; !x.noted[within{d, in}]; in = in.Parent() {
+		x.noted[within{d, in}] = true
+	}
+	x.any.Store(true)
+}
+
+// is reports whether a declaration waits, seen from a module instance. It considers the instances of the declaration in
+// the innermost module instance that contains both.
+func (x *deferrals) is(d program.Decl, from addr.ModuleInstance) bool {
+	for at := x.p.run.Program.Decls()[d].Module; !at.Under(from.Module()); {
+		from = from.Parent()
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.noted[within{d, from}]
+}
+
+// behind returns the reasons of the references that lead from a declaration to declarations that wait. It is zero if the
+// declaration waits for nothing.
+func (x *deferrals) behind(d program.Decl, from addr.ModuleInstance) program.Use {
+	if !x.any.Load() {
+		return 0
+	}
+	k := within{d, from}
+	x.mu.Lock()
+	uses, known := x.waits[k]
+	x.mu.Unlock()
+	if known {
+		return uses
+	}
+	for _, ref := range x.p.run.Program.Refs(d) {
+		if uses&ref.Use != ref.Use && x.leads(ref, from) {
+			uses |= ref.Use
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.waits[k] = uses
+	return uses
+}
+
+// direct reports whether a declaration refers to a resource that waits, not only through values.
+func (x *deferrals) direct(d program.Decl, from addr.ModuleInstance) bool {
+	return slices.ContainsFunc(x.p.run.Program.Refs(d), func(ref program.Ref) bool {
+		to := x.p.run.Program.Decls()[ref.To]
+		return ref.Use&^(program.ByProvider|program.ByModule) != 0 && to.Kind == program.Resource && x.leads(ref, from)
+	})
+}
+
+// leads reports whether a reference leads to a declaration that waits. A resource ends the search: its own decision has
+// taken its references into account.
+func (x *deferrals) leads(ref program.Ref, from addr.ModuleInstance) bool {
+	to := x.p.run.Program.Decls()[ref.To]
+	switch {
+	case to.Kind == program.Resource && to.Resource.Mode != addr.Ephemeral:
+		return x.is(ref.To, from)
+	case to.Kind == program.Call:
+		return ref.Use&^program.ByModule != 0 && x.is(ref.To, from) || x.behind(ref.To, from)&(program.ByDepends|program.ByModule) != 0
+	}
+	return x.behind(ref.To, from) != 0
+}
+
+// replaced reports whether a resource is replaced that the settings of a provider depend on.
+func (x *deferrals) replaced(provider program.Decl) bool {
+	return slices.ContainsFunc(x.p.outcomes.resourcesBehind(provider), func(r program.Decl) bool {
+		return x.p.decisions.replaces(x.p.run.Program.Decls()[r].Resource)
+	})
+}
+
+// finish returns the deferred changes, sorted. It also defers the end of objects that deferred objects of the state
+// depend on.
+func (x *deferrals) finish() []*plan.Change {
+	if !x.any.Load() {
+		return nil
+	}
+	x.deferEnds()
+	slices.SortFunc(x.list, func(a, b *plan.Change) int {
+		if c := a.Object.Compare(b.Object); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Subject(), b.Subject())
+	})
+	for _, c := range x.list {
+		if d, ok := x.p.run.Program.Resource(c.Object.Resource()); ok {
+			c.Deferral.After = x.awaited(d.ID, c.Deferral.Reason)
+		}
+	}
+	return x.list
+}
+
+// deferEnds moves the ends of objects from the decisions to the deferrals, if an object depends on them that stays in
+// this round: it must end, or lose the reference, first.
+func (x *deferrals) deferEnds() {
+	needed := map[addr.Resource]bool{}
+	need := func(e *state.Entry) {
+		if e != nil {
+			for _, on := range e.Recorded {
+				needed[on] = true
+			}
+		}
+	}
+	for _, c := range x.list {
+		need(c.Entry)
+	}
+	for more := true; more; {
+		more = false
+		x.p.decisions.list = slices.DeleteFunc(x.p.decisions.list, func(c *plan.Change) bool {
+			if c.Action != plan.Delete && c.Action != plan.Forget || !needed[c.Object.Resource()] {
+				return false
+			}
+			c.Deferral = &plan.Deferral{Reason: plan.DeferredPrereq}
+			x.list = append(x.list, c)
+			need(c.Entry)
+			more = true
+			return true
+		})
+	}
+}
+
+// awaited returns the addresses of the resources that the decision about a declaration waits for: the nearest resources
+// behind it that change in this round, or wait themselves.
+func (x *deferrals) awaited(d program.Decl, reason string) []string {
+	prog := x.p.run.Program
+	found, seen := map[string]bool{}, map[program.Decl]bool{d: true}
+	var follow func(d program.Decl, uses program.Use)
+	follow = func(d program.Decl, uses program.Use) {
+		for _, ref := range prog.Refs(d) {
+			to := prog.Decls()[ref.To]
+			if ref.Use&uses == 0 || seen[ref.To] {
+				continue
+			}
+			seen[ref.To] = true
+			switch {
+			case to.Kind == program.Call && ref.Use&^program.ByModule == 0:
+				follow(ref.To, program.ByRepeat|program.ByModule|program.ByDepends)
+			case to.Kind != program.Resource || to.Resource.Mode == addr.Ephemeral:
+				follow(ref.To, ^program.Use(0))
+			case x.is(ref.To, addr.ModuleInstance{}) || x.p.outcomes.changed(ref.To, addr.ModuleInstance{}) != unchanged:
+				found[to.Resource.String()] = true
+			}
+		}
+	}
+	uses := ^program.Use(0)
+	switch reason {
+	case plan.InstanceCountUnknown:
+		uses = program.ByRepeat | program.ByModule
+	case plan.ProviderConfigUnknown:
+		uses = program.ByProvider
+	case plan.ResourceConfigUnknown:
+		uses = program.ByImport
+	}
+	follow(d, uses)
+	return slices.Sorted(maps.Keys(found))
+}
+
+// addressAt joins the address of a module instance and a local address.
+func addressAt(module, local string) string {
+	if module == "" {
+		return local
+	}
+	return module + "." + local
+}

@@ -1,0 +1,167 @@
+package planning
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// triggering is a change that may invoke actions.
+type triggering struct {
+	p *planner
+	d *program.Declaration
+	c *plan.Change
+	f *frame.Frame
+}
+
+// invoke plans the invocations that a change causes. after is the after value of the object. It returns false if one of
+// them cannot be planned.
+func invoke(ctx context.Context, p *planner, d *program.Declaration, c *plan.Change, f *frame.Frame, after func() mark.Value) bool {
+	if f == nil || len(d.Res.Lifecycle.ActionTriggers) == 0 {
+		return true
+	}
+	x := triggering{p, d, c, f}
+	ok := true
+	for n, t := range frame.Actions(f).Triggers(d.ID) {
+		for _, e := range plan.EventsOf(c.Action) {
+			if slices.Contains(t.Events, e) {
+				ok = x.event(ctx, n, t, e, after) && ok
+			}
+		}
+	}
+	return ok
+}
+
+// event plans the invocations of one block for an event.
+func (x *triggering) event(ctx context.Context, block int, t *program.ActionTrigger, e config.Event, after func() mark.Value) bool {
+	face, key := frame.After, x.c.Object.Key
+	var caller mark.Value
+	if e.Ends() {
+		face, caller = x.p.faceOf(x.f), x.c.Before
+		for _, a := range x.p.run.Program.Triggered(x.d.ID) {
+			for _, ref := range x.p.run.Program.Refs(a) {
+				x.p.back.getReady(ctx, ref.To)
+			}
+		}
+	} else {
+		caller = after()
+	}
+	holds, out := frame.Actions(x.f).Holding(x.d.ID, key, t, &caller, face, x.p.run.Bag)
+	if out != frame.OK || !holds {
+		return out == frame.OK
+	}
+	ok := true
+	for n, ref := range t.Invokes {
+		i, out := frame.Actions(x.f).Invoked(x.d.ID, key, ref, face, x.p.run.Bag)
+		if out != frame.OK {
+			ok = false
+			continue
+		}
+		trigger := plan.Trigger{Object: x.c.Object, Event: e, Block: block, Index: n, OnFailure: t.OnFailure}
+		if !e.Ends() {
+			parts := []any{x.p.run.Program.Decls()[i.Decl].Res}
+			x.p.run.Leases.ReceiveAll(ctx, x.p.run.Bag, x.p.run.Receivers.ReceivedByParts(x.d.ID, parts), x.f.Addr(), addr.NoKey, face)
+		}
+		a := &invoking{p: x.p, f: x.f, i: i, at: ref.At, t: trigger, face: face}
+		ok = a.plan(ctx, &caller) && ok
+	}
+	return ok
+}
+
+// invoking is one invocation to plan. Its leases are open.
+type invoking struct {
+	p    *planner
+	f    *frame.Frame
+	i    frame.ActionInstance
+	at   diag.Range // the reference to the action
+	t    plan.Trigger
+	face frame.Face
+}
+
+// plan plans the invocation. caller is the object that invokes the action; nil if the action does not refer to it.
+func (x *invoking) plan(ctx context.Context, caller *mark.Value) bool {
+	r, d, i := x.p.run, x.p.run.Program.Decls()[x.i.Decl], x.i
+	inst := d.Resource.In(x.f.Addr()).Instance(i.Key)
+	config, out := frame.Actions(x.f).Config(i, caller, x.face, r.Bag)
+	if out != frame.OK || x.t.Event.Ends() && !x.final(inst, config) || x.t.Requested() && !x.exists(inst, config) {
+		return false
+	}
+	pk, out := x.f.ProviderKey(i.Decl, i.Key, x.face, r.Bag)
+	if out != frame.OK {
+		return false
+	}
+	u := declared.UseOf(r.Program, d, pk)
+	s, ok := x.session(ctx, u)
+	typ := r.Types.Of(ctx, r.Bag, u.Instance.Provider, d.Resource, inst)
+	if !ok || typ == nil {
+		return false
+	}
+	tools := r.Tools(inst.Current(), s, typ)
+	tools.Where = func(path cty.Path) diag.Range {
+		return x.f.Where(i.Decl, append(cty.GetAttrPath(program.ActionConfig), path...))
+	}
+	if tools.PlanAction(ctx, config).Kind != plan.Known {
+		return false
+	}
+	x.p.invocations.add(&plan.Invocation{
+		Action: inst, Trigger: x.t, Provider: u.Instance,
+		Config: typ.Marked(typ.Block.NullWriteOnly(config.Raw), config),
+	})
+	return true
+}
+
+// final reports whether the configuration of an action for the end of an object will not change until apply. Otherwise it
+// reports an error.
+func (x *invoking) final(inst addr.Instance, config mark.Value) bool {
+	of := x.t.Object
+	switch {
+	case config.Has(mark.Ephemeral):
+		x.p.run.Bag.Add(diag.Errorf("Invalid use of an ephemeral value", "%s is invoked when %s is destroyed. The plan contains the configuration of such actions, so it cannot have ephemeral values.", inst, of).At(x.at).About(of.Instance))
+		return false
+	case !config.Raw.IsWhollyKnown():
+		x.p.run.Bag.Add(diag.Errorf("Action for destroy must be known", "%s is invoked when %s is destroyed, so its configuration must be known during plan. It depends on values that are known only after apply.", inst, of).At(x.at).About(of.Instance))
+		return false
+	}
+	return true
+}
+
+// exists reports whether all objects exist that the configuration of a requested action needs. Otherwise it reports an
+// error.
+func (x *invoking) exists(inst addr.Instance, config mark.Value) bool {
+	d := x.p.run.Program.Decls()[x.i.Decl]
+	if x.p.run.Program.Schema(d.ID).NullWriteOnly(config.Raw).IsWhollyKnown() {
+		return true
+	}
+	var lacking []string
+	x.p.run.Receivers.Resources(d.ID, func(ref program.Ref) {
+		to := x.p.run.Program.Decls()[ref.To].Resource
+		if to.Mode == addr.Managed && !slices.ContainsFunc(x.p.stored(to), func(o addr.Object) bool { return !o.IsDeposed() }) {
+			lacking = append(lacking, to.String())
+		}
+	})
+	text := "Some of its values are known only after apply."
+	if slices.Sort(lacking); len(lacking) > 0 {
+		text = "The state has no object of " + strings.Join(slices.Compact(lacking), ", ") + "."
+	}
+	x.p.run.Bag.Add(diag.Errorf("Action configuration is not known", "The configuration of %s refers to objects that do not exist. %s\n\nRun \"lethe apply\" to create them, and then invoke the action.", inst, text).At(d.Range).About(inst))
+	return false
+}
+
+// session returns the session of the provider that the action is invoked through.
+func (x *invoking) session(ctx context.Context, u declared.Use) (*run.Session, bool) {
+	if x.t.Event.Ends() {
+		return x.p.run.Sessions.GetDown(ctx, x.p.run.Bag, u)
+	}
+	return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.After)
+}

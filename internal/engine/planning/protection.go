@@ -1,0 +1,78 @@
+package planning
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// allowed records in a change whether lifecycle.prevent_destroy protects the object from now on, and reports whether it
+// permits the change. It reports an error if not.
+func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change) bool {
+	if d.Res.Lifecycle.PreventDestroy == nil && !d.Res.Lifecycle.Protected {
+		return true
+	}
+	ends := endsProtected(p, c)
+	bag := p.run.Bag
+	if !ends {
+		bag = &diag.Bag{} // a mistake matters if the object ends
+	}
+	prevent, out := f.PreventDestroy(d.ID, c.Object.Key, p.faceOf(f), bag)
+	if out != frame.OK {
+		c.Protected = c.Entry != nil && c.Entry.Protected
+		return !ends
+	}
+	prevent = prevent || d.Res.Lifecycle.Protected
+	if ends && !prevent && !f.Fits(d.ID, c.Object.Key) {
+		return remembered(p, c, c.Entry) // the expression may depend on keys of another kind
+	}
+	if c.Protected = prevent; !prevent || !ends || overridden(p.req.AllowDestroy, c.Object.Instance) {
+		return true
+	}
+	p.run.Bag.Add(diag.Errorf(protectedTitle,
+		"Resource %s has lifecycle.prevent_destroy set, but the plan calls for this resource to be destroyed. Remove prevent_destroy, leave the resource out of the plan with -exclude or -target, or override the protection in this run with -allow-destroy=ADDRESS.",
+		c.Object.Instance).At(d.Res.Range).About(c.Object.Instance))
+	return false
+}
+
+const protectedTitle = "Instance cannot be destroyed"
+
+// endsProtected reports whether a change destroys an object that may be protected.
+func endsProtected(p *planner, c *plan.Change) bool {
+	return !p.req.Operation.Policy().DestroysProtected && c.EndsCurrent()
+}
+
+// remembered reports whether the end of an object without a declaration is permitted. The state remembers that the
+// object had prevent_destroy in the last apply. It reports an error if not.
+func remembered(p *planner, c *plan.Change, e *state.Entry) bool {
+	if !e.Protected || !endsProtected(p, c) || p.run.Removals.Fate(c.Object.Instance) == declared.RemovedDestroy {
+		return true
+	}
+	if c.Protected = true; overridden(p.req.AllowDestroy, c.Object.Instance) {
+		return true
+	}
+	p.run.Bag.Add(diag.Errorf(protectedTitle,
+		"%s had lifecycle.prevent_destroy set in the last apply, and its block is no longer in the configuration, so the plan calls for it to be destroyed. If that is intended, write a removed block with destroy = true for it, or use -allow-destroy=ADDRESS. If not, restore the block, or write a removed block with destroy = false.",
+		c.Object.Instance).About(c.Object.Instance))
+	return false
+}
+
+// overridden reports whether -allow-destroy names an instance, its resource or a module around it.
+func overridden(allowed []addr.Target, i addr.Instance) bool {
+	return slices.ContainsFunc(allowed, func(t addr.Target) bool { return t.Contains(i) })
+}
+
+// checkAllowed warns about addresses of -allow-destroy that override nothing.
+func checkAllowed(allowed []addr.Target, changes []*plan.Change, bag *diag.Bag) {
+	for _, t := range allowed {
+		if !slices.ContainsFunc(changes, func(c *plan.Change) bool { return c.Overrides() && t.Contains(c.Object.Instance) }) {
+			bag.Add(diag.Warningf("Option without effect", "The plan destroys no protected object at the address %s of -allow-destroy.", t))
+		}
+	}
+}

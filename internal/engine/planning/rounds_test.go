@@ -1,0 +1,200 @@
+package planning_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/engine/applying"
+	"github.com/lethe-iac/lethe/internal/engine/enginetest/world"
+	"github.com/lethe-iac/lethe/internal/engine/planning"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+)
+
+// applyRounds applies a configuration until nothing is left. It returns the actions of each round.
+func applyRounds(w *world.World, text string) (actions [][]string) {
+	w.Helper()
+	earlier := &planning.Earlier{}
+	for {
+		var p *plan.Plan
+		_, ok := w.Apply(text, func(r *planning.Request) { r.Rounds, r.Earlier = true, earlier }, func(r *applying.Request) { p = r.Plan })
+		if !ok {
+			w.Fatalf("%s\n%v", text, w.Bag.List())
+		}
+		actions = append(actions, world.Actions(p))
+		if len(p.Deferred) == 0 {
+			return actions
+		}
+		if !p.Decides() {
+			w.Fatalf("nothing is decided:\n%s", text)
+		}
+		earlier.Add(&planning.Result{Plan: p})
+	}
+}
+
+// An instance is decided once: a later round neither reads nor plans its object.
+func TestLaterRoundDecidesOnlyTheRest(t *testing.T) {
+	w := world.New(t)
+	w.Has("fake_thing.kept")
+	planned, read := map[string]int{}, map[string]int{}
+	onPlan := w.OnPlan
+	w.OnPlan = func(ctx context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+		planned[world.Text(w.Value(r.Proposed), "name")]++
+		return onPlan(ctx, r)
+	}
+	w.OnRead = func(_ context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
+		read[world.Text(w.Value(r.State), "name")]++
+		return provider.ReadResponse{State: r.State}, nil
+	}
+	got := applyRounds(w, world.TestObject("kept")+world.TestObject("a")+`
+resource "fake_thing" "b" {
+  for_each = toset([fake_thing.a.id])
+  name     = each.key
+}
+resource "fake_thing" "c" {
+  count = length(keys(fake_thing.b))
+  name  = "c"
+}
+`)
+	want := [][]string{{"create fake_thing.a"}, {`create fake_thing.b["id-a"]`, "create fake_thing.c[0]"}}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	for name, n := range planned {
+		if n > 1 {
+			t.Errorf("%s was planned %d times", name, n)
+		}
+	}
+	if read["kept"] != 1 || len(read) != 1 {
+		t.Errorf("read: %v", read)
+	}
+}
+
+// The calls of a chain of 50 rounds grow with its length, not with its square.
+func TestChainOfRoundsIsLinear(t *testing.T) {
+	w := world.New(t)
+	calls := 0
+	onPlan := w.OnPlan
+	w.OnPlan = func(ctx context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
+		calls++
+		return onPlan(ctx, r)
+	}
+	w.OnRead = func(_ context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
+		calls++
+		return provider.ReadResponse{State: r.State}, nil
+	}
+	const length = 50
+	var b strings.Builder
+	b.WriteString(world.TestObject("r0"))
+	for i := 1; i < length; i++ {
+		from := "[fake_thing.r0.id]"
+		if i > 1 {
+			from = fmt.Sprintf("values(fake_thing.r%d)[*].id", i-1)
+		}
+		fmt.Fprintf(&b, "resource \"fake_thing\" \"r%d\" {\n  for_each = toset(%s)\n  name = each.key\n}\n", i, from)
+	}
+	if got := applyRounds(w, b.String()); len(got) != length {
+		t.Errorf("%d rounds", len(got))
+	}
+	if calls > 2*length {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+// Objects whose keys are not known stay. The end of an object waits for the objects that depend on it.
+func TestObjectsWithUnknownKeysStay(t *testing.T) {
+	w := world.New(t)
+	w.Has("fake_thing.a", `fake_thing.b["x"]`)
+	p := w.Plans(world.TestObject("new")+`
+resource "fake_thing" "b" {
+  for_each = toset([fake_thing.new.id])
+}
+`, func(r *planning.Request) { r.Rounds = true }, "delete fake_thing.a", "create fake_thing.new")
+	var got []string
+	for _, c := range p.Deferred {
+		got = append(got, c.Subject()+" "+c.Deferral.Reason)
+	}
+	if want := []string{"fake_thing.b[*] instance_count_unknown", `fake_thing.b["x"] instance_count_unknown`}; !slices.Equal(got, want) || p.Complete {
+		t.Errorf("%q", got)
+	}
+}
+
+// Random configurations with unknown keys end in the same state as the same configurations with known values, applied to
+// the same state of an earlier configuration.
+func TestRoundsEndInTheSameState(t *testing.T) {
+	n := 150
+	if os.Getenv("LETHE_LONG") != "" {
+		n = 10_000
+	}
+	if testing.Short() {
+		n = 20
+	}
+	for seed := range uint64(n) {
+		rounds, known := world.New(t), world.New(t)
+		for step := range uint64(2) {
+			text := randomConfig(rand.New(rand.NewPCG(seed, step)))
+			applyRounds(rounds, unknownIDs(text))
+			if _, ok := known.Apply(knownIDs(text), nil, nil); !ok {
+				t.Fatalf("seed %d: %v\n%s", seed, known.Bag.List(), knownIDs(text))
+			}
+		}
+		if rounds.Objects() != known.Objects() {
+			t.Fatalf("seed %d: rounds end with\n%s\nand known values with\n%s", seed, rounds.Objects(), known.Objects())
+		}
+	}
+}
+
+// randomConfig returns a configuration in which <r> is the id of resource r.
+func randomConfig(r *rand.Rand) string {
+	var b strings.Builder
+	var earlier []func() string // lists of strings
+	list := func() string {
+		if len(earlier) == 0 || r.IntN(6) == 0 {
+			return fmt.Sprintf(`["k%d"]`, r.IntN(3))
+		}
+		return earlier[r.IntN(len(earlier))]()
+	}
+	for i := range 2 + r.IntN(6) {
+		name := fmt.Sprintf("r%d", i)
+		fmt.Fprintf(&b, "resource \"fake_thing\" %q {\n", name)
+		from := list()
+		switch r.IntN(3) {
+		case 0:
+			fmt.Fprintf(&b, "  name = \"%s-${length(%s)}\"\n", name, from)
+			earlier = append(earlier, func() string { return "[<fake_thing." + name + ">]" })
+		case 1:
+			fmt.Fprintf(&b, "  for_each = toset(%s)\n  name = \"%s${each.key}\"\n", from, name)
+			earlier = append(earlier, func() string { return "[for v in values(fake_thing." + name + ") : <v>]" })
+		default:
+			fmt.Fprintf(&b, "  count = length(join(\"\", %s)) %% 3\n  name = \"%s${count.index}\"\n", from, name)
+			earlier = append(earlier, func() string { return "[for v in fake_thing." + name + " : <v>]" })
+		}
+		if i > 0 && r.IntN(4) == 0 {
+			fmt.Fprintf(&b, "  depends_on = [fake_thing.r%d]\n", r.IntN(i))
+		}
+		b.WriteString("}\n")
+		if r.IntN(3) == 0 {
+			from := list()
+			fmt.Fprintf(&b, "locals {\n  l%d = %s\n}\n", i, from)
+			earlier = append(earlier, func() string { return fmt.Sprintf("local.l%d", i) })
+		}
+		if r.IntN(4) == 0 {
+			fmt.Fprintf(&b, "output \"o%d\" {\n  value = %s\n}\n", i, list())
+		}
+	}
+	return b.String()
+}
+
+// unknownIDs uses the ids, which the provider makes. knownIDs makes them from the names.
+func unknownIDs(text string) string {
+	return strings.NewReplacer("<", "", ">", ".id").Replace(text)
+}
+
+func knownIDs(text string) string {
+	return strings.NewReplacer("<", `"id-${`, ">", `.name}"`).Replace(text)
+}

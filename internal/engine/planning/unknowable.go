@@ -1,0 +1,52 @@
+package planning
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// explainUnknown adds the reason to errors of providers in a destroy plan, if the settings of a provider depend on
+// objects that the state no longer has. No later round could know these settings.
+func explainUnknown(p *planner) {
+	if p.req.Mode != plan.Destroy || !p.run.Bag.HasErrors() {
+		return
+	}
+	var why string
+	for _, i := range p.run.Sessions.NoBefore() {
+		why += unknowable(p, i)
+	}
+	if why == "" {
+		return
+	}
+	list := p.run.Bag.List()
+	p.run.Bag.Clear()
+	for _, d := range list {
+		if d.Foreign && d.Severity == diag.Error {
+			d.Detail += "\n\n" + why + "Put values into the provider block and run the command again, or remove the objects of the provider from the state: lethe state rm"
+		}
+		p.run.Bag.Add(d)
+	}
+}
+
+// unknowable returns a sentence about the objects that the settings of a provider depend on and that the state does not
+// have; "" without such objects.
+func unknowable(p *planner, i addr.ProviderInstance) string {
+	d, ok := p.run.Program.ProviderConfig(i.ProviderConfig)
+	if !ok {
+		return ""
+	}
+	var missing []string
+	for _, r := range p.outcomes.resourcesBehind(d.ID) {
+		if res := p.run.Program.Decls()[r].Resource; len(p.moved.ByDeclaration()[res]) == 0 {
+			missing = append(missing, res.String())
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The settings of %s are not known, because the state does not have %s. ", i, strings.Join(missing, ", "))
+}

@@ -1,0 +1,64 @@
+package querying
+
+import (
+	"hash/maphash"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+)
+
+// names gives names to generated resources: the name of the list block, the key of its instance, and a number.
+type names struct {
+	prog *program.Program
+
+	mu    sync.Mutex
+	taken map[[2]string]bool // beginnings of names, by type
+	seed  maphash.Seed
+	seen  map[uint64]struct{} // hashes of the types and identities of generated blocks
+}
+
+func (n *names) init(p *program.Program) {
+	n.prog, n.taken, n.seed, n.seen = p, map[[2]string]bool{}, maphash.MakeSeed(), map[uint64]struct{}{}
+}
+
+// generated records an object, and reports whether it was recorded before.
+func (n *names) generated(typ string, identity []byte) bool {
+	h := maphash.String(n.seed, typ) ^ maphash.Bytes(n.seed, identity)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, again := n.seen[h]
+	n.seen[h] = struct{}{}
+	return again
+}
+
+// label returns the beginning of the names for a search. No other search of the type has it.
+func (n *names) label(i addr.Instance) string {
+	label := i.Name
+	if i.Key != addr.NoKey {
+		label += "_" + strings.Map(func(c rune) rune {
+			if c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+				return c
+			}
+			return '_'
+		}, strings.Trim(i.Key.String(), `[]"`))
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for n.taken[[2]string{i.Type, label}] {
+		label += "_"
+	}
+	n.taken[[2]string{i.Type, label}] = true
+	return label
+}
+
+// free returns a name that the configuration does not declare.
+func (n *names) free(typ, label string, i int) string {
+	for name := label + "_" + strconv.Itoa(i); ; name += "_" {
+		if _, declared := n.prog.Resource(addr.Resource{Mode: addr.Managed, Type: typ, Name: name}); !declared {
+			return name
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package rounds
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+)
+
+// Needed returns a function that reports whether the deferred changes of a plan need an instance of an ephemeral
+// resource: its lease stays open after the round.
+func Needed(prog *program.Program, echoes func(addr.Provider) bool, p *plan.Plan) func(program.Decl, addr.Key) bool {
+	if len(p.Deferred) == 0 {
+		return func(program.Decl, addr.Key) bool { return false }
+	}
+	return receivers.Analyse(prog, echoes).Reach(waiting(prog, p)).Has
+}
+
+// waiting returns the declarations of deferred changes, and of their providers.
+func waiting(prog *program.Program, p *plan.Plan) (out []program.Decl) {
+	for _, c := range p.Deferred {
+		if d, ok := prog.Resource(c.Object.Resource()); ok {
+			out = append(out, d.ID)
+		}
+		if d, ok := prog.ProviderConfig(c.Provider.ProviderConfig); ok {
+			out = append(out, d.ID)
+		}
+	}
+	return out
+}
+
+// Earlier returns the objects that a plan writes with values which later rounds need too, or which earlier rounds have
+// written. earlier is the result for the plan of the previous round. If the command does not finish, these objects
+// have values that no later command can know.
+func Earlier(prog *program.Program, echoes func(addr.Provider) bool, p *plan.Plan, earlier []journal.EarlierValue) []journal.EarlierValue {
+	if len(p.Deferred)+len(earlier) == 0 {
+		return nil
+	}
+	received := receivers.Analyse(prog, echoes)
+	later := received.Reach(waiting(prog, p))
+	out := slices.Clone(earlier)
+	for _, c := range p.Changes {
+		d, ok := prog.Resource(c.Object.Resource())
+		if !ok || len(c.Sent) == 0 || !c.Action.Ups() {
+			continue
+		}
+		for _, w := range received.Received(d.ID) {
+			for _, lease := range instances(prog.Decls()[w.Of], w, c.Object.Key) {
+				at := slices.IndexFunc(out, func(x journal.EarlierValue) bool { return overlap(x.Lease, lease.name) })
+				switch {
+				case at < 0 && (lease.all && len(later[w.Of]) > 0 || later.Has(w.Of, lease.key)):
+					out = append(out, journal.EarlierValue{Lease: lease.name, Objects: []string{c.Object.String()}})
+				case at >= 0:
+					out[at].Objects = append(slices.Clone(out[at].Objects), c.Object.String())
+				}
+			}
+		}
+	}
+	return out
+}
+
+// overlap reports whether two addresses of ephemeral resources are equal, or one is an instance of the other.
+func overlap(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+"[") || strings.HasPrefix(b, a+"[")
+}
+
+// instance is an instance of an ephemeral resource, or all of them.
+type instance struct {
+	name string
+	key  addr.Key
+	all  bool
+}
+
+// instances returns the instances that an object with a key receives.
+func instances(e *program.Declaration, w receivers.Received, own addr.Key) []instance {
+	if w.Instances == nil {
+		return []instance{{name: e.Resource.String(), all: true}}
+	}
+	var out []instance
+	for _, k := range w.Keys(own) {
+		out = append(out, instance{name: e.Resource.String() + k.String(), key: k})
+	}
+	return out
+}

@@ -1,0 +1,70 @@
+// Package rounds decides which changes of the later rounds of an apply the first approval covers, and which leases and
+// values of leases later rounds need (ADR 52). It is pure over programs and plans.
+package rounds
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/plan"
+)
+
+// Approval is the part of later rounds that a user has approved: reads, and a number of creations of the resources that
+// the approved plans listed, with the listed invocations of actions around them.
+type Approval struct {
+	listed  map[addr.Resource]bool
+	invoked map[invoked]bool
+	left    int // number of creations
+}
+
+// invoked is an action that an event of a resource invokes. An approval covers it with the objects of the resource.
+type invoked struct {
+	action, by addr.Resource
+	event      config.Event
+}
+
+func invokedBy(i *plan.Invocation) invoked {
+	return invoked{i.Action.Resource(), i.Trigger.Object.Resource(), i.Trigger.Event}
+}
+
+// Approve returns the approval of a plan. most is the number of creations that it covers in later rounds.
+func Approve(p *plan.Plan, most int) *Approval {
+	a := &Approval{listed: map[addr.Resource]bool{}, invoked: map[invoked]bool{}, left: most}
+	a.Extend(p)
+	return a
+}
+
+// Extend adds the resources, without keys, and the invocations that another approved plan lists.
+func (a *Approval) Extend(p *plan.Plan) {
+	for _, c := range p.Deferred {
+		a.listed[c.Object.Resource()] = true
+	}
+	for _, i := range p.LaterInvocations {
+		a.invoked[invokedBy(i)] = true
+	}
+}
+
+// Uncovered returns the changes of a later plan that need an approval of their own. Without such
+// changes, the creations of the plan count toward the approved number.
+func (a *Approval) Uncovered(p *plan.Plan) []*plan.Change {
+	var out, created []*plan.Change
+	more := map[addr.Object]bool{} // objects with invocations that were not listed
+	for _, i := range p.Invocations {
+		more[i.Trigger.Object] = more[i.Trigger.Object] || !a.invoked[invokedBy(i)]
+	}
+	for _, c := range p.Changes {
+		switch {
+		case c.Action == plan.Read || c.Action == plan.NoOp && c.Importing == nil:
+		case c.Action == plan.Create && c.Importing == nil && a.listed[c.Object.Resource()] && !more[c.Object]:
+			created = append(created, c)
+		default:
+			out = append(out, c)
+		}
+	}
+	if len(created) > a.left {
+		return append(out, created[max(a.left, 0):]...)
+	}
+	if len(out) == 0 {
+		a.left -= len(created)
+	}
+	return out
+}

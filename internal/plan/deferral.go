@@ -1,0 +1,22 @@
+package plan
+
+// The reasons of deferrals. Providers may give other reasons, which are passed on.
+const (
+	InstanceCountUnknown  = "instance_count_unknown"  // the keys of the instances are not known
+	ResourceConfigUnknown = "resource_config_unknown" // a value is not known that the plan needs
+	ProviderConfigUnknown = "provider_config_unknown" // the provider cannot plan without settings that are not known
+	DeferredPrereq        = "deferred_prereq"         // a dependency is deferred
+	AbsentPrereq          = "absent_prereq"           // the provider misses an object that does not exist yet
+)
+
+// Deferral is why a change is left to a later round (ADR 52).
+type Deferral struct {
+	Reason string `json:"reason"`
+
+	// Pattern is the address of the instances if their keys are not known, such as module.m[*].test_thing.a[*]. Then the
+	// object of the change names the resource without keys. It is empty for one instance.
+	Pattern string `json:"pattern,omitempty"`
+
+	// After lists the resources that the decision waits for, sorted.
+	After []string `json:"after,omitempty"`
+}
