@@ -95,7 +95,7 @@ func writers(ctx context.Context, st store.Store, name string, after uint64) str
 	}
 	var names []string
 	for _, p := range past {
-		if who := p.Who + " (" + strings.ToLower(strings.TrimPrefix(p.Operation, "OperationType")) + ")"; p.Serial > after && p.Who != "" && !slices.Contains(names, who) {
+		if who := p.Who + " (" + store.ShortOperation(p.Operation) + ")"; p.Serial > after && p.Who != "" && !slices.Contains(names, who) {
 			names = append(names, who)
 		}
 	}

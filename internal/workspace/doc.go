@@ -34,6 +34,8 @@
 //	interims  writes the state while an apply is in progress
 //	merge     combines the changes of the command with the changes of others
 //
+// If a transfer of objects between two directories was interrupted, Lock finishes it, too (transferrecord.go).
+//
 // A store.Store keeps the states (package store has its contract). The versions of its Put keep two writers apart even
 // without a lock. The journal is beside the state if the state is a file of this machine (store.Files), and otherwise
 // in the data directory.
@@ -51,6 +53,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/operation"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/store"
 )
@@ -68,6 +71,9 @@ type Env struct {
 	// Log receives a sentence about each operation on states, locks and journals, without values of a state; may be
 	// nil.
 	Log func(text string)
+
+	// Other opens another working directory, to finish a transfer between both; nil if the command cannot.
+	Other Other
 }
 
 // log logs an operation with its duration since started, and its error.
@@ -82,20 +88,34 @@ func (e *Env) log(started time.Time, err error, format string, a ...any) {
 	e.Log(fmt.Sprintf(format, a...) + ": " + outcome + "after " + e.Now().Sub(started).Round(time.Microsecond).String())
 }
 
+// Other opens the state of another working directory. The environment has its own bag.
+type Other func(ctx context.Context, dir string) (*Env, store.Store, bool)
+
+// arrived is the state of the target of a transfer, if a command in the target makes the source finish it. The target may
+// have moved to another directory.
+type arrived struct {
+	id     string
+	target *state.Snapshot
+}
+
 // Request names the state and the operation of a command.
 type Request struct {
 	Store     store.Store
 	Name      string // of the workspace
 	Operation operation.Operation
-	Lock      bool          // false: no lock is taken, as with -lock=false
-	Timeout   time.Duration // how long to wait for a lock that another has
-	Waiting   func()        // called when taking the lock takes long, or another has it, from any goroutine; may be nil
-	Releasing func()        // called when releasing the lock takes long, from any goroutine; may be nil
-	Resolves  addr.Instance // the command knows the outcome of calls about it: they are not reported
-	Keeper    Keeper        // continues the journal if this process is lost; nil: no process does
-	Part      Selecting     // the part of a shared state that the command needs; nil: all of it
-	Interim   *Interim      // when the state is written while an apply is in progress; nil: never
-	Written   func()        // called after the state was written for the first time; may be nil
+	Lock      bool              // false: no lock is taken, as with -lock=false
+	Shared    bool              // the operation only reads and records nothing: others may read at the same time
+	Timeout   time.Duration     // how long to wait for a lock that another has
+	Waiting   func()            // called when taking the lock takes long, or another has it, from any goroutine; may be nil
+	Releasing func()            // called when releasing the lock takes long, from any goroutine; may be nil
+	Resolves  addr.Instance     // the command knows the outcome of calls about it: they are not reported
+	Keeper    Keeper            // continues the journal if this process is lost; nil: no process does
+	Unkept    func(addr.Object) // called before each lease is opened, if no keeper can close it; may be nil
+	Part      Selecting         // the part of a shared state that the command needs; nil: all of it
+	Interim   *Interim          // when the state is written while an apply is in progress; nil: never
+	Written   func()            // called after the state was written for the first time; may be nil
+
+	arrived *arrived // set by the target of an unfinished transfer that locks the source
 }
 
 // Interim sets how often the state is written to its store while an apply is in progress.

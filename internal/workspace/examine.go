@@ -53,8 +53,8 @@ type JournalReport struct {
 	Problem  string            // why it does not belong to the state, or cannot be read; "" otherwise
 	Leases   []journal.Lease
 
-	base state.Digest // of the state that it continues, if that is another state
-	err  error        // why it cannot be read
+	other *journal.Header // if it continues another state
+	err   error           // why it cannot be read
 }
 
 // Examine reads everything that exists of a state, and changes nothing. Damage is part of the result. It returns false
@@ -87,6 +87,9 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 		return nil, false
 	}
 	x.Files = others(env, st, name)
+	if record := recordFile(env, st, name); exists(env, record) {
+		x.Files = append(x.Files, relative(env, record))
+	}
 	return x, true
 }
 
@@ -161,7 +164,7 @@ func copies(ctx context.Context, env *Env, st store.Store, name string, now *sta
 				older = len(past) - n
 				break
 			}
-			data, err := h.Former(ctx, name, p.Serial)
+			data, err := h.Former(ctx, name, p)
 			if data == nil && err == nil {
 				continue // it is not kept any more
 			}
@@ -202,12 +205,17 @@ func (f *JournalReport) fill(r *journal.Recovery, err error) {
 	var mismatch *journal.MismatchError
 	switch {
 	case errors.As(err, &mismatch):
-		f.Run, f.Problem, f.Leases, f.base = mismatch.Header.Run, mismatch.Reason, mismatch.Leases, mismatch.Header.Base
+		f.Run, f.Problem, f.Leases, f.other = mismatch.Header.Run, mismatch.Reason, mismatch.Leases, &mismatch.Header
 	case err != nil:
 		f.Problem, f.err = err.Error(), err
 	default:
 		f.Run, f.Recovery, f.Leases = r.Header.Run, r, r.Leases
 	}
+}
+
+// continues reports whether the journal belongs to another state, and that state is s.
+func (f *JournalReport) continues(s *state.Snapshot) bool {
+	return f != nil && f.other != nil && s.Digest() != (state.Digest{}) && f.other.Continues(s.Digest())
 }
 
 func (f *JournalReport) run() string {
@@ -335,16 +343,12 @@ func (x *Examination) Fitting() *Copy {
 	if x.State.Snapshot != nil || x.State.Locked {
 		return nil
 	}
-	var base state.Digest
-	if x.Journal != nil {
-		base = x.Journal.base
-	}
 	var best *Copy
 	for i := range x.Copies {
 		c := &x.Copies[i]
 		switch {
 		case c.Snapshot == nil:
-		case base != (state.Digest{}) && c.Snapshot.Digest() == base:
+		case x.Journal.continues(c.Snapshot):
 			return c
 		case !x.State.Missing && (best == nil || c.Snapshot.Serial > best.Snapshot.Serial):
 			best = c

@@ -38,6 +38,7 @@ type interims struct {
 	latest  *state.Snapshot // with all changes
 	written *state.Snapshot // as the store has it
 	version store.Version   // of written
+	digest  state.Digest    // of written
 	wrote   bool            // at least one interim state
 	gaveUp  bool            // another run has changed the state
 	warned  bool
@@ -128,7 +129,7 @@ func (i *interims) write() bool {
 // confirmed notes that the store has a state.
 func (i *interims) confirmed(a attempt, v store.Version) {
 	i.failing = false
-	i.written, i.version, i.wrote = a.snapshot, v, true
+	i.written, i.version, i.digest, i.wrote = a.snapshot, v, a.digest, true
 	i.InterimWritten(a.digest, a.before, a.snapshot.Get)
 }
 

@@ -21,10 +21,11 @@ type TextKind uint8
 // The kinds.
 const (
 	CurrentText TextKind = iota + 1 // the state
-	FormerText                      // a former state in the store
+	FormerText                      // a former state in the store, or an earlier version that the service keeps
 	BackupText                      // a copy of a state in a file
 	ErroredText                     // a state that could not be stored
 	JournalText                     // a journal
+	PieceText                       // a part of a journal, in an earlier version that the service keeps
 )
 
 // Text is a text that contains objects of a state: the state itself, a copy, a journal.
@@ -34,6 +35,8 @@ type Text struct {
 	Path   string    // of a file; "" if the text is in the store
 	Serial uint64    // of a former state
 	Time   time.Time // when it was written; zero if unknown
+
+	Version *store.ServiceVersion // of an earlier version that the service keeps; nil for others
 
 	data func(context.Context) ([]byte, error)
 }
@@ -60,13 +63,9 @@ func Inventory(ctx context.Context, env *Env, st store.Store, name string) ([]Te
 		if err != nil {
 			problems = errors.Join(problems, err)
 		}
-		seen := map[uint64]bool{}
-		for n, p := range former {
-			if n > 0 && !seen[p.Serial] {
-				out = append(out, Text{Kind: FormerText, Where: fmt.Sprintf("the former state with the serial %d", p.Serial), Serial: p.Serial, Time: p.Time,
-					data: func(ctx context.Context) ([]byte, error) { return h.Former(ctx, name, p.Serial) }})
-			}
-			seen[p.Serial] = true
+		for _, p := range former[min(1, len(former)):] {
+			out = append(out, Text{Kind: FormerText, Where: fmt.Sprintf("the former state with the serial %d", p.Serial), Serial: p.Serial, Time: p.Time,
+				data: func(ctx context.Context) ([]byte, error) { return h.Former(ctx, name, p) }})
 		}
 	}
 	stored, err := store.OrphanedJournals(ctx, st, name)
@@ -77,6 +76,27 @@ func Inventory(ctx context.Context, env *Env, st store.Store, name string) ([]Te
 		out = append(out, Text{Kind: JournalText, Where: "a journal in the backend", data: func(context.Context) ([]byte, error) { return j.Data, nil }})
 	}
 	return out, problems
+}
+
+// Versions lists the earlier versions of a state and its journals that the service of the store keeps by itself.
+func Versions(ctx context.Context, st store.Store, name string) ([]Text, error) {
+	service := st.Capabilities().Service
+	if service == nil {
+		return nil, nil
+	}
+	list, err := service.EarlierVersions(ctx, name)
+	var out []Text
+	for _, v := range list {
+		t := Text{
+			Kind: FormerText, Where: "the version " + v.ID + " of " + v.Name, Time: v.Time, Version: &v,
+			data: func(ctx context.Context) ([]byte, error) { return service.ReadVersion(ctx, name, v) },
+		}
+		if v.Journal {
+			t.Kind = PieceText
+		}
+		out = append(out, t)
+	}
+	return out, err
 }
 
 // remains returns the files beside a state: backups, states that were put aside or could not be stored, journals. If the

@@ -55,6 +55,7 @@ func (l *lock) acquire(ctx context.Context) bool {
 		defer time.AfterFunc(lockNotice, once).Stop()
 	}
 	who, started := store.NewLockInfo(l.req.Operation.Policy().Lock, l.env.Version), l.env.Now()
+	who.Shared = l.req.Shared && l.req.Operation.Policy().ReadOnly
 	err := store.ErrNotPartial
 	if d := l.req.Store.Capabilities().Concurrent; d != nil && l.req.Operation.Policy().Concurrent {
 		err = l.join(ctx, d, who, waiting)

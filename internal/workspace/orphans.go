@@ -48,7 +48,7 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 	case rc.req.Operation.Policy().ReadOnly:
 		rc.report(r)
 		rc.doc.snapshot, _ = rc.withJournal(r)
-		rc.record.unresolved = append(rc.record.unresolved, r.Unknown...)
+		rc.record.unresolved = rc.record.unresolved.And(r.Notes)
 		return true
 	}
 	if len(r.Objects) > 0 && rc.lock.shared() {
@@ -70,7 +70,7 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 		return false
 	}
 	notes := &rc.record.notes
-	notes.Unknown, notes.Leases = append(notes.Unknown, r.Unknown...), append(notes.Leases, r.Leases...)
+	*notes = notes.And(r.Notes)
 	if err := store.SetReplayedRecords(ctx, rc.req.Store, rc.req.Name, r.Header.Name(), r.Records()); err != nil {
 		rc.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
 		return false

@@ -172,31 +172,6 @@ func already(ctx context.Context, st store.Store, name string) journal.Already {
 	return func(h journal.Header) (uint32, error) { return store.ReplayedRecords(ctx, st, name, h.Name()) }
 }
 
-// Read reads a state without a lock; nil if the workspace has no state. The result includes the records of runs in
-// progress and of killed runs, here and in a store that keeps journals. A caller without permission to read journals
-// there gets the last written state.
-func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Snapshot, bool) {
-	s, v, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
-	if !ok {
-		return nil, false
-	}
-	found := v != ""
-	var here runs
-	if r, err := journal.RecoverRest(env.FS, journalFile(env, st, name), s, sealing(st), already(ctx, st, name)); err == nil && r != nil {
-		s, found, here = r.Snapshot, true, runs{r.Header}
-	}
-	stored, _ := store.OrphanedJournals(ctx, st, name)
-	for _, j := range stored {
-		if r, err := journal.Replay(j.Data, s, sealing(st)); err == nil && !here.same(r.Header) {
-			s, found = r.Snapshot, true
-		}
-	}
-	if !found {
-		return nil, true
-	}
-	return s, true
-}
-
 // runs are the runs whose journals were replayed from files.
 type runs []journal.Header
 

@@ -28,8 +28,10 @@ type recorder struct {
 
 	starting   sync.Mutex        // held while the journal is begun
 	journal    *journal.Writer   // from the first lease on, or the first change
+	written    state.Digest      // of the state that the command wrote last; its snapshot has no digest
+	before     *journal.Writer   // the journal of the previous round, which is closed; nil: none, or it has no open lease
 	earlier    *journal.Recovery // an earlier journal that stays: this run only looks
-	unresolved []journal.Unknown // calls of lost runs, in journals that stay
+	unresolved journal.Notes     // of lost runs, in journals that stay
 	notes      journal.Notes     // of lost runs
 	onDisk     bool              // the journal that has them is still there
 	parts      atomic.Bool       // the journal states that it is about a part of the state
@@ -82,7 +84,11 @@ func (r *recorder) begin(base *state.Snapshot) error {
 func (r *recorder) create(base *state.Snapshot, keeper int, o journal.Options) (*journal.Writer, error) {
 	h := journal.About(base, r.lineage, r.run(), r.env.Version)
 	h.Keeper = keeper
+	if h.Base == (state.Digest{}) && base != nil && base.Serial > 0 {
+		h.Base = r.written
+	}
 	o.Seal, o.FS, o.Now, o.Carry, o.Replace = r.seal, r.env.FS, r.env.Now, r.notes.Unsettled(base, r.refresh), r.onDisk
+	o.Before, r.before = r.before, nil
 	w, err := journal.Create(r.path, h, o)
 	r.onDisk = r.onDisk && err != nil
 	return w, err
@@ -113,7 +119,7 @@ func (r *recorder) run() string {
 func (r *recorder) close(now *state.Snapshot, st store.Store) {
 	kept := r.earlier != nil || r.silent
 	if r.journal != nil {
-		kept = r.end(now, st)
+		kept = r.end(now, st, r.journal.Unsettled())
 	}
 	if kept {
 		return
@@ -135,16 +141,34 @@ func (r *recorder) close(now *state.Snapshot, st store.Store) {
 	}
 }
 
-// end closes the journal of the command, and reports whether it stays for the next one. now is the state as last read
-// or written.
-func (r *recorder) end(now *state.Snapshot, st store.Store) (stays bool) {
-	keep := r.keep || r.journal.Unsettled()
+// round ends the journal of a round. If leases are open or notes are not settled, the journal of the next round begins
+// at once and has them, so that they are recorded at each moment. now is the state as last read or written.
+func (r *recorder) round(now *state.Snapshot, st store.Store) error {
+	if r.journal == nil {
+		return nil
+	}
+	last := r.journal
+	if len(last.OpenLeases()) == 0 && r.notes.Unsettled(now, r.refresh).Empty() {
+		r.close(now, st)
+		return nil
+	}
+	r.before = last // the keeper does not forget the numbers of the leases
+	if r.end(now, st, last.Unanswered()) {
+		return nil
+	}
+	return r.begin(now)
+}
+
+// end closes the journal of the command, and reports whether it stays for the next one. unsettled is true if the journal
+// has calls or leases that the next command must know. now is the state as last read or written.
+func (r *recorder) end(now *state.Snapshot, st store.Store, unsettled bool) (stays bool) {
+	keep := r.keep || unsettled
 	if keep && !r.keep && r.earlier == nil {
 		_ = r.journal.End(now.Digest()) // the changes in it are in the state
 	}
 	r.starting.Lock()
 	defer r.starting.Unlock()
-	if r.keeper != nil {
+	if r.keeper != nil && r.before == nil {
 		r.keeper.JournalOpened("", nil, nil, false)
 	}
 	started := r.env.Now()

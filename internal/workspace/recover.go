@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -22,7 +23,8 @@ type recovery struct {
 	doc    *document
 	lock   *lock
 	record *recorder
-	put    func(*state.Snapshot) bool // writes the state, and reports errors
+	put    func(*state.Snapshot) bool                // writes the state, and reports errors
+	take   func(context.Context, *Env, Request) bool // locks and unlocks another state, so that its recovery is done
 
 	replayed runs          // the runs whose journals were replayed
 	restored []addr.Object // the objects that those runs changed, and that were written
@@ -81,7 +83,7 @@ func (rc *recovery) local(ctx context.Context) bool {
 	if rc.req.Operation.Policy().ReadOnly {
 		rc.doc.snapshot, _ = rc.withJournal(r)
 		rc.record.earlier = r
-		rc.record.unresolved = append(rc.record.unresolved, r.Unknown...)
+		rc.record.unresolved = rc.record.unresolved.And(r.Notes)
 		rc.replayed = append(rc.replayed, r.Header)
 		return true
 	}
@@ -184,11 +186,17 @@ func (rc *recovery) report(r *journal.Recovery) {
 	if r.Missing > 0 {
 		bag.Add(diag.Warningf("Journal damaged", "In the journal of run %s, %s unreadable. Compare the state with the real objects.", r.Header.Run, diag.Counted(r.Missing, "record is", "records are")))
 	}
-	text := ""
+	text, actions := "", ""
 	for _, u := range r.Unknown {
-		if u.Object.Instance != rc.req.Resolves {
+		switch {
+		case u.Object.Mode == addr.Action:
+			actions += fmt.Sprintf("  %s (run %s, %s)\n", u.Object, u.Run, u.Time.UTC().Format(time.RFC3339))
+		case u.Object.Instance != rc.req.Resolves:
 			text += "  " + u.String() + "\n"
 		}
+	}
+	if actions != "" {
+		bag.Add(diag.Warningf("Action may not have ended", "An earlier run invoked these actions and ended before their providers reported the end:\n%s\nLethe does not invoke them again on its own. Check their effects.", actions))
 	}
 	if text != "" {
 		bag.Add(diag.Warningf("Outcome unknown", "An earlier run ended before its providers answered these calls, so their outcome is unknown:\n%s\nCheck whether the objects exist, and record the result with: lethe state resolve", text))
@@ -222,7 +230,12 @@ func recovered(r *journal.Recovery) store.Parts {
 // claim claims the parts that a killed run changed, and reads the state again. The state does not change until
 // done is called.
 func (rc *recovery) claim(ctx context.Context, r *journal.Recovery) (done func(), ok bool) {
-	if err := rc.lock.claim(ctx, recovered(r), rc.req.Timeout); err != nil {
+	return rc.claimParts(ctx, recovered(r))
+}
+
+// claimParts is claim for other parts.
+func (rc *recovery) claimParts(ctx context.Context, p store.Parts) (done func(), ok bool) {
+	if err := rc.lock.claim(ctx, p, rc.req.Timeout); err != nil {
 		rc.env.Bag.Add(rc.lock.problem(err))
 		return func() {}, false
 	}

@@ -51,7 +51,7 @@ func BeginRepair(ctx context.Context, env *Env, req Request) (*Repairing, bool) 
 	if r.PutBack = r.Fitting(); r.PutBack != nil && len(r.State.data) > 0 {
 		r.Aside = unreadable(env, req)
 	}
-	r.Replay = j != nil && (j.Recovery != nil && (j.Recovery.Changes > 0 || j.Recovery.Damaged+j.Recovery.Missing > 0) || r.PutBack != nil && r.PutBack.Snapshot.Digest() == j.base)
+	r.Replay = j != nil && (j.Recovery != nil && (j.Recovery.Changes > 0 || j.Recovery.Damaged+j.Recovery.Missing > 0) || r.PutBack != nil && j.continues(r.PutBack.Snapshot))
 	return r, true
 }
 

@@ -27,6 +27,8 @@ type State struct {
 	basis    basis
 	recovery recovery
 	interims *interims // writes the state while an apply is in progress; nil: nothing does
+
+	overridden []string // see Override
 }
 
 // basis is the comparison of a plan with a shared state.
@@ -59,8 +61,14 @@ func (s *State) Stored() bool { return s.doc.version != "" }
 // Put writes a snapshot unchanged. If the store refuses, the state is written to a file that only the user can read,
 // never to the screen.
 func (s *State) Put(next *state.Snapshot) bool {
-	data, err := next.Bytes()
 	recorded := s.record.complete()
+	data, err := s.write(next)
+	return err == nil || s.unsaved(err, next, data, recorded)
+}
+
+// write writes a snapshot unchanged, and returns its bytes.
+func (s *State) write(next *state.Snapshot) ([]byte, error) {
+	data, err := next.Bytes()
 	if err == nil {
 		s.record.about(state.DigestOf(data))
 		started := s.env.Now()
@@ -68,11 +76,10 @@ func (s *State) Put(next *state.Snapshot) bool {
 		s.env.log(started, err, "write of the state of workspace %q, serial %d, %d bytes", s.req.Name, next.Serial, len(data))
 	}
 	if err == nil {
-		s.doc.snapshot, s.record.keep = next, false
+		s.doc.snapshot, s.record.keep, s.record.written = next, false, state.DigestOf(data)
 		s.writtenOnce()
-		return true
 	}
-	return s.unsaved(err, next, data, recorded)
+	return data, err
 }
 
 // writtenOnce calls Request.Written after the first write.
@@ -83,6 +90,10 @@ func (s *State) writtenOnce() {
 	}
 }
 
+// Override records in the next state that the command destroyed protected objects, because the user has overridden the
+// protection.
+func (s *State) Override(addresses []string) { s.overridden = addresses }
+
 // Stamped reports whether the store keeps stamps.
 func (s *State) Stamped() bool {
 	return s.req.Store.Capabilities().Parts != nil
@@ -90,6 +101,12 @@ func (s *State) Stamped() bool {
 
 // Stamp sets the stamps of the resources for which no work remains once the command's state is written.
 func (s *State) Stamp(stamps map[string]store.Stamp) { s.doc.stamps = stamps }
+
+// Encrypts reports whether the state is stored encrypted.
+func (s *State) Encrypts() bool {
+	sealer := s.req.Store.Capabilities().Sealer
+	return sealer != nil && sealer.Encrypts()
+}
 
 // Part returns the addresses of the resources that were read from the store. nil means that the whole state was read.
 func (s *State) Part() []string { return s.doc.part }
@@ -125,7 +142,13 @@ func (s *State) Notes() journal.Notes { return s.record.notes }
 // Unanswered returns the calls of lost runs that no provider answered, also if this command leaves their notes as they
 // are.
 func (s *State) Unanswered() []journal.Unknown {
-	return slices.Concat(s.record.notes.Unknown, s.record.unresolved)
+	return slices.Concat(s.record.notes.Unknown, s.record.unresolved.Unknown)
+}
+
+// Earlier returns the notes about objects that have the earlier value of an ephemeral resource, also if this command
+// leaves the notes as they are.
+func (s *State) Earlier() []journal.EarlierValue {
+	return slices.Concat(s.record.notes.Earlier, s.record.unresolved.Earlier)
 }
 
 // Note replaces the notes about lost runs. They are written when the command unlocks the state.
@@ -210,6 +233,9 @@ func (s *State) mine() []journal.Change {
 
 // Opening implements journal.Leases.
 func (s *State) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
+	if s.req.Unkept != nil {
+		s.req.Unkept(o)
+	}
 	if s.record.silent {
 		return 0, nil
 	}
@@ -239,6 +265,26 @@ func (s *State) Closed(op journal.Op) {
 func (s *State) End() {
 	s.stopInterims()
 	s.record.close(s.doc.snapshot, s.req.Store)
+}
+
+// EndRound ends the journal of a round of an apply. Open leases and notes go to the journal of the next round.
+func (s *State) EndRound() bool {
+	s.stopInterims()
+	err := s.record.round(s.doc.snapshot, s.req.Store)
+	if err != nil {
+		s.env.Bag.Add(Problem(err, diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err)))
+	}
+	return err == nil
+}
+
+// NoteEarlier replaces the notes about objects whose values later rounds need. If a journal is open, it is durable when
+// NoteEarlier returns.
+func (s *State) NoteEarlier(list []journal.EarlierValue) error {
+	s.record.notes.Earlier = list
+	if s.record.journal == nil {
+		return nil
+	}
+	return s.record.journal.Earlier(list)
 }
 
 // startInterims begins to write interim states, if the state needs them: a journal that lies with the state, in a file
@@ -273,7 +319,7 @@ func (s *State) stopInterims() {
 	<-i.ended
 	i.resolve()
 	if i.wrote {
-		s.doc.snapshot, s.doc.version = i.written, i.version
+		s.doc.snapshot, s.doc.version, s.record.written = i.written, i.version, i.digest
 		s.writtenOnce()
 	}
 }

@@ -24,11 +24,20 @@ func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
 	return s, true
 }
 
+// take locks a workspace and unlocks it: the work of killed commands is then finished.
+func take(ctx context.Context, env *Env, req Request) bool {
+	s, ok := Lock(ctx, env, req)
+	if ok {
+		s.Unlock()
+	}
+	return ok
+}
+
 // newState returns a state that is neither locked nor read.
 func newState(env *Env, req Request) *State {
 	s := &State{env: env, req: req}
 	s.doc, s.lock = document{env: env, req: &s.req}, lock{env: env, req: &s.req}
-	s.recovery = recovery{env: env, req: &s.req, doc: &s.doc, lock: &s.lock, record: &s.record, put: s.Put}
+	s.recovery = recovery{env: env, req: &s.req, doc: &s.doc, lock: &s.lock, record: &s.record, put: s.Put, take: take}
 	return s
 }
 
@@ -43,7 +52,7 @@ func (s *State) load(ctx context.Context) bool {
 	}
 	s.record = newRecorder(s.env, s.req)
 	s.record.copied, s.record.shared = s.copying(), s.lock.shared()
-	return s.recovery.local(ctx) && s.recovery.stored(ctx)
+	return s.recovery.local(ctx) && s.recovery.stored(ctx) && s.recovery.transfer(ctx)
 }
 
 // copying returns the copy in the store that the journal of this command gets; nil if it gets none.
@@ -67,7 +76,7 @@ func (s *State) choose(ctx context.Context) bool {
 	if left, err := disk.Read(s.env.FS, journalFile(s.env, s.req.Store, s.req.Name)); err != nil || left != nil {
 		return true
 	}
-	if orphaned, err := s.recovery.orphans(ctx); err != nil || len(orphaned) > 0 {
+	if orphaned, err := s.recovery.orphans(ctx); err != nil || len(orphaned) > 0 || exists(s.env, recordFile(s.env, s.req.Store, s.req.Name)) {
 		return true
 	}
 	for range 5 {
@@ -139,7 +148,7 @@ func (s *State) save(next *state.Snapshot) bool {
 		s.record.keep = false
 		s.doc.stamp()
 	}
-	return !changed || s.Put(next)
+	return !changed || s.Put(next.WithOverridden(s.overridden))
 }
 
 // HasState reports whether a workspace has a state, or the journal of a state. An unreadable state counts: the command
@@ -161,7 +170,7 @@ func recorded(env *Env, st store.Store, name string) bool {
 // Unfinished reports whether a run left something that the state of a workspace does not have yet, here or in the
 // store.
 func Unfinished(ctx context.Context, env *Env, st store.Store, name string) (bool, error) {
-	if recorded(env, st, name) {
+	if recorded(env, st, name) || exists(env, recordFile(env, st, name)) {
 		return true, nil
 	}
 	left, err := store.OrphanedJournals(ctx, st, name)

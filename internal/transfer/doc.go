@@ -1,0 +1,6 @@
+// Package transfer moves objects between two states (ADR 57). It computes the states after the move, and the record with
+// which a later command finishes an interrupted transfer. It reads and writes nothing.
+//
+//	move.go    Plan: the objects, their addresses in the target, both states after the move
+//	record.go  Record: the transfer journal, and the decision whether the target was written
+package transfer

@@ -1,0 +1,196 @@
+package transfer
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Record is the transfer journal: it describes a transfer, so that a later command can finish it. Both directories have
+// one from before the first state is written until both states are written. It has no values of objects.
+type Record struct {
+	Format  int       `json:"format"`
+	ID      string    `json:"id"`
+	Time    time.Time `json:"time"`
+	Program string    `json:"program"`
+	Role    Role      `json:"role"` // of the directory that has this copy
+	Source  Side      `json:"source"`
+	Target  Side      `json:"target"`
+
+	Objects []Object      `json:"objects"`
+	Dropped []addr.Object `json:"dropped,omitempty"` // data sources that the source loses
+}
+
+// format is the version of the form of records.
+const format = 1
+
+// Role tells the two directories of a transfer apart.
+type Role string
+
+// The roles.
+const (
+	Source Role = "source"
+	Target Role = "target"
+)
+
+// Side is one of the two states.
+type Side struct {
+	Dir       Path    `json:"dir"` // the real path of the working directory
+	Workspace string  `json:"workspace"`
+	File      Path    `json:"file"` // the path of the record there
+	Before    Version `json:"before"`
+	After     Version `json:"after"`
+}
+
+// Path is a path in a record. A path that is not valid UTF-8 is quoted like a string of Go, because JSON would replace its
+// bytes.
+type Path string
+
+// MarshalText implements encoding.TextMarshaler.
+func (p Path) MarshalText() ([]byte, error) {
+	if utf8.ValidString(string(p)) {
+		return []byte(p), nil
+	}
+	return []byte(strconv.QuoteToASCII(string(p))), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (p *Path) UnmarshalText(text []byte) error {
+	if len(text) == 0 || text[0] != '"' { // all paths are absolute
+		*p = Path(text)
+		return nil
+	}
+	s, err := strconv.Unquote(string(text))
+	*p = Path(s)
+	return err
+}
+
+// Version identifies a content of a state.
+type Version struct {
+	Lineage string       `json:"lineage,omitempty"`
+	Serial  uint64       `json:"serial"`
+	Digest  state.Digest `json:"digest"`
+}
+
+// VersionOf identifies a snapshot by its bytes.
+func VersionOf(s *state.Snapshot, digest state.Digest) Version {
+	return Version{s.Lineage, s.Serial, digest}
+}
+
+// Object is a moved object.
+type Object struct {
+	From addr.Object `json:"from"`
+	To   addr.Object `json:"to"`
+}
+
+// NewRecord returns the record of a planned move. Its sides are set by the caller.
+func NewRecord(p *Plan, now time.Time, program string) *Record {
+	r := &Record{Format: format, ID: uuid.NewString(), Time: now.UTC(), Program: program, Dropped: p.Dropped}
+	for _, m := range p.Moves {
+		r.Objects = append(r.Objects, Object(m))
+	}
+	return r
+}
+
+// For returns the copy of the record for a directory, as text.
+func (r *Record) For(role Role) []byte {
+	c := *r
+	c.Role = role
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		panic(err) // a state has no hidden keys
+	}
+	return append(data, '\n')
+}
+
+// Parse reads the text of a record.
+func Parse(data []byte) (*Record, error) {
+	var r Record
+	if err := json.Unmarshal(data, &r); err != nil {
+		return nil, err
+	}
+	if r.Format != format || r.ID == "" || r.Role != Source && r.Role != Target {
+		return nil, fmt.Errorf("it has the format %d, which this version does not read", r.Format)
+	}
+	return &r, nil
+}
+
+// This returns the side of the directory that has the copy, and the other side.
+func (r *Record) This() (this, other Side) {
+	if r.Role == Source {
+		return r.Source, r.Target
+	}
+	return r.Target, r.Source
+}
+
+// Concerns reports whether the record belongs to a state of the directory that has the copy. A state that has replaced it
+// has another lineage.
+func (r *Record) Concerns(s *state.Snapshot) bool {
+	this, _ := r.This()
+	return s == nil || s.Lineage == "" || s.Lineage == this.After.Lineage || s.Lineage == this.Before.Lineage
+}
+
+// Arrived reports whether the target state was written. source may have the objects still.
+//
+// The state names the transfer, also after later writes of Lethe. A program that does not keep the name (Terraform,
+// OpenTofu) may have written the state since: then the target has all objects, with the same IDs.
+func (r *Record) Arrived(target, source *state.Snapshot) bool {
+	switch {
+	case target == nil:
+		return false
+	case slices.Contains(target.Transfers(), r.ID):
+		return true
+	case target.Lineage != r.Target.After.Lineage || target.Serial <= r.Target.Before.Serial:
+		return false
+	}
+	found := 0
+	for _, o := range r.Objects {
+		was, is := source.Get(o.From), target.Get(o.To)
+		if was == nil {
+			continue
+		}
+		if is == nil || !same(was, is) {
+			return false
+		}
+		found++
+	}
+	return found > 0
+}
+
+// same reports whether two entries are about one real object.
+func same(a, b *state.Entry) bool {
+	return a.Provider.Provider.Canon() == b.Provider.Provider.Canon() && a.ID() != "" && a.ID() == b.ID()
+}
+
+// Left returns the source state after the transfer, and the objects that it loses. A state that names the transfer was
+// written already: an object at one of the addresses is a new one.
+func (r *Record) Left(source *state.Snapshot) (*state.Snapshot, []addr.Object) {
+	if slices.Contains(source.Transfers(), r.ID) {
+		return source, nil
+	}
+	var gone []addr.Object
+	e := source.Edit()
+	remove := func(o addr.Object) {
+		if source.Get(o) != nil {
+			gone = append(gone, o)
+			e.Put(o, nil)
+		}
+	}
+	for _, o := range r.Objects {
+		remove(o.From)
+	}
+	for _, o := range r.Dropped {
+		remove(o)
+	}
+	if len(gone) == 0 {
+		return source, nil
+	}
+	return e.Done().WithTransfer(r.ID), gone
+}
