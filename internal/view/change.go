@@ -3,28 +3,15 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/lethe-iac/lethe/internal/view/diff"
+	"github.com/lethe-iac/lethe/internal/diff"
+	"github.com/lethe-iac/lethe/internal/review"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/zclconf/go-cty/cty"
 )
-
-// ordered sorts changes as Terraform and OpenTofu show them: modules by the number of calls around them and then by
-// path, data sources before managed resources.
-func ordered(changes []*plan.Change) []*plan.Change {
-	out := slices.Clone(changes)
-	slices.SortStableFunc(out, func(a, b *plan.Change) int {
-		if a.Object.Module != b.Object.Module {
-			return cmp.Or(cmp.Compare(a.Object.Module.Depth(), b.Object.Module.Depth()), a.Object.Module.Compare(b.Object.Module))
-		}
-		return cmp.Or(compareModes(a.Object.Mode, b.Object.Mode), a.Object.Compare(b.Object))
-	})
-	return out
-}
 
 // compareInTree orders module instances as trees of modules in documents have them: parents before children, and the
 // instances in one module by the text of their address, so that module.m[10] comes before module.m[2].
@@ -48,29 +35,35 @@ func compareInTree(a, b addr.ModuleInstance) int {
 	return strings.Compare(a.String(), b.String())
 }
 
-// compareModes puts data sources first.
-func compareModes(a, b addr.Mode) int {
-	switch isData := a == addr.Data; {
-	case isData == (b == addr.Data):
-		return 0
-	case isData:
-		return -1
+// group writes a change, or a group of equal changes.
+func (r *renderer) group(c *review.Change, n *diff.Node) {
+	if c.Group == nil {
+		r.change(c.Change, n, false)
+		return
 	}
-	return 1
+	const named = 20
+	rest := c.Group.Members[1:]
+	text := fmt.Sprintf("(and %s equal changes:", Grouped(len(rest)))
+	if len(rest) == 1 {
+		text = "(and one equal change:"
+	}
+	for i, m := range rest[:min(len(rest), named)] {
+		if i > 0 {
+			text += ","
+		}
+		text += " " + EscapeLine(m.Address)
+	}
+	if len(rest) > named {
+		text += fmt.Sprintf(", and %s more", Grouped(len(rest)-named))
+	}
+	if c.Group.Opaque {
+		text += "; sensitive values are not compared"
+	}
+	r.change(c.Change, n, false, text+")")
 }
 
-// shown reports whether users want to see a change.
-func shown(c *plan.Change) bool {
-	if c.Object.Mode == addr.Data {
-		return c.Action == plan.Read
-	}
-	return c.Action != plan.NoOp || moved(c) || c.Importing != nil
-}
-
-func moved(c *plan.Change) bool { return c.Was != c.Object && c.Was.Type != "" }
-
-// change writes a change with its heading and remarks.
-func (r *renderer) change(c *plan.Change, n *diff.Node, drift bool) {
+// change writes a change with its heading and remarks. more are further remarks, already escaped.
+func (r *renderer) change(c *plan.Change, n *diff.Node, drift bool, more ...string) {
 	forget := c.Action == plan.Forget
 	margin := "  "
 	if forget {
@@ -78,7 +71,7 @@ func (r *renderer) change(c *plan.Change, n *diff.Node, drift bool) {
 	}
 	t := title(c, r.o, drift)
 	r.WriteString(r.o.paint(margin+"# "+t.bold, bold) + t.text + r.o.paint(t.loud, bold, red) + t.rest + "\n")
-	for _, remark := range remarks(c, r.o, drift) {
+	for _, remark := range append(remarks(c, r.o, drift), more...) {
 		r.WriteString(margin + "# " + remark + "\n")
 	}
 	switch action := c.Action; {
@@ -141,9 +134,9 @@ func title(c *plan.Change, o Options, drift bool) heading {
 	switch {
 	case drift && c.Action == plan.Delete:
 		h = heading{text: " has been ", loud: "deleted"}
-	case still && moved(c) && drift:
+	case still && review.Moved(c) && drift:
 		return heading{bold: EscapeLine(c.Was.String()), text: " has moved to " + name}
-	case still && moved(c):
+	case still && review.Moved(c):
 		return heading{bold: EscapeLine(c.Was.String()), text: " has moved to " + o.paint(name, bold)}
 	case drift:
 		h = heading{text: " has changed"}
@@ -162,6 +155,17 @@ func title(c *plan.Change, o Options, drift bool) heading {
 	return h
 }
 
+// Outside is what happened to an object outside of the program, in one word.
+func Outside(c *plan.Change) string {
+	switch {
+	case c.Action == plan.Delete:
+		return "deleted"
+	case c.Action == plan.NoOp && review.Moved(c):
+		return "moved"
+	}
+	return "changed"
+}
+
 // remarks are the other lines above a change.
 func remarks(c *plan.Change, o Options, drift bool) []string {
 	var out []string
@@ -172,31 +176,33 @@ func remarks(c *plan.Change, o Options, drift bool) []string {
 	}
 	from := fmt.Sprintf("moved from %s", c.Was)
 	if drift {
-		add(moved(c) && c.Action != plan.Delete && c.Action != plan.NoOp, "%s", from)
+		add(review.Moved(c) && c.Action != plan.Delete && c.Action != plan.NoOp, "%s", from)
 		return out
 	}
 	still, deposed := c.Action == plan.NoOp, c.Object.IsDeposed()
-	why := reason(c)
+	why := review.Cause(c)
 	add(c.Action == plan.Read && why != "", "%s", why)
 	add(deposed && (c.Action == plan.Delete || c.Action == plan.Forget), "left over from a partially-failed replacement of this instance")
 	add(!deposed && c.Action == plan.Delete && why != "", "%s", why)
+	add(c.Overrides(), "prevent_destroy is set, and -allow-destroy overrides it")
 	add(c.Action == plan.Forget && c.SkipDestroy, "destroy = false is set in the configuration")
 	add(c.Action == plan.Forget && !c.SkipDestroy, "it was removed from the configuration without a decision whether to destroy it")
 	add(c.Action == plan.ForgetCreate, "the existing object is forgotten, not destroyed: destroy = false is set in the configuration")
 	add(c.Action == plan.CreateDelete && c.FirstFor != "", "created before the old one is destroyed, because of %s", c.FirstFor)
 	add(still && c.Generated != "", "config will be generated")
-	add(!still && moved(c), "%s", from)
+	add(!still && review.Moved(c), "%s", from)
 	if c.Importing == nil {
 		return out
 	}
-	add(!still || moved(c), "%s", imported(c.Importing))
+	add(!still || review.Moved(c), "%s", Imported(c.Importing))
 	if c.Action.Replaces() {
 		out = append(out, o.paint("Warning: this will destroy the imported resource", yellow))
 	}
 	return out
 }
 
-func imported(i *plan.Importing) string {
+// Imported describes the source of an import.
+func Imported(i *plan.Importing) string {
 	switch {
 	case i.Unknown:
 		return "imported from an id that is known after apply"
@@ -206,39 +212,6 @@ func imported(i *plan.Importing) string {
 	return "imported from " + quote(i.ID)
 }
 
-// reason explains why a data source is read during apply, or why an object is no longer wanted.
-func reason(c *plan.Change) string {
-	switch c.Why {
-	case plan.ReadConfigUnknown:
-		return "config refers to values not yet known"
-	case plan.ReadDependencyPending:
-		return "depends on a resource or a module with changes pending"
-	case plan.ReadCheckNested:
-		return "config will be reloaded to verify a check block"
-	case plan.DeleteNoResource:
-		return fmt.Sprintf("because %s is not in configuration", c.Object.Abs().Local())
-	case plan.DeleteNoMoveTarget:
-		return fmt.Sprintf("because %s was moved to %s, which is not in configuration", c.Was, c.Object.Abs())
-	case plan.DeleteNoModule:
-		return fmt.Sprintf("because %s is not in configuration", c.Object.Module)
-	case plan.DeleteWrongRepetition:
-		if _, ok := c.Object.Key.Int(); ok {
-			return "because resource does not use count"
-		}
-		if _, ok := c.Object.Key.Str(); ok {
-			return "because resource does not use for_each"
-		}
-		return "because resource uses count or for_each"
-	case plan.DeleteCountIndex:
-		return fmt.Sprintf("because index %s is out of range for count", c.Object.Key)
-	case plan.DeleteEachKey:
-		return fmt.Sprintf("because key %s is not in for_each map", c.Object.Key)
-	case plan.DeleteDisabled:
-		return "because enabled is false in its lifecycle block"
-	}
-	return ""
-}
-
 // changeCounts are the numbers of objects by action.
 type changeCounts struct {
 	Add       int    `json:"add"`
@@ -246,35 +219,17 @@ type changeCounts struct {
 	Import    int    `json:"import"`
 	Remove    int    `json:"remove"`
 	Forget    int    `json:"forget,omitempty"`
+	Invoke    int    `json:"action_invocation,omitempty"`
 	Operation string `json:"operation"`
 }
 
 // count counts the objects of a plan by action.
 func count(p *plan.Plan) changeCounts {
-	n := changeCounts{Operation: "plan"}
-	for _, c := range p.Changes {
-		if c.Importing != nil {
-			n.Import++
-		}
-		if c.Object.Mode == addr.Data {
-			continue
-		}
-		switch c.Action {
-		case plan.Create:
-			n.Add++
-		case plan.Update:
-			n.Change++
-		case plan.Delete:
-			n.Remove++
-		case plan.Forget:
-			n.Forget++
-		case plan.DeleteCreate, plan.CreateDelete:
-			n.Add, n.Remove = n.Add+1, n.Remove+1
-		case plan.ForgetCreate:
-			n.Add, n.Forget = n.Add+1, n.Forget+1
-		}
+	n := review.Count(p)
+	return changeCounts{
+		Add: n.Create + n.Replace, Change: n.Update, Import: n.Import, Remove: n.Destroy + n.Replace - n.Renew, Forget: n.Forget + n.Renew,
+		Invoke: len(p.Invocations), Operation: "plan",
 	}
-	return n
 }
 
 // text returns "1 to import, 2 to add, 3 to change, 4 to destroy, 5 to forget."; the first and the last part only if
@@ -286,6 +241,9 @@ func (n changeCounts) text() string {
 	}
 	if n.Forget > 0 {
 		s += fmt.Sprintf(", %d to forget", n.Forget)
+	}
+	if n.Invoke > 0 {
+		s += fmt.Sprintf(". Actions: %d to invoke", n.Invoke)
 	}
 	return s + "."
 }

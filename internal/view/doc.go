@@ -5,10 +5,10 @@
 // JSON prints one object per line. Other functions write the documents of `show`, `state show`, `output`, `validate`,
 // `providers schema` and `metadata functions`.
 //
-// Package diff compares two values and returns a tree of nodes. One renderer writes such trees (render.go). To show an
-// object without a change, the renderer writes the comparison of the object with itself. The JSON documents are structs
-// with json tags, each in the file that fills it (document.go, doc*.go, stream.go). Package jsondoc contains their
-// common parts, and the documents about schemas and functions.
+// Package review finds the values of changes, and package diff compares them and returns a tree of nodes. One renderer
+// writes such trees (render.go). To show an object without a change, the renderer writes the comparison of the object with
+// itself. The JSON documents are structs with json tags, each in the file that fills it (document.go, doc*.go, stream.go).
+// Package jsondoc contains their common parts, and the documents about schemas and functions.
 //
 // Files are in layers, each above the files that it uses:
 //
@@ -16,9 +16,10 @@
 //	diagtext.go, live.go, running.go         diagnostics, the live block, operations in progress
 //	statetext.go, plantext.go, outputs.go    plans, states and outputs for people
 //	doc*.go                                  and for programs
+//	content.go                               the lines of a change, for pages and comments
 //	change.go, render.go, value.go           changes, trees and values as text
-//	document.go, objects.go                  common parts of JSON documents; objects of plans and states
-//	lines.go, options.go, escape.go
+//	document.go                              common parts of JSON documents
+//	long.go, lines.go, options.go, escape.go
 //
 // Wording and layout are Terraform 1.11.4's, recorded in testdata/peer, with the name of this program. If a
 // recording is wrong or hides a change, the same file also has our own text,

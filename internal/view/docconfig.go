@@ -200,10 +200,10 @@ func (r configReader) provider(n *config.Node, name config.ProviderName, block *
 	if required := n.Module.Required[name.Local]; required != nil {
 		doc.Versions = lockfile.Constraint(required.Versions)
 	}
-	if block == nil || r.schemas == nil {
+	if block == nil || r.Schemas == nil {
 		return doc
 	}
-	if s := r.schemas(p); s != nil && s.Config != nil {
+	if s := r.Schemas(p); s != nil && s.Config != nil {
 		doc.Expressions = expressionsOf(outline.OfBody(block.Body, s.Config.Block))
 	}
 	return doc
@@ -253,7 +253,7 @@ func (r configReader) bodySchema(n *config.Node, res *config.Resource) *schema.S
 			return s
 		}
 	}
-	return r.schema(n.Provider(res.LocalProvider().Local), addr.Instance{Mode: res.Mode, Type: res.Type})
+	return r.Schema(n.Provider(res.LocalProvider().Local), addr.Instance{Mode: res.Mode, Type: res.Type})
 }
 
 func repetitionOf(r config.Repeat) repetition {

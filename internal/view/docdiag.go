@@ -2,7 +2,6 @@ package view
 
 import (
 	"io"
-	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
@@ -14,120 +13,29 @@ type validateDocument struct {
 	Valid       bool                 `json:"valid"`
 	Errors      int                  `json:"error_count"`
 	Warnings    int                  `json:"warning_count"`
-	Diagnostics []diagnosticDocument `json:"diagnostics"`
-}
-
-// diagnosticDocument is a diagnostic, also in the lines of -json.
-type diagnosticDocument struct {
-	Severity string           `json:"severity"`
-	Summary  string           `json:"summary"`
-	Detail   string           `json:"detail"`
-	Code     string           `json:"code,omitempty"`
-	Address  string           `json:"address,omitempty"`
-	Range    *rangeDocument   `json:"range,omitempty"`
-	Snippet  *snippetDocument `json:"snippet,omitempty"`
-}
-
-type rangeDocument struct {
-	Filename string      `json:"filename"`
-	Start    posDocument `json:"start"`
-	End      posDocument `json:"end"`
-}
-
-type posDocument struct {
-	Line   int `json:"line"`
-	Column int `json:"column"`
-	Byte   int `json:"byte"`
-}
-
-// snippetDocument is the source around a place. Offsets are bytes of the code.
-type snippetDocument struct {
-	Context *string         `json:"context"` // the block around it; null outside of blocks
-	Code    string          `json:"code"`
-	Line    int             `json:"start_line"`
-	Start   int             `json:"highlight_start_offset"`
-	End     int             `json:"highlight_end_offset"`
-	Values  []valueDocument `json:"values"`
-	Call    *callDocument   `json:"function_call,omitempty"`
-}
-
-type valueDocument struct {
-	Traversal string `json:"traversal"`
-	Statement string `json:"statement"`
-}
-
-// callDocument is the function that complained.
-type callDocument struct {
-	Function  string    `json:"called_as"`
-	Signature signature `json:"signature"`
-}
-
-type signature struct {
-	Name     string              `json:"name"`
-	Params   []jsondoc.Parameter `json:"params,omitempty"`
-	Variadic *jsondoc.Parameter  `json:"variadic_param,omitempty"`
-	Returns  jsondoc.Type        `json:"return_type"`
+	Silenced    any                  `json:"silenced_warnings,omitempty"` // numbers by code; not in Terraform
+	Diagnostics []jsondoc.Diagnostic `json:"diagnostics"`
 }
 
 // WriteValidateJSON writes the result of `validate -json`, laid out for people too. It uses the sources and the string
 // filter of the options.
 func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, o Options) error {
 	doc := validateDocument{Format: formatValidate}
+	ds = o.Silence.Filter(ds)
+	if counts := o.Silence.Take(); len(counts) > 0 {
+		doc.Silenced = jsondoc.Members(counts, func(n int) int { return n })
+	}
 	for _, d := range ds {
 		if d.Severity == diag.Error {
 			doc.Errors++
 		}
-		doc.Diagnostics = append(doc.Diagnostics, diagnosticOf(d, o))
+		doc.Diagnostics = append(doc.Diagnostics, jsondoc.DiagnosticOf(o.named(d), o.Sources))
 	}
 	doc.Valid, doc.Warnings = doc.Errors == 0, len(ds)-doc.Errors
 	return jsondoc.WriteScrubbed(w, doc, jsondoc.LaidOut, o.Scrub)
 }
 
 // DiagnosticDocument is a diagnostic for a document or a line of one.
-func DiagnosticDocument(d diag.Diagnostic, o Options) any { return diagnosticOf(d, o) }
-
-func diagnosticOf(d diag.Diagnostic, o Options) diagnosticDocument {
-	d = o.named(d)
-	doc := diagnosticDocument{Severity: d.Severity.String(), Summary: d.Summary, Detail: d.Detail, Code: d.Code, Address: d.Address}
-	if d.Subject == nil {
-		return doc
-	}
-	doc.Range = rangeOf(*d.Subject)
-	if s, ok := o.Sources.Snippet(*d.Subject, d.Context); ok {
-		doc.Snippet = snippetOf(s, d)
-	}
-	return doc
-}
-
-// rangeOf returns a range. An empty range is widened to one character, as in Terraform and OpenTofu.
-func rangeOf(r diag.Range) *rangeDocument {
-	if r.Start.Byte == r.End.Byte {
-		r.End = r.Start
-		r.End.Byte++
-		r.End.Column++
-	}
-	pos := func(p diag.Pos) posDocument { return posDocument{p.Line, p.Column, p.Byte} }
-	return &rangeDocument{r.Filename, pos(r.Start), pos(r.End)}
-}
-
-func snippetOf(s diag.Snippet, d diag.Diagnostic) *snippetDocument {
-	doc := &snippetDocument{Code: strings.TrimSuffix(s.Code, "\n"), Line: s.Line, Start: s.Start, End: s.End}
-	if s.Context != "" {
-		doc.Context = &s.Context
-	}
-	for _, v := range d.Values {
-		doc.Values = append(doc.Values, valueDocument(v))
-	}
-	if c := d.Call; c != nil {
-		doc.Call = &callDocument{c.Function, signatureOf(c)}
-	}
-	return doc
-}
-
-func signatureOf(c *diag.Call) signature {
-	parameter := func(p diag.Param) jsondoc.Parameter {
-		return jsondoc.Parameter{Name: p.Name, Nullable: p.Nullable, Type: jsondoc.Type(p.Type)}
-	}
-	doc := jsondoc.SignatureOf(jsondoc.Function{}, c.Returns, c.Params, c.Variadic, parameter)
-	return signature{c.Function[strings.LastIndexByte(c.Function, ':')+1:], doc.Parameters, doc.Variadic, doc.Returns}
+func DiagnosticDocument(d diag.Diagnostic, o Options) any {
+	return jsondoc.DiagnosticOf(o.named(d), o.Sources)
 }

@@ -9,13 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/view/diff"
+	"github.com/lethe-iac/lethe/internal/diff"
+	"github.com/lethe-iac/lethe/internal/review"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/actionview"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -37,6 +39,8 @@ type planDocument struct {
 	Drift         iter.Seq[changeDocument]                `json:"resource_drift,omitempty"`
 	Changes       iter.Seq[changeDocument]                `json:"resource_changes,omitempty"`
 	Deferred      iter.Seq[deferredDocument]              `json:"deferred_changes,omitempty"`
+	Invocations   iter.Seq[invocationDocument]            `json:"action_invocations,omitempty"`
+	Later         iter.Seq[laterDocument]                 `json:"deferred_action_invocations,omitempty"`
 	Outputs       iter.Seq2[string, outputChangeDocument] `json:"output_changes,omitempty"`
 	Prior         *stateDocument                          `json:"prior_state,omitempty"`
 	Configuration *configDocument                         `json:"configuration,omitempty"`
@@ -78,10 +82,11 @@ type changeDocument struct {
 	Previous string `json:"previous_address,omitempty"`
 	Module   string `json:"module_address,omitempty"`
 	objectName
-	Provider string       `json:"provider_name"`
-	Deposed  string       `json:"deposed,omitempty"`
-	Change   changeValues `json:"change"`
-	Reason   plan.Reason  `json:"action_reason,omitempty"`
+	Provider   string       `json:"provider_name"`
+	Deposed    string       `json:"deposed,omitempty"`
+	KeyUnknown bool         `json:"resource_key_unknown,omitempty"` // of a deferred change
+	Change     changeValues `json:"change"`
+	Reason     plan.Reason  `json:"action_reason,omitempty"`
 }
 
 // changeValues are the actions of a change, in order, and the object before and after it.
@@ -111,6 +116,12 @@ type deferredDocument struct {
 	Change changeDocument `json:"resource_change"`
 }
 
+// laterDocument is an invocation that a deferred change may cause.
+type laterDocument struct {
+	Reason     string             `json:"reason"`
+	Invocation invocationDocument `json:"action_invocation"`
+}
+
 type outputChangeDocument struct {
 	Actions         []string   `json:"actions"`
 	Before          jsonValue  `json:"before"`
@@ -127,15 +138,23 @@ type relevantDocument struct {
 }
 
 func (x *objects) planDocument(p *plan.Plan, program *program.Program, version string) planDocument {
-	changes := ordered(p.Changes)
+	changes := review.Ordered(p.Changes)
 	doc := planDocument{
 		Format: formatPlan, Version: version,
 		Variables: jsondoc.Members(p.Variables, func(v plan.Variable) variableValue { return variableValue{jsonValue(v.Value)} }),
 		Planned:   x.plannedValues(p, changes),
-		Drift:     jsondoc.Each(ordered(p.Drift), x.changeDocument),
+		Drift:     jsondoc.Each(review.Ordered(p.Drift), x.changeDocument),
 		Changes:   jsondoc.Each(changes, x.changeDocument),
-		Deferred: jsondoc.Each(ordered(p.Deferred), func(c *plan.Change) deferredDocument {
-			return deferredDocument{"unknown", x.changeDocument(c)}
+		Deferred: jsondoc.Each(review.Ordered(p.Deferred), func(c *plan.Change) deferredDocument {
+			doc := x.changeDocument(c)
+			if c.Deferral.Pattern != "" {
+				doc.Address, doc.KeyUnknown = c.Deferral.Pattern, true
+			}
+			return deferredDocument{c.Deferral.Reason, doc}
+		}),
+		Invocations: jsondoc.Each(p.Invocations, x.invocationDocument),
+		Later: jsondoc.Each(p.LaterInvocations, func(i *plan.Invocation) laterDocument {
+			return laterDocument{i.Deferral.Reason, x.invocationDocument(i)}
 		}),
 		Outputs: jsondoc.EachNamed(p.Outputs, func(o *plan.OutputChange) (string, outputChangeDocument) { return o.Name, outputChange(p, o) }),
 		Relevant: jsondoc.Each(p.Relevant, func(r plan.Relevant) relevantDocument {
@@ -210,9 +229,9 @@ func (x *objects) plannedValues(p *plan.Plan, changes []*plan.Change) plannedVal
 
 func (x *objects) plannedDocument(c *plan.Change) plannedDocument {
 	p, i := c.Provider.Provider, c.Object.Instance
-	_, after := x.values(c)
+	_, after := x.Values(c)
 	version := int64(0)
-	if s := x.schema(p, i); s != nil {
+	if s := x.Schema(p, i); s != nil {
 		version = s.Version
 	}
 	return plannedDocument{x.valuesOf(i, p, x.hosts.Of(p), version, after), jsondoc.Present(c.Identity)}
@@ -224,15 +243,15 @@ func (x *objects) changeDocument(c *plan.Change) changeDocument {
 		Address: i.String(), Module: i.Module.String(), objectName: nameOf(i), Provider: x.hosts.Of(c.Provider.Provider),
 		Deposed: c.Object.Deposed, Change: x.changeValues(c), Reason: c.Why,
 	}
-	if moved(c) {
+	if review.Moved(c) {
 		doc.Previous = c.Was.Instance.String()
 	}
 	return doc
 }
 
 func (x *objects) changeValues(c *plan.Change) changeValues {
-	before, after := x.values(c)
-	f := x.schemaForm(c.Provider.Provider, c.Object.Instance)
+	before, after := x.Values(c)
+	f := x.Form(c.Provider.Provider, c.Object.Instance)
 	if c.Action == plan.Forget {
 		after.Raw = cty.NilVal
 	}
@@ -312,4 +331,28 @@ func outputChange(p *plan.Plan, o *plan.OutputChange) outputChangeDocument {
 // plan is applied.
 func staysSensitive(p *plan.Plan, o *plan.OutputChange) bool {
 	return o.Sensitive || p.Previous != nil && p.Previous.Outputs[o.Name].Sensitive
+}
+
+// invocationDocument is an invocation in the document of a plan.
+type invocationDocument struct {
+	Address   string    `json:"address"`
+	Type      string    `json:"type"`
+	Name      string    `json:"name"`
+	Values    jsonValue `json:"config_values"`
+	Sensitive flags     `json:"config_sensitive"`
+	Unknown   flags     `json:"config_unknown"`
+	Provider  string    `json:"provider_name"`
+	actionview.PlanTriggers
+}
+
+func (x *objects) invocationDocument(i *plan.Invocation) invocationDocument {
+	doc := invocationDocument{
+		Address: i.Action.String(), Type: i.Action.Type, Name: i.Action.Name, Values: jsonValue(i.Config.Raw),
+		Sensitive: sensitiveParts(i.Config, x.Form(i.Provider.Provider, i.Action)), Unknown: flags{v: cty.EmptyObjectVal}, Provider: x.hosts.Of(i.Provider.Provider),
+		PlanTriggers: actionview.PlanTriggersOf(i),
+	}
+	if !i.Config.Raw.IsWhollyKnown() {
+		doc.Unknown = flags{v: i.Config.Raw, unknown: true}
+	}
+	return doc
 }

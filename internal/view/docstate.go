@@ -11,6 +11,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/review"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
@@ -79,7 +80,7 @@ type storedObject struct {
 func storedObjects(s *state.Snapshot) []storedObject {
 	resources := slices.Clone(s.Resources())
 	slices.SortStableFunc(resources, func(a, b *state.Resource) int {
-		return cmp.Or(compareInTree(a.Addr.Module, b.Addr.Module), compareModes(a.Addr.Mode, b.Addr.Mode), a.Addr.Compare(b.Addr))
+		return cmp.Or(compareInTree(a.Addr.Module, b.Addr.Module), review.CompareModes(a.Addr.Mode, b.Addr.Mode), a.Addr.Compare(b.Addr))
 	})
 	out := make([]storedObject, 0, s.Len())
 	for _, r := range resources {
@@ -98,7 +99,7 @@ func (x *objects) storedDocument(o addr.Object, e *state.Entry, closure *state.C
 		depends = closure.Of(o.Instance.Resource(), e.Recorded)
 	}
 	doc := storedDocument{
-		objectValues: x.valuesOf(o.Instance, p, p.String(), e.Schema, x.stored(e, o.Instance)), Tainted: e.Tainted, Deposed: o.Deposed,
+		objectValues: x.valuesOf(o.Instance, p, p.String(), e.Schema, x.Stored(e, o.Instance)), Tainted: e.Tainted, Deposed: o.Deposed,
 	}
 	for _, r := range depends {
 		doc.DependsOn = append(doc.DependsOn, r.String())

@@ -4,7 +4,9 @@ import (
 	"iter"
 	"strconv"
 
-	"github.com/lethe-iac/lethe/internal/view/diff"
+	"github.com/lethe-iac/lethe/internal/diff"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/review"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
@@ -23,6 +25,14 @@ const (
 	formatState    = "1.0"
 	formatValidate = "1.0"
 )
+
+// objects finds the schemas and values of objects for documents and texts. It serves one goroutine.
+type objects struct {
+	*review.Objects
+	hosts jsondoc.Hosts
+}
+
+func newObjects(s provider.Lookup) *objects { return &objects{Objects: review.NewObjects(s)} }
 
 // jsonValue is a value as documents have it.
 type jsonValue = jsondoc.Value
@@ -58,7 +68,7 @@ func (f flags) flag() bool {
 // leaf reports whether there is one flag for the whole.
 func (f flags) leaf() bool {
 	ty := f.v.Type()
-	return f.flag() || !jsondoc.IsDict(ty) && !jsondoc.IsSequence(ty) || f.v.IsKnown() && f.v.IsNull()
+	return f.flag() || !ctyvalue.IsDict(ty) && !ctyvalue.IsSequence(ty) || f.v.IsKnown() && f.v.IsNull()
 }
 
 // WriteJSON writes the flags.
@@ -66,11 +76,11 @@ func (f flags) WriteJSON(w *jsontext.Writer) {
 	switch {
 	case f.leaf():
 		w.Bool(f.flag())
-	case !f.v.IsKnown() && jsondoc.IsDict(f.v.Type()):
+	case !f.v.IsKnown() && ctyvalue.IsDict(f.v.Type()):
 		w.Word("{}")
 	case !f.v.IsKnown():
 		w.Word("[]")
-	case jsondoc.IsDict(f.v.Type()):
+	case ctyvalue.IsDict(f.v.Type()):
 		w.Open('{')
 		for name, e := range ctyvalue.Members(f.v) {
 			if in := (flags{e, f.unknown, f.schemaForm.Part(name), f.secrets.At(name)}); in.flag() || !in.leaf() {
@@ -88,22 +98,7 @@ func (f flags) WriteJSON(w *jsontext.Writer) {
 	}
 }
 
-// instanceKey is the key of an instance; null for the only one of something that is not repeated.
-type instanceKey addr.Key
-
-// WriteJSON writes the key.
-func (i instanceKey) WriteJSON(w *jsontext.Writer) {
-	k := addr.Key(i)
-	if k.Hidden() {
-		w.Text(mark.Ephemeral.Mask())
-	} else if n, ok := k.Int(); ok {
-		w.Int(int64(n))
-	} else if s, ok := k.Str(); ok {
-		w.Text(s)
-	} else {
-		w.Word("null")
-	}
-}
+type instanceKey = jsondoc.Key
 
 // objectName is the name of an object inside its module.
 type objectName struct {
@@ -128,7 +123,7 @@ type objectValues struct {
 }
 
 func (x *objects) valuesOf(i addr.Instance, p addr.Provider, named string, schema int64, v mark.Value) objectValues {
-	doc := objectValues{i.String(), nameOf(i), named, schema, jsonValue{}, sensitiveParts(v, x.schemaForm(p, i))}
+	doc := objectValues{i.String(), nameOf(i), named, schema, jsonValue{}, sensitiveParts(v, x.Form(p, i))}
 	if !exists(v) {
 		return doc
 	}

@@ -66,6 +66,8 @@ func (h *Human) Send(e event.Event) {
 		if e.Reason != "" {
 			h.line(h.o.about(e.Object, vocabulary[e.Op].fails+" after "+seconds(e.Took)+": "+h.o.message(e.Reason)))
 		}
+	case event.Retried:
+		h.line(h.o.about(e.Object, retryText(e)))
 	case event.Pending:
 		if e.Object.Mode.String() == "ephemeral" {
 			h.line(h.o.about(e.Object, "Configuration unknown, deferring..."))
@@ -79,6 +81,8 @@ func (h *Human) Send(e event.Event) {
 		h.line(h.o.about(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type)))
 	case event.ProvisionOutput:
 		h.line(h.o.paint(fmt.Sprintf("%s (%s):", EscapeLine(e.Object.String()), e.Type), bold) + " " + h.o.colored(e.Line))
+	case event.ActionStarted, event.ActionProgress, event.ActionDone:
+		h.line(h.o.actionText(e))
 	case event.ProvisionDone:
 	case event.Summary:
 		h.summary(e)
@@ -86,6 +90,20 @@ func (h *Human) Send(e event.Event) {
 		if h.applied || e.Left > 0 { // of a plan there is nothing to sum up
 			h.leases = leasesText(e)
 		}
+	case event.Round:
+		if e.Ended {
+			h.line("\n" + h.o.paint(roundText(e), bold))
+			if e.Left > 0 { // otherwise the summary of the apply follows
+				h.line(h.leases)
+				h.leases = ""
+			}
+		} else if h.leases = ""; e.Number > 1 { // the leases belonged to a plan
+			h.line("\n" + h.o.paint(fmt.Sprintf("Round %d", e.Number), bold))
+		}
+	case event.ListFound:
+		h.line(h.o.found(e))
+	case event.ListDone:
+		h.line(listDone(e))
 	case event.Diagnosed:
 		h.diagnostics([]diag.Diagnostic{e.Diagnostic})
 	case event.Behind:
@@ -141,8 +159,21 @@ func (h *Human) summary(e event.Summary) {
 	}
 	h.write(h.out, "\n"+h.o.paint(summaryText(e), bold, style)+"\n")
 	h.line(h.o.fit(notStartedText(e)))
+	stored := ""
+	if h.leases != "" {
+		stored = secretsText(e.Secrets)
+	}
+	h.totals(stored)
+}
+
+// totals prints the lines about the leases, the stored secrets and the repeated calls of a walk.
+func (h *Human) totals(stored string) {
 	h.line(h.leases)
+	h.line(stored)
 	h.leases = ""
+	if text, n := h.ops.retries.end(); n > 0 {
+		h.line(text)
+	}
 }
 
 // interrupted explains the effect of an interrupt. The code that ends the program at once names the remaining
@@ -231,7 +262,7 @@ func (h *Human) Outputs(outs map[string]state.Output) {
 // places once with a list of the places.
 func (h *Human) diagnostics(ds []diag.Diagnostic) {
 	var fresh []diag.Diagnostic
-	for _, d := range ds {
+	for _, d := range h.o.Silence.Filter(ds) {
 		key := d.Severity.String() + d.Error()
 		if !h.shown[key] {
 			h.shown[key] = true
@@ -266,8 +297,7 @@ func (h *Human) Finish() {
 	h.ops.stop()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.line(h.leases)
-	h.leases = ""
+	h.totals("")
 	if h.closing != "" && !h.failed {
 		h.write(h.out, h.closing)
 	}

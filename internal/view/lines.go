@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/view/actionview"
 )
 
 // words are how an operation is reported.
@@ -90,14 +91,18 @@ func summaryText(e event.Summary) string {
 	if e.Forgotten > 0 {
 		forgotten = fmt.Sprintf(", %d forgotten", e.Forgotten)
 	}
+	invoked := ""
+	if e.Invoked > 0 {
+		invoked = fmt.Sprintf(" Actions: %d invoked.", e.Invoked)
+	}
 	if e.Operation == "destroy" {
-		return fmt.Sprintf("Destroy %s Resources: %d destroyed%s.", how, e.Destroyed, forgotten)
+		return fmt.Sprintf("Destroy %s Resources: %d destroyed%s.%s", how, e.Destroyed, forgotten, invoked)
 	}
 	imported := ""
 	if e.Imported > 0 {
 		imported = fmt.Sprintf("%d imported, ", e.Imported)
 	}
-	return fmt.Sprintf("Apply %s Resources: %s%d added, %d changed, %d destroyed%s.", how, imported, e.Added, e.Changed, e.Destroyed, forgotten)
+	return fmt.Sprintf("Apply %s Resources: %s%d added, %d changed, %d destroyed%s.%s", how, imported, e.Added, e.Changed, e.Destroyed, forgotten, invoked)
 }
 
 // maxNotStarted is how many objects a summary names at most.
@@ -123,8 +128,80 @@ func notStartedText(e event.Summary) string {
 // leasesText sums up the leases of a walk.
 func leasesText(e event.Leases) string {
 	left := ""
+	if e.Kept > 0 {
+		left = fmt.Sprintf(", %d kept for the next round", e.Kept)
+	}
 	if e.Left > 0 {
-		left = fmt.Sprintf(", %d left open", e.Left)
+		left += fmt.Sprintf(", %d left open", e.Left)
 	}
 	return fmt.Sprintf("Leases: %d opened, %d renewed, %d closed%s; longest held %.1fs.", e.Opened, e.Renewed, e.Closed, left, e.Longest.Seconds())
+}
+
+// secretsText is the line of the lease summary about stored secrets; "" if the state has and had none.
+func secretsText(e *event.Secrets) string {
+	if e == nil || e.Before == 0 && e.After == 0 {
+		return ""
+	}
+	change := ""
+	switch n := e.After - e.Before; {
+	case n > 0:
+		change = fmt.Sprintf(" (+%d)", n)
+	case n < 0:
+		change = fmt.Sprintf(" (−%d)", -n)
+	}
+	return fmt.Sprintf("Secrets stored in clear: %d%s", e.After, change)
+}
+
+// retryText is the line about a call that will be repeated.
+func retryText(e event.Retried) string {
+	return fmt.Sprintf("Calling the provider (%s) failed with %q. Attempt %d of %d in %s...", e.Call, e.Match, e.Attempt, e.Attempts, e.Pause.Round(100*time.Millisecond))
+}
+
+// retries counts the calls that were repeated.
+type retries struct {
+	calls int
+	of    map[addr.Object]bool
+}
+
+func (r *retries) add(e event.Retried) {
+	r.calls++
+	if r.of == nil {
+		r.of = map[addr.Object]bool{}
+	}
+	r.of[e.Object] = true
+}
+
+// end returns the line at the end and the number of repeated calls, and begins again.
+func (r *retries) end() (string, int) {
+	n, of := r.calls, len(r.of)
+	*r = retries{}
+	return fmt.Sprintf("Retries: %s for %s.", diag.Counted(n, "call", "calls"), diag.Counted(of, "object", "objects")), n
+}
+
+// roundText describes the start or the end of a round.
+func roundText(e event.Round) string {
+	switch {
+	case !e.Ended && e.Left == 0:
+		return fmt.Sprintf("Round %d: nothing is left to decide later", e.Number)
+	case !e.Ended:
+		return fmt.Sprintf("Round %d: %s to decide later", e.Number, diag.Counted(e.Left, "change", "changes"))
+	}
+	return fmt.Sprintf("Round %d complete. Resources: %d added, %d changed, %d destroyed.", e.Number, e.Added, e.Changed, e.Destroyed)
+}
+
+// actionText returns the lines about an invocation. The words are the words of Terraform.
+func (o Options) actionText(e event.Event) string {
+	by := func(of event.Invocation) string { return EscapeLine(actionview.Title(of)) }
+	switch e := e.(type) {
+	case event.ActionStarted:
+		return o.paint("Action started: "+by(e.Invocation), bold)
+	case event.ActionProgress:
+		return o.paint("Action "+by(e.Invocation)+":", bold) + " " + o.colored(e.Message)
+	case event.ActionDone:
+		if e.Failed {
+			return o.paint("Action errored: "+by(e.Invocation), bold)
+		}
+		return o.paint("Action complete: "+by(e.Invocation), bold)
+	}
+	return ""
 }

@@ -20,9 +20,11 @@ type Options struct {
 	Terminal      bool                // a live block may be drawn
 	Compact       bool                // -compact-warnings
 	Apart         []diag.Severity     // of which similar diagnostics are not gathered: -consolidate-warnings=false
+	Silence       *diag.Silence       // -silence: warnings that are counted and not shown; may be nil
 	ShowSensitive bool                // -show-sensitive
 	Importing     bool                // by the command import, which has different texts
 	Concise       bool                // -concise: no lines about refreshing
+	Fold          bool                // -fold: equal changes of a plan are shown once
 	Automation    bool                // TF_IN_AUTOMATION: no hints for the next step
 	Sources       *diag.Sources       // for snippets; may be nil
 	Scrub         func(string) string // free text passes it; may be nil

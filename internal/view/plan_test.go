@@ -182,7 +182,7 @@ func plans(t testing.TB) map[string]*plan.Plan {
 			{Resource: object(t, "test_thing.a").Abs(), Path: cty.GetAttrPath("size")}, {Resource: object(t, "test_thing.b").Abs()},
 			{Resource: object(t, "test_thing.c").Abs(), Path: cty.GetAttrPath("size")}, {Resource: object(t, "test_thing.d").Abs(), Path: cty.GetAttrPath("tags")},
 		}},
-		"deferred":        {Changes: []*plan.Change{changeOf(t, "test_thing.a", plan.Create, nothing, made)}, Deferred: []*plan.Change{changeOf(t, "test_thing.later", plan.Create, nothing, made)}},
+		"deferred":        {Changes: []*plan.Change{changeOf(t, "test_thing.a", plan.Create, nothing, made)}, Deferred: deferredChanges(changeOf(t, "test_thing.later", plan.Create, nothing, made))},
 		"errored":         {Errored: true, Changes: []*plan.Change{changeOf(t, "test_thing.a", plan.Create, nothing, made)}, Outputs: []*plan.OutputChange{{Name: "o", Action: plan.Create, Before: nothing, After: mark.Plain(str("x"))}}},
 		"failed":          {Errored: true},
 		"nothing":         {},
@@ -315,4 +315,20 @@ func TestNarrow(t *testing.T) {
 			t.Errorf("%s says something else at 40 columns:\n%s", name, lineDiff(wide.String(), narrow.String()))
 		}
 	}
+}
+
+// deferredChanges returns a change as each kind of deferral.
+func deferredChanges(c *plan.Change) (out []*plan.Change) {
+	for _, d := range []plan.Deferral{
+		{Reason: plan.InstanceCountUnknown, Pattern: "test_thing.later[*]", After: []string{"test_thing.a"}},
+		{Reason: plan.InstanceCountUnknown},
+		{Reason: plan.DeferredPrereq, After: []string{"a.a", "b.b"}},
+		{Reason: plan.ProviderConfigUnknown, After: []string{"a.a", "b.b", "c.c", "d.d", "e.e"}},
+		{Reason: plan.AbsentPrereq},
+	} {
+		deferred := *c
+		deferred.Deferral = &d
+		out = append(out, &deferred)
+	}
+	return out
 }

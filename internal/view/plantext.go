@@ -4,11 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lethe-iac/lethe/internal/view/diff"
+	"github.com/lethe-iac/lethe/internal/diff"
+	"github.com/lethe-iac/lethe/internal/review"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -50,14 +50,15 @@ func (o Options) rule() string {
 
 func (t *planText) write() {
 	defer t.w.Flush()
-	changes := slices.DeleteFunc(ordered(t.p.Changes), func(c *plan.Change) bool { return !shown(c) })
+	changes := review.Listed(t.p, t.Objects, t.o.Fold)
 	outputs := changedOutputs(t.p)
 	drifted := t.drift()
 	switch {
-	case len(changes) > 0 || len(outputs) > 0 || len(t.p.Deferred) > 0:
+	case len(changes) > 0 || len(outputs) > 0 || len(t.p.Deferred) > 0 || t.p.Requested() && !t.p.Errored:
 		if drifted {
 			t.print("\n%s\n", t.o.rule())
 		}
+		t.requested()
 		t.changes(changes)
 		t.deferred()
 		t.outputs(outputs, len(changes) == 0)
@@ -84,7 +85,7 @@ func (t *planText) nothing() {
 }
 
 // changes writes the list of actions.
-func (t *planText) changes(changes []*plan.Change) {
+func (t *planText) changes(changes []*review.Change) {
 	if len(changes) == 0 {
 		return
 	}
@@ -95,11 +96,51 @@ func (t *planText) changes(changes []*plan.Change) {
 		t.printf("\n%s will perform the following actions:\n\n", t.o.product())
 	}
 	for _, c := range changes {
-		r := renderer{Writer: t.w, o: t.o}
-		r.change(c, t.diff(c, diff.AllPaths, t.o), false)
+		if c.Leads() {
+			r := renderer{Writer: t.w, o: t.o, bare: c.Group != nil}
+			r.group(c, t.Diff(c.Change, diff.AllPaths, t.o.differ()))
+			t.invocations(c)
+		}
+	}
+	t.dangers(changes)
+	t.print("%s %s\n", t.o.paint("Plan:", bold), count(t.p).text())
+	t.leases()
+}
+
+// requested lists the invocations by -invoke.
+func (t *planText) requested() {
+	if !t.p.Requested() {
+		return
+	}
+	t.printf("\n%s will invoke the following action(s):\n\n", t.o.product())
+	for _, i := range t.p.Invocations {
+		t.invocation(i)
+		t.print("\n")
 	}
 	t.print("%s %s\n", t.o.paint("Plan:", bold), count(t.p).text())
 	t.leases()
+}
+
+// dangers lists the objects that are destroyed or replaced again, because they are easily overlooked among other changes.
+func (t *planText) dangers(changes []*review.Change) {
+	n, title := review.Count(t.p), ""
+	if n.Destroy > 0 {
+		title = fmt.Sprintf("%d to destroy", n.Destroy)
+	}
+	if n.Replace > 0 {
+		title = strings.TrimPrefix(fmt.Sprintf("%s, %d to replace", title, n.Replace), ", ")
+	}
+	if title == "" {
+		return
+	}
+	t.print("%s %s.\n", t.o.paint("Destroyed or replaced:", bold), title)
+	for _, c := range review.Dangers(changes) {
+		t.print("%s %s", t.o.actionSymbol(c.Action), t.o.paint(EscapeLine(c.Address), bold))
+		for i, r := range c.Reasons {
+			t.print("%s%s", [...]string{": ", "; "}[min(i, 1)], EscapeLine(r.Text))
+		}
+		t.print("\n")
+	}
 }
 
 // leases lists the leases that the apply will open, with their users.
@@ -114,7 +155,7 @@ func (t *planText) leases() {
 }
 
 // legend explains the symbols that follow.
-func (t *planText) legend(changes []*plan.Change) {
+func (t *planText) legend(changes []*review.Change) {
 	used := map[plan.Action]bool{}
 	for _, c := range changes {
 		used[c.Action] = c.Action != plan.NoOp
@@ -143,10 +184,43 @@ func (t *planText) deferred() {
 	if len(t.p.Deferred) == 0 {
 		return
 	}
-	t.print("\n%s This is a partial plan, parts can only be known in the next plan / apply cycle.\n\n", t.o.paint("Note:", bold))
-	for _, c := range ordered(t.p.Deferred) {
-		t.print("  # %s was deferred\n", EscapeLine(c.Object.String()))
+	t.printf("\n%s will decide about these resources in a later round:\n\n", t.o.product())
+	for _, c := range review.Ordered(t.p.Deferred) {
+		t.print("  # %s %s\n", t.o.paint(EscapeLine(c.Subject()), bold), EscapeLine(DeferralText(c)))
+		for _, i := range t.p.LaterInvocations {
+			if i.Trigger.Object == c.Object && i.Deferral.Pattern == c.Deferral.Pattern {
+				t.print("      then %s may be invoked (%s)\n", t.o.paint(EscapeLine(i.Action.String()), bold), i.Trigger.Event)
+			}
+		}
 	}
+}
+
+// DeferralText returns when a change is decided, after its address.
+func DeferralText(c *plan.Change) string {
+	d := c.Deferral
+	why := ""
+	switch {
+	case d.Reason == plan.InstanceCountUnknown && d.Pattern == "":
+		return "stays in this round, because its keys are not known yet"
+	case c.Action == plan.Delete || c.Action == plan.Forget:
+		return "stays in this round, because other objects may depend on it"
+	case d.Reason == plan.InstanceCountUnknown, d.Reason == plan.DeferredPrereq, d.Reason == plan.ResourceConfigUnknown:
+	case d.Reason == plan.ProviderConfigUnknown:
+		why = " (its provider needs the values)"
+	default:
+		why = " (its provider deferred it: " + d.Reason + ")"
+	}
+	switch n := len(d.After); {
+	case n == 0:
+		return "is decided in a later round" + why
+	case n == 1 && strings.Contains("."+d.After[0], ".data."):
+		return "is decided after " + d.After[0] + " is read" + why
+	case n == 1:
+		return "is decided after " + d.After[0] + " exists" + why
+	case n > 3:
+		return fmt.Sprintf("is decided after %s and %d more exist", strings.Join(d.After[:3], ", "), n-3) + why
+	}
+	return "is decided after " + strings.Join(d.After[:len(d.After)-1], ", ") + " and " + d.After[len(d.After)-1] + " exist" + why
 }
 
 // outputs writes the changes of root outputs. alone adds an explanation, for a plan without other changes.
@@ -208,15 +282,15 @@ func changedOutputs(p *plan.Plan) []*plan.OutputChange {
 // attributes that a change depends on. It reports whether there were any.
 func (t *planText) drift() bool {
 	any := false
-	for _, c := range ordered(t.p.Drift) {
+	for _, c := range review.Ordered(t.p.Drift) {
 		relevant := diff.AllPaths
 		if t.p.Mode != plan.RefreshOnly && !(t.p.Mode == plan.Destroy && c.Action == plan.Delete) {
-			if relevant = relevance(t.p.Relevant, c.Object.Instance); relevant == nil {
+			if relevant = review.Relevance(t.p.Relevant, c.Object.Instance); relevant == nil {
 				continue
 			}
 		}
-		n := t.diff(c, relevant, t.o)
-		if n.Op == diff.Same && !(moved(c) && t.p.Mode == plan.RefreshOnly) {
+		n := t.Diff(c, relevant, t.o.differ())
+		if n.Op == diff.Same && !(review.Moved(c) && t.p.Mode == plan.RefreshOnly) {
 			continue
 		}
 		if !any {
@@ -240,6 +314,10 @@ func (t *planText) driftTitle() {
 
 func (t *planText) driftEnd() {
 	name := t.o.product()
+	if t.p.Requested() {
+		t.printf("\nIf you apply this plan, %s also records the updated values in the state.\n", name)
+		return
+	}
 	if t.p.Mode == plan.RefreshOnly {
 		t.printf("\nThis is a refresh-only plan, so %s will not take any actions to undo\nthese. If you were expecting these changes then you can apply this plan to\nrecord the updated values in the %s state without changing any remote\nobjects.\n", name, name)
 		return
@@ -247,17 +325,59 @@ func (t *planText) driftEnd() {
 	t.printf("\nUnless you have made equivalent changes to your configuration, or ignored the\nrelevant attributes using ignore_changes, the following plan may include\nactions to undo or respond to these changes.\n")
 }
 
-// relevance is which attributes of an object changes depend on, nil if none.
-func relevance(list []plan.Relevant, i addr.Instance) *diff.Paths {
-	var t *diff.Paths
-	for _, r := range list {
-		if r.Resource != i.Abs() || !r.Key.IsNone() && r.Key != i.Key {
-			continue
-		}
-		if t == nil {
-			t = &diff.Paths{}
-		}
-		t.Add(r.Path)
+// differ returns the settings for a comparison on the screen.
+func (o Options) differ() diff.Differ { return diff.Differ{ShowSensitive: o.ShowSensitive} }
+
+// invocations lists the actions that a change, or the changes of its group, invoke.
+func (t *planText) invocations(c *review.Change) {
+	if len(t.p.Invocations) == 0 {
+		return
 	}
-	return t
+	if c.Group == nil {
+		t.invocationsOf(c.Object)
+		return
+	}
+	for _, m := range c.Group.Members {
+		t.invocationsOf(m.Object)
+	}
+}
+
+func (t *planText) invocationsOf(of addr.Object) {
+	for _, before := range []bool{true, false} {
+		title := false
+		for _, i := range t.p.Invocations {
+			if i.Trigger.Object != of || i.Trigger.Event.Precedes() != before {
+				continue
+			}
+			if when := map[bool]string{true: "before", false: "after"}[before]; !title {
+				t.print("    Actions to be invoked %s this change in order:\n", when)
+				title = true
+			}
+			t.invocation(i)
+		}
+		if title {
+			t.print("\n")
+		}
+	}
+}
+
+// invocation writes one action.
+func (t *planText) invocation(i *plan.Invocation) {
+	f := t.Form(i.Provider.Provider, i.Action)
+	d := t.o.differ()
+	r := renderer{Writer: t.w, o: t.o, plain: true}
+	when := fmt.Sprintf("(%s)", i.Trigger.Event)
+	if i.Trigger.Requested() {
+		when = "will be invoked"
+		if i.Trigger.Object != (addr.Object{}) {
+			when += EscapeLine(fmt.Sprintf(" (called from %s)", i.Trigger.Object))
+		}
+	}
+	t.print("    # %s %s\n    action %s %s {\n", t.o.paint(EscapeLine(i.Action.String()), bold), when, quote(i.Action.Type), quote(i.Action.Name))
+	if v := d.Object(f, i.Config); v != nil {
+		t.print("        config {\n")
+		r.block(d.Block(f, v, v, nil, diff.AllPaths), renderOptions{depth: 2, all: true})
+		t.print("        }\n")
+	}
+	t.print("    }\n")
 }

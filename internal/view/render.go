@@ -1,9 +1,12 @@
 package view
 
 import (
+	"bufio"
+	"fmt"
+	"strings"
 	"unicode/utf8"
 
-	"github.com/lethe-iac/lethe/internal/view/diff"
+	"github.com/lethe-iac/lethe/internal/diff"
 
 	"github.com/lethe-iac/lethe/internal/mark"
 )
@@ -62,6 +65,9 @@ func (r *renderer) unknown(n *diff.Node, h renderOptions, tail string) {
 func (r *renderer) scalar(n *diff.Node, h renderOptions, tail string) {
 	switch n.Op {
 	case diff.Update:
+		if r.limit > 0 && r.longUpdate(n) {
+			break
+		}
 		r.atom(n.Before)
 		r.arrow()
 		r.atom(n.After)
@@ -79,7 +85,7 @@ func (r *renderer) atom(v *diff.Value) {
 	case v == nil || v.Kind == diff.NullValue:
 		r.WriteString(r.o.paint("null", dim))
 	case v.Kind == diff.StringValue:
-		r.quoted(r.o.scrub(v.Text))
+		r.stringAtom(r.o.scrub(v.Text), 0)
 	default:
 		r.WriteString(v.Text)
 	}
@@ -154,7 +160,7 @@ func (r *renderer) parts(n *diff.Node, h renderOptions) {
 	}
 	hidden := 0
 	for i, k := range n.Children {
-		if !h.all && k.Op == diff.Same && (n.Quoted || !telling(n.Names[i])) {
+		if !h.all && k.Op == diff.Same && (n.Quoted || r.bare || !telling(n.Names[i])) {
 			if k.Kind != diff.WriteOnlyNode {
 				hidden++
 			}
@@ -175,7 +181,11 @@ func (r *renderer) attribute(name string, width int, k *diff.Node, h renderOptio
 	r.WriteString(name)
 	r.pad(width - utf8.RuneCountInString(name))
 	r.WriteString(" = ")
-	r.value(k, h, tail)
+	if r.limit > 0 && size(k) > r.limit {
+		r.shortened(k, h, tail)
+	} else {
+		r.value(k, h, tail)
+	}
 	r.WriteByte('\n')
 }
 
@@ -299,4 +309,52 @@ func (r *renderer) nestedBlock(name string, b *diff.Node, h renderOptions) {
 	r.block(b, in)
 	r.closeIndent(in.depth)
 	r.WriteString("}\n")
+}
+
+// shortened writes a long value without its middle.
+func (r *renderer) shortened(n *diff.Node, h renderOptions, tail string) {
+	var b strings.Builder
+	in := *r
+	in.Writer = bufio.NewWriter(&b)
+	in.value(n, h, tail)
+	in.Flush()
+	text, half := b.String(), r.limit/2
+	if len(text) <= r.limit+half {
+		r.WriteString(text)
+		return
+	}
+	from, to := strings.LastIndexByte(text[:half], '\n'), len(text)-half
+	if next := strings.IndexByte(text[to:], '\n'); next >= 0 {
+		to += next
+	}
+	if from < 0 { // the value is on one line, which atom has shortened
+		r.WriteString(text)
+		return
+	}
+	r.WriteString(text[:from+1])
+	r.remarkLine(h.depth+1, fmt.Sprintf("# (%s bytes, of which the middle is not shown)", Grouped(size(n))))
+	r.WriteString(text[to:])
+}
+
+// remarkLine writes a remark without the end of the line.
+func (r *renderer) remarkLine(depth int, text string) {
+	r.closeIndent(depth)
+	r.WriteString(text)
+}
+
+// longUpdate writes two strings of which one is long, with the place where they begin to differ. It returns false for
+// other values.
+func (r *renderer) longUpdate(n *diff.Node) bool {
+	b, a := n.Before, n.After
+	if b.Kind != diff.StringValue || a.Kind != diff.StringValue || max(len(b.Text), len(a.Text)) <= r.limit {
+		return false
+	}
+	bt, at, same := r.o.scrub(b.Text), r.o.scrub(a.Text), 0
+	for same < min(len(bt), len(at)) && bt[same] == at[same] {
+		same++
+	}
+	r.stringAtom(bt, same)
+	r.arrow()
+	r.stringAtom(at, same)
+	return true
 }

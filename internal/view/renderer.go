@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/lethe-iac/lethe/internal/view/diff"
+	"github.com/lethe-iac/lethe/internal/diff"
 )
 
 // renderer writes nodes as text, as it goes: a value may have 70 MB.
@@ -13,6 +13,11 @@ type renderer struct {
 	*bufio.Writer
 	o     Options
 	plain bool // no symbols: an object without changes
+
+	// These fields are for Content.
+	gutter bool // the symbol is the first character of each line
+	bare   bool // unchanged attributes are hidden, also if they usually identify an object
+	limit  int  // longer values are shortened; 0 means no limit
 }
 
 // renderOptions are settings for writing a value.
@@ -30,12 +35,17 @@ func (h renderOptions) in(suffix bool) renderOptions {
 
 // Symbols of changes inside an object.
 var (
-	symbols = [...]string{diff.Same: " ", diff.Add: "+", diff.Update: "~", diff.Remove: "-"}
-	styles  = [...]style{diff.Add: green, diff.Update: yellow, diff.Remove: red}
+	symbols = [...]string{diff.Same: " ", diff.Add: "+", diff.Update: "~", diff.Remove: "-", diff.Opaque: "?"}
+	styles  = [...]style{diff.Add: green, diff.Update: yellow, diff.Remove: red, diff.Opaque: dim}
 )
 
 // lead begins a line.
 func (r *renderer) lead(depth int, a diff.Op) {
+	if r.gutter {
+		r.WriteString(symbols[a])
+		r.pad(1 + gutterIndent(depth))
+		return
+	}
 	r.indent(depth)
 	if !r.plain {
 		r.WriteString("  ")
@@ -45,8 +55,15 @@ func (r *renderer) lead(depth int, a diff.Op) {
 }
 
 func (r *renderer) indent(depth int) {
+	if r.gutter {
+		r.pad(2 + gutterIndent(depth))
+		return
+	}
 	r.pad(4 * depth)
 }
+
+// gutterIndent is the indentation after the gutter. The attributes of an object have the depth 1.
+func gutterIndent(depth int) int { return 2 * max(0, depth-1) }
 
 func (r *renderer) pad(n int) {
 	for range n {
@@ -56,7 +73,7 @@ func (r *renderer) pad(n int) {
 
 // closeIndent begins the line of a closing bracket at that depth.
 func (r *renderer) closeIndent(depth int) {
-	if !r.plain {
+	if !r.plain && !r.gutter {
 		depth++
 	}
 	r.indent(depth)

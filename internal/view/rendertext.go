@@ -3,7 +3,7 @@ package view
 import (
 	"strings"
 
-	"github.com/lethe-iac/lethe/internal/view/diff"
+	"github.com/lethe-iac/lethe/internal/diff"
 )
 
 // lines writes a string of several lines as a heredoc, and changes of it line by line.
@@ -73,7 +73,41 @@ func leading(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t\r\
 func trailing(s string) string { return s[len(strings.TrimRight(s, " \t\r\n")):] }
 
 func (r *renderer) editedLines(depth int, b, a []string) {
-	for _, p := range diff.Align(textValues(b), textValues(a)) {
+	pairs := diff.Align(textValues(b), textValues(a))
+	if r.limit > 0 {
+		r.hunks(depth, b, a, pairs)
+		return
+	}
+	r.linePairs(depth, b, a, pairs)
+}
+
+// hunks writes the lines that differ with some lines around them.
+func (r *renderer) hunks(depth int, b, a []string, pairs []diff.Pair) {
+	const around = 3
+	near := make([]bool, len(pairs))
+	for i, p := range pairs {
+		if p.Before < 0 || p.After < 0 || b[p.Before] != a[p.After] {
+			for j := max(0, i-around); j < min(len(pairs), i+around+1); j++ {
+				near[j] = true
+			}
+		}
+	}
+	for i := 0; i < len(pairs); {
+		j := i
+		for j < len(pairs) && near[j] == near[i] {
+			j++
+		}
+		if near[i] || j-i < around {
+			r.linePairs(depth, b, a, pairs[i:j])
+		} else {
+			r.hidden(depth, j-i, "line")
+		}
+		i = j
+	}
+}
+
+func (r *renderer) linePairs(depth int, b, a []string, pairs []diff.Pair) {
+	for _, p := range pairs {
 		switch {
 		case p.Before < 0:
 			r.line(depth, diff.Add, a[p.After])

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lethe-iac/lethe/internal/diff"
 	"github.com/lethe-iac/lethe/internal/mark"
-	"github.com/lethe-iac/lethe/internal/view/diff"
 	"github.com/zclconf/go-cty/cty"
 )
 

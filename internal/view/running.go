@@ -16,12 +16,13 @@ import (
 // running knows which operations run, since when, and when they were last heard of. A view holds
 // its own lock around everything but stop.
 type running struct {
-	ops    map[opKey]*op
-	moves  map[string]*move // downloads, by name
-	leases map[opKey]bool   // that are open, by their opening
-	now    func() time.Time
-	tick   func(time.Time) // called from a separate goroutine during operations
-	period time.Duration   // how often; 0: once a second
+	ops     map[opKey]*op
+	moves   map[string]*move // downloads, by name
+	leases  map[opKey]bool   // that are open, by their opening
+	retries retries
+	now     func() time.Time
+	tick    func(time.Time) // called from a separate goroutine during operations
+	period  time.Duration   // how often; 0: once a second
 
 	once    sync.Mutex // guards quit
 	quit    chan struct{}
@@ -71,6 +72,8 @@ func (r *running) follow(e event.Event) {
 		run, e = b.Run, b.Event
 	}
 	switch e := e.(type) {
+	case event.Retried:
+		r.retries.add(e)
 	case event.Started:
 		r.begin(opKey{e.Object, e.Op, run}, e.At)
 	case event.Done:

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/lethe-iac/lethe/internal/view/diff"
+	"github.com/lethe-iac/lethe/internal/diff"
 
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )

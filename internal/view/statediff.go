@@ -7,7 +7,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/lethe-iac/lethe/internal/view/diff"
+	"github.com/lethe-iac/lethe/internal/diff"
+	"github.com/lethe-iac/lethe/internal/review"
 
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -29,7 +30,7 @@ func NewStateDifference(from, to *state.Snapshot) *StateDifference {
 		if c := a.Object.Module.Compare(b.Object.Module); c != 0 {
 			return c
 		}
-		return compareModes(a.Object.Mode, b.Object.Mode)
+		return review.CompareModes(a.Object.Mode, b.Object.Mode)
 	})
 	return d
 }
@@ -94,10 +95,10 @@ func (x *objects) difference(b *bufio.Writer, d state.Difference, o Options) {
 		e = d.Before
 	}
 	a, word := action(d.Before != nil, d.After != nil)
-	n := x.diff(&plan.Change{
+	n := x.Diff(&plan.Change{
 		Object: d.Object, Action: a, Provider: e.Provider,
-		Before: x.stored(d.Before, d.Object.Instance), After: x.stored(d.After, d.Object.Instance),
-	}, diff.AllPaths, o)
+		Before: x.Stored(d.Before, d.Object.Instance), After: x.Stored(d.After, d.Object.Instance),
+	}, diff.AllPaths, o.differ())
 	r := renderer{Writer: b, o: o}
 	r.WriteString(o.paint("  # "+EscapeLine(d.Object.String()), bold) + " was " + word + "\n")
 	if a == plan.Update {

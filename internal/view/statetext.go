@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/lethe-iac/lethe/internal/view/diff"
+	"github.com/lethe-iac/lethe/internal/diff"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -51,9 +51,9 @@ func ObjectText(w io.Writer, obj addr.Object, e *state.Entry, sch provider.Looku
 
 // text writes an object in its stored form.
 func (x *objects) text(b *bufio.Writer, obj addr.Object, e *state.Entry, o Options) {
-	f := x.schemaForm(e.Provider.Provider, obj.Instance)
-	v := x.document(f, x.stored(e, obj.Instance))
+	f := x.Form(e.Provider.Provider, obj.Instance)
 	d := &diff.Differ{ShowSensitive: o.ShowSensitive, Stored: true}
+	v := d.Object(f, x.Stored(e, obj.Instance))
 	r := renderer{Writer: b, o: o, plain: true}
 	note := ""
 	switch {

@@ -14,7 +14,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/review"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/view/actionview"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
@@ -32,23 +34,28 @@ type JSON struct {
 
 const streamVersion = "1.2"
 
-// streamLine is a line. Besides the members of every line, each member belongs to the named types.
+// streamLine is a line. The comment at a member names the types of lines that have the member. Every line has the
+// members without a comment, except listMembers.
 type streamLine struct {
-	Level       string              `json:"@level"`
-	Message     string              `json:"@message"`
-	Module      string              `json:"@module"`
-	Timestamp   string              `json:"@timestamp"`
-	Change      *streamChange       `json:"change,omitempty"`       // resource_drift, planned_change
-	Changes     *changeCounts       `json:"changes,omitempty"`      // change_summary
-	Diagnostic  *diagnosticDocument `json:"diagnostic,omitempty"`   // diagnostic
-	Hook        *hook               `json:"hook,omitempty"`         // operations and provisioners
-	Leases      *leaseCounts        `json:"leases,omitempty"`       // ephemeral_summary
-	MessageCode string              `json:"message_code,omitempty"` // init_output
-	Outputs     any                 `json:"outputs,omitempty"`      // outputs: streamOutput or outputDocument by name
-	Terraform   string              `json:"terraform,omitempty"`    // version
-	Tofu        string              `json:"tofu,omitempty"`         // version, under the name of OpenTofu
-	Type        string              `json:"type"`
-	UI          string              `json:"ui,omitempty"` // version
+	Level      string              `json:"@level"`
+	Message    string              `json:"@message"`
+	Module     string              `json:"@module"`
+	Timestamp  string              `json:"@timestamp"`
+	Invocation *actionview.Planned `json:"invocation,omitempty"` // planned_action_invocation
+	Change     *streamChange       `json:"change,omitempty"`     // resource_drift, planned_change
+	Changes    *changeCounts       `json:"changes,omitempty"`    // change_summary
+	Diagnostic *jsondoc.Diagnostic `json:"diagnostic,omitempty"` // diagnostic
+	Hook       any                 `json:"hook,omitempty"`       // operations and provisioners (hook), actions (actionview.Hook)
+	Leases     *leaseCounts        `json:"leases,omitempty"`     // ephemeral_summary
+	listMembers
+	MessageCode string       `json:"message_code,omitempty"` // init_output
+	Outputs     any          `json:"outputs,omitempty"`      // outputs: streamOutput or outputDocument by name
+	Retries     int          `json:"retries,omitempty"`      // retry_summary
+	Round       *roundCounts `json:"round,omitempty"`        // round_start, round_complete
+	Terraform   string       `json:"terraform,omitempty"`    // version
+	Tofu        string       `json:"tofu,omitempty"`         // version, under the name of OpenTofu
+	Type        string       `json:"type"`
+	UI          string       `json:"ui,omitempty"` // version
 }
 
 // streamChange is a change that is planned, or was made by others.
@@ -63,13 +70,14 @@ type streamChange struct {
 
 // streamResource has the names of an object.
 type streamResource struct {
-	Address  string      `json:"addr"`
-	Module   string      `json:"module"`
-	Resource string      `json:"resource"`
-	Implied  string      `json:"implied_provider"`
-	Type     string      `json:"resource_type"`
-	Name     string      `json:"resource_name"`
-	Key      instanceKey `json:"resource_key"`
+	Address    string      `json:"addr"`
+	Module     string      `json:"module"`
+	Resource   string      `json:"resource"`
+	Implied    string      `json:"implied_provider"`
+	Type       string      `json:"resource_type"`
+	Name       string      `json:"resource_name"`
+	Key        instanceKey `json:"resource_key"`
+	KeyUnknown bool        `json:"resource_key_unknown,omitempty"` // of a deferred change
 }
 
 // hook is an event about an object.
@@ -82,14 +90,26 @@ type hook struct {
 	Output      *string        `json:"output,omitempty"`
 	Elapsed     *int64         `json:"elapsed_seconds,omitempty"`
 	Reason      string         `json:"reason,omitempty"`
+
+	Call     string          `json:"call,omitempty"`
+	Match    string          `json:"match,omitempty"`
+	Attempt  int             `json:"attempt,omitempty"`
+	Attempts int             `json:"attempts,omitempty"`
+	Pause    json.RawMessage `json:"pause_seconds,omitempty"` // with three decimals
 }
 
 type leaseCounts struct {
 	Opened  int             `json:"opened"`
 	Renewed int             `json:"renewed"`
 	Closed  int             `json:"closed"`
+	Kept    int             `json:"kept_open,omitempty"` // for the next round
 	Left    int             `json:"left_open"`
 	Longest json.RawMessage `json:"longest_seconds"` // with three decimals
+}
+
+type roundCounts struct {
+	Number int `json:"number"`
+	Left   int `json:"left"`
 }
 
 type streamOutput struct {
@@ -124,7 +144,7 @@ func (j *JSON) line(typ, message string, l streamLine) {
 	j.write(l)
 }
 
-// Write prints a line with other members.
+// Write prints a line of another type than streamLine.
 func (j *JSON) Write(line any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -134,13 +154,13 @@ func (j *JSON) Write(line any) {
 func (j *JSON) write(line any) {
 	j.out.Value(line)
 	j.out.Buf = append(j.out.Buf, '\n')
-	j.out.Flush() // that the reader has gone is no error
+	j.out.Flush() // a failed write is not an error: the reader may have ended
 }
 
 // StreamTime is the form of times in lines of -json.
 const StreamTime = "2006-01-02T15:04:05.000000Z07:00"
 
-// StreamModule returns the value of "@module" in each line of -json: OpenTofu has its own.
+// StreamModule returns the value of "@module" in each line of -json. The value for OpenTofu differs.
 func (o Options) StreamModule() string {
 	if o.isOpenTofu() {
 		return "tofu.ui"
@@ -150,8 +170,8 @@ func (o Options) StreamModule() string {
 
 func (o Options) isOpenTofu() bool { return o.product() == "OpenTofu" }
 
-// lineType returns the type of a line of -json in the peer's words: OpenTofu has other names for the lines about
-// ephemeral resources.
+// lineType returns the type of a line of -json. Under the name of OpenTofu, lines about operations on ephemeral
+// resources have the types of OpenTofu, and otherwise the types of Terraform.
 func (o Options) lineType(typ string) string {
 	rest, ok := strings.CutPrefix(typ, "ephemeral_op_")
 	if !ok || !o.isOpenTofu() {
@@ -177,6 +197,9 @@ func (j *JSON) Send(e event.Event) {
 		j.done(e)
 	case event.Failed:
 		j.failed(e)
+	case event.Retried:
+		pause := json.RawMessage(fmt.Sprintf("%.3f", e.Pause.Seconds()))
+		j.hook(e.Object, retryText(e), "retry", hook{Call: string(e.Call), Match: j.o.message(e.Match), Attempt: e.Attempt, Attempts: e.Attempts, Pause: pause})
 	case event.Pending:
 		if e.Object.Mode == addr.Ephemeral {
 			j.hook(e.Object, "Configuration unknown, deferring...", "ephemeral_op_deferred", hook{Action: "open"})
@@ -187,6 +210,16 @@ func (j *JSON) Send(e event.Event) {
 		j.hook(e.Object, fmt.Sprintf("Provisioning with '%s'...", e.Type), "provision_start", hook{Provisioner: e.Type})
 	case event.ProvisionOutput:
 		j.hook(e.Object, fmt.Sprintf("(%s): %s", e.Type, e.Line), "provision_progress", hook{Provisioner: e.Type, Output: &e.Line})
+	case event.ActionStarted:
+		j.action("action_start", "Action started", e.Invocation, actionview.Hook{})
+	case event.ActionProgress:
+		j.action("action_progress", "Action progress - "+e.Message, e.Invocation, actionview.Hook{Message: e.Message})
+	case event.ActionDone:
+		if e.Failed {
+			j.action("action_errored", strings.TrimSuffix("Action errored - "+e.Error, " - "), e.Invocation, actionview.Hook{Error: e.Error})
+		} else {
+			j.action("action_complete", "Action complete", e.Invocation, actionview.Hook{})
+		}
 	case event.ProvisionDone:
 		j.provisioned(e)
 	case event.Summary:
@@ -194,9 +227,17 @@ func (j *JSON) Send(e event.Event) {
 			j.log(strings.TrimSpace(summaryText(e) + " " + notStartedText(e)))
 			return
 		}
-		j.summary(summaryText(e), changeCounts{e.Added, e.Changed, e.Imported, e.Destroyed, e.Forgotten, e.Operation})
+		j.summary(summaryText(e), changeCounts{e.Added, e.Changed, e.Imported, e.Destroyed, e.Forgotten, e.Invoked, e.Operation})
 	case event.Leases:
 		j.leases(e)
+	case event.Round:
+		j.round(e)
+	case event.ListStarted:
+		j.listStarted(e)
+	case event.ListFound:
+		j.listFound(e)
+	case event.ListDone:
+		j.listDone(e)
 	case event.Diagnosed:
 		j.diagnostic(e.Diagnostic)
 	case event.Behind:
@@ -205,11 +246,27 @@ func (j *JSON) Send(e event.Event) {
 		j.interrupted(e.Times)
 	case event.Note:
 		if e.Kind != "" {
-			j.line(e.Kind, e.Text, streamLine{})
+			j.line(e.Kind, strings.TrimSpace(e.Text), streamLine{})
 			return
 		}
 		j.note(strings.TrimSpace(cmp.Or(e.Record, e.Text)), e.Code)
 	}
+}
+
+func (j *JSON) listStarted(e event.ListStarted) {
+	j.line("list_start", e.List.String()+": Starting query...", streamLine{listMembers: listMembers{ListStart: &listStart{e.List.String(), e.List.Type, e.Config}}})
+}
+
+func (j *JSON) listFound(e event.ListFound) {
+	j.line("list_resource_found", e.List.String()+": Result found", streamLine{listMembers: listMembers{ListFound: &listFound{
+		e.List.String(), e.Name, e.Identity, e.IdentityVersion, e.List.Type, e.Object, e.Config, e.Import, e.Managed,
+	}}})
+}
+
+func (j *JSON) listDone(e event.ListDone) {
+	j.line("list_complete", e.List.String()+": List complete", streamLine{listMembers: listMembers{ListComplete: &listComplete{
+		e.List.String(), e.List.Type, e.Total, e.Managed, e.Unsure, e.Ignored,
+	}}})
 }
 
 // note prints a line of progress.
@@ -229,10 +286,10 @@ func (j *JSON) hook(o addr.Object, text, typ string, h hook) {
 
 func resourceOf(i addr.Instance) streamResource {
 	implied, _, _ := strings.Cut(i.Type, "_")
-	return streamResource{i.String(), i.Module.String(), i.Local(), implied, i.Type, i.Name, instanceKey(i.Key)}
+	return streamResource{i.String(), i.Module.String(), i.Local(), implied, i.Type, i.Name, instanceKey(i.Key), false}
 }
 
-// streamWords are the words of lines about an operation: here, reading data is refreshing.
+// streamWords returns the words for an operation in lines of -json. They call the reading of a data source a refresh.
 func streamWords(o event.Op) words {
 	w := vocabulary[o]
 	if o == event.ReadData {
@@ -241,7 +298,8 @@ func streamWords(o event.Op) words {
 	return w
 }
 
-// identified is the end of a message, and the members of a hook, about an object that a provider identifies.
+// identified returns the end of a message, such as " [id=i-1]", and sets the same name and value in h. Without a value,
+// it returns "" and does not change h.
 func identified(key, value string, h *hook) string {
 	if value == "" {
 		return ""
@@ -316,23 +374,43 @@ func (j *JSON) summary(text string, n changeCounts) {
 
 func (j *JSON) leases(e event.Leases) {
 	longest := json.RawMessage(fmt.Sprintf("%.3f", e.Longest.Seconds()))
-	j.line("ephemeral_summary", leasesText(e), streamLine{Leases: &leaseCounts{e.Opened, e.Renewed, e.Closed, e.Left, longest}})
+	j.line("ephemeral_summary", leasesText(e), streamLine{Leases: &leaseCounts{e.Opened, e.Renewed, e.Closed, e.Kept, e.Left, longest}})
+}
+
+func (j *JSON) round(e event.Round) {
+	typ := "round_start"
+	if e.Ended {
+		typ = "round_complete"
+	}
+	j.line(typ, roundText(e), streamLine{Round: &roundCounts{e.Number, e.Left}})
 }
 
 func (j *JSON) interrupted(times int) { j.log(interruptText(times, j.o.product(), &j.ops)) }
 
-// Plan prints drift, changes, their number, and outputs; of a plan that was saved the changes alone.
+// Plan prints drift, changes, invocations of actions, deferred changes, counts, and outputs. If the plan was shown when
+// it was saved (PlanOptions.Earlier), Plan prints only the changes.
 func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, c := range ordered(p.Drift) {
-		if !o.Earlier && (c.Action != plan.NoOp || moved(c) && p.Mode == plan.RefreshOnly) {
+	for _, c := range review.Ordered(p.Drift) {
+		if !o.Earlier && (c.Action != plan.NoOp || review.Moved(c) && p.Mode == plan.RefreshOnly) {
 			j.change("resource_drift", fmt.Sprintf("Drift detected (%s)", changeAction(c)), c)
 		}
 	}
-	for _, c := range ordered(p.Changes) {
-		if shown(c) && !(o.Earlier && c.Action == plan.NoOp) {
+	for _, c := range review.Ordered(p.Changes) {
+		if review.Shown(c) && !(o.Earlier && c.Action == plan.NoOp) {
 			j.change("planned_change", "Plan to "+changeAction(c), c)
+		}
+	}
+	for _, i := range p.Invocations {
+		if !o.Earlier {
+			doc := actionview.Planned{Action: actionview.ActionOf(i.Action), Triggers: actionview.TriggersOf(i.Trigger, resourceOf(i.Trigger.Object.Instance))}
+			j.line("planned_action_invocation", "planned action invocation: "+i.Action.String(), streamLine{Invocation: &doc})
+		}
+	}
+	for _, c := range review.Ordered(p.Deferred) {
+		if !o.Earlier {
+			j.deferred(c)
 		}
 	}
 	if o.Earlier {
@@ -350,25 +428,34 @@ func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {
 	}))
 }
 
+// deferred prints a change that a later round decides.
+func (j *JSON) deferred(c *plan.Change) {
+	doc := &streamChange{Resource: resourceOf(c.Object.Instance), Action: changeAction(c), Reason: c.Deferral.Reason}
+	if c.Deferral.Pattern != "" {
+		doc.Resource.Address, doc.Resource.KeyUnknown = c.Deferral.Pattern, true
+	}
+	j.line("deferred_change", c.Subject()+": "+DeferralText(c), streamLine{Change: doc})
+}
+
 func (j *JSON) change(typ, text string, c *plan.Change) {
 	doc := &streamChange{
 		Resource: resourceOf(c.Object.Instance), Action: changeAction(c), Reason: changeReason(c.Why),
 		Importing: importing(c.Importing), Generated: c.Generated,
 	}
-	if moved(c) {
+	if review.Moved(c) {
 		doc.Previous = new(resourceOf(c.Was.Instance))
 	}
 	j.line(typ, c.Object.String()+": "+text, streamLine{Change: doc})
 }
 
-// changeAction is an action in the words of the stream.
+// changeAction returns the name of an action in lines of -json.
 func changeAction(c *plan.Change) string {
 	switch {
 	case c.Action.Replaces():
 		return "replace"
 	case c.Action == plan.Forget:
 		return "remove"
-	case c.Action == plan.NoOp && moved(c):
+	case c.Action == plan.NoOp && review.Moved(c):
 		return "move"
 	case c.Action == plan.NoOp && c.Importing != nil:
 		return "import"
@@ -378,7 +465,7 @@ func changeAction(c *plan.Change) string {
 	return c.Action.String()
 }
 
-// changeReason is a reason in the words of the stream.
+// changeReason returns the name of a reason in lines of -json.
 func changeReason(r plan.Reason) string {
 	switch r {
 	case plan.ReplaceTainted:
@@ -421,7 +508,7 @@ func (j *JSON) Diagnostics(ds []diag.Diagnostic) {
 
 func (j *JSON) diagnostic(dg diag.Diagnostic) {
 	key := dg.Severity.String() + dg.Error()
-	if j.shown[key] {
+	if j.shown[key] || j.o.Silence.Hides(dg) {
 		return
 	}
 	j.shown[key] = true
@@ -429,8 +516,21 @@ func (j *JSON) diagnostic(dg diag.Diagnostic) {
 	if dg.Severity == diag.Warning {
 		level, title = "warn", "Warning: "
 	}
-	j.line("diagnostic", title+j.o.named(dg).Summary, streamLine{Level: level, Diagnostic: new(diagnosticOf(dg, j.o))})
+	j.line("diagnostic", title+j.o.named(dg).Summary, streamLine{Level: level, Diagnostic: new(jsondoc.DiagnosticOf(j.o.named(dg), j.o.Sources))})
 }
 
 // Finish ends the view.
-func (j *JSON) Finish() { j.ops.stop() }
+func (j *JSON) Finish() {
+	j.ops.stop()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if text, n := j.ops.retries.end(); n > 0 {
+		j.line("retry_summary", text, streamLine{Retries: n})
+	}
+}
+
+// action prints an event about an invocation.
+func (j *JSON) action(typ, text string, of event.Invocation, doc actionview.Hook) {
+	doc.Action, doc.Triggers = actionview.ActionOf(of.Action), actionview.TriggersOf(of.Trigger, resourceOf(of.Trigger.Object.Instance))
+	j.line(typ, of.Action.String()+": "+text, streamLine{Hook: &doc})
+}

@@ -6,11 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lethe-iac/lethe/internal/view/diff"
+	"github.com/lethe-iac/lethe/internal/diff"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
-	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -94,14 +93,14 @@ func (t *valueText) known(v cty.Value, m *diff.Paths, indent int) {
 	case ty == cty.String:
 		t.text(t.o.scrub(v.AsString()), indent)
 	case ty == cty.Number:
-		t.WriteString(jsondoc.Number(v.AsBigFloat()))
+		t.WriteString(ctyvalue.NumberText(v.AsBigFloat()))
 	case ty == cty.Bool:
 		fmt.Fprintf(t, "%t", v.True())
 	case ty.IsCollectionType():
 		t.WriteString(constructor(ty) + "(")
 		t.parts(v, m, indent)
 		t.WriteByte(')')
-	case jsondoc.IsDict(ty) || jsondoc.IsSequence(ty):
+	case ctyvalue.IsDict(ty) || ctyvalue.IsSequence(ty):
 		t.parts(v, m, indent)
 	default:
 		t.WriteString(EscapeLine(fmt.Sprintf("(%s)", ty.FriendlyName())))
@@ -112,7 +111,7 @@ func (t *valueText) pad(n int) { t.WriteString(strings.Repeat(" ", n)) }
 
 // parts writes the parts of a value, each on a line.
 func (t *valueText) parts(v cty.Value, m *diff.Paths, indent int) {
-	brackets, named := "[]", jsondoc.IsDict(v.Type())
+	brackets, named := "[]", ctyvalue.IsDict(v.Type())
 	if named {
 		brackets = "{}"
 	}

@@ -30,8 +30,10 @@ type providerSchemas struct {
 	Resources  iter.Seq2[string, typeSchema]     `json:"resource_schemas,omitempty"`
 	Data       iter.Seq2[string, typeSchema]     `json:"data_source_schemas,omitempty"`
 	Ephemeral  iter.Seq2[string, typeSchema]     `json:"ephemeral_resource_schemas,omitempty"`
+	Lists      iter.Seq2[string, typeSchema]     `json:"list_resource_schemas,omitempty"`
 	Functions  iter.Seq2[string, Function]       `json:"functions,omitempty"`
 	Identities iter.Seq2[string, identitySchema] `json:"resource_identity_schemas,omitempty"`
+	Actions    iter.Seq2[string, typeSchema]     `json:"action_schemas,omitempty"`
 }
 
 // typeSchema is the schema of a provider's configuration or of a type.
@@ -141,7 +143,7 @@ func schemasOf(s *provider.Schemas, failed *error) providerSchemas {
 		return readable(s.Types(mode), func(name string) (*schema.Schema, error) { return s.Type(mode, name) }, typeSchemaOf, failed)
 	}
 	doc := providerSchemas{
-		Resources: types(addr.Managed), Data: types(addr.Data), Ephemeral: types(addr.Ephemeral),
+		Resources: types(addr.Managed), Data: types(addr.Data), Ephemeral: types(addr.Ephemeral), Lists: types(addr.List), Actions: types(addr.Action),
 		Functions:  Members(s.Functions, providerFunction),
 		Identities: readable(s.Identities(), s.Identity, identityOf, failed),
 	}

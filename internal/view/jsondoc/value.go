@@ -1,11 +1,10 @@
 package jsondoc
 
 import (
-	"math/big"
-	"strconv"
-
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/jsontext"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -31,10 +30,10 @@ func (j Value) WriteJSON(w *jsontext.Writer) {
 	case ty == cty.String:
 		w.Text(v.AsString())
 	case ty == cty.Number && !ctyvalue.Number(v).IsInf():
-		w.Word(Number(ctyvalue.Number(v)))
+		w.Word(ctyvalue.NumberText(ctyvalue.Number(v)))
 	case ty == cty.Bool:
 		w.Bool(v.True())
-	case IsDict(ty):
+	case ctyvalue.IsDict(ty):
 		w.Open('{')
 		for name, e := range ctyvalue.Members(v) {
 			if e.IsKnown() {
@@ -43,7 +42,7 @@ func (j Value) WriteJSON(w *jsontext.Writer) {
 			}
 		}
 		w.Close('}')
-	case IsSequence(ty):
+	case ctyvalue.IsSequence(ty):
 		w.Open('[')
 		for _, e := range ctyvalue.Items(v) {
 			Value(e).WriteJSON(w)
@@ -54,18 +53,19 @@ func (j Value) WriteJSON(w *jsontext.Writer) {
 	}
 }
 
-// Number is a number without exponent, as JSON has it.
-func Number(f *big.Float) string {
-	if f.IsInt() {
-		if i, acc := f.Int64(); acc == big.Exact {
-			return strconv.FormatInt(i, 10)
-		}
+// Key is the key of an instance; null for the only one of something that is not repeated.
+type Key addr.Key
+
+// WriteJSON writes the key.
+func (i Key) WriteJSON(w *jsontext.Writer) {
+	k := addr.Key(i)
+	if k.Hidden() {
+		w.Text(mark.Ephemeral.Mask())
+	} else if n, ok := k.Int(); ok {
+		w.Int(int64(n))
+	} else if s, ok := k.Str(); ok {
+		w.Text(s)
+	} else {
+		w.Word("null")
 	}
-	return f.Text('f', -1)
 }
-
-// IsDict reports whether values of a type have named parts.
-func IsDict(ty cty.Type) bool { return ty.IsObjectType() || ty.IsMapType() }
-
-// IsSequence reports whether values of a type have parts in an order.
-func IsSequence(ty cty.Type) bool { return ty.IsListType() || ty.IsSetType() || ty.IsTupleType() }

@@ -1,5 +1,5 @@
-// Package stateview shows facts about states that are not in them: their history, the examination of a state, its
-// journal and its backups, and leases that lost runs left open.
+// Package stateview shows reports about states: their history, the examination of a state, its journal and its backups,
+// leases without a recorded end, stored secrets, and the result of removing secrets from copies.
 package stateview
 
 import (
@@ -135,7 +135,7 @@ type journalDocument struct {
 	Running bool                 `json:"running"`
 	Problem string               `json:"problem,omitempty"`
 	Run     string               `json:"run,omitempty"`
-	Changes int                  `json:"changes"` // that the state has not
+	Changes int                  `json:"changes"` // number of recorded changes that the state lacks
 	Missing int                  `json:"missing_records"`
 	Damaged int                  `json:"damaged_bytes"`
 	Unknown []unansweredDocument `json:"unknown"`
@@ -151,7 +151,7 @@ type unansweredDocument struct {
 	Time     string `json:"time"`
 }
 
-// ExaminationJSON writes it as a document.
+// ExaminationJSON writes an examination of a state as a JSON document.
 func ExaminationJSON(w io.Writer, x *workspace.Examination) error {
 	doc := examinationDocument{Format: "1.0", Whole: x.Whole(), State: copyOf(x.State), Backups: []copyDocument{}, Older: x.Older, Files: append([]string{}, x.Files...), Twice: [][]string{}}
 	for _, c := range x.Copies {

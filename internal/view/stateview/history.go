@@ -16,7 +16,10 @@ import (
 func HistoryText(w io.Writer, states []store.Past) error {
 	lines := [][]string{{"SERIAL", "WRITTEN", "WHO", "OPERATION", "ADDED", "CHANGED", "REMOVED"}}
 	for i, p := range states {
-		line := []string{strconv.FormatUint(p.Serial, 10), p.Time.Format(time.DateTime) + "Z", p.Who, operation(p.Operation), "", "", ""}
+		line := []string{strconv.FormatUint(p.Serial, 10), p.Time.Format(time.DateTime) + "Z", p.Who, store.ShortOperation(p.Operation), "", "", ""}
+		if len(p.Overridden) > 0 {
+			line[3] = strings.TrimPrefix(line[3]+" -allow-destroy="+strings.Join(p.Overridden, ","), " ")
+		}
 		if c := p.Counts; c != nil {
 			line[4], line[5], line[6] = strconv.Itoa(c.Added), strconv.Itoa(c.Changed), strconv.Itoa(c.Removed)
 		}
@@ -51,11 +54,6 @@ func table(w io.Writer, lines [][]string) error {
 	return nil
 }
 
-// operation returns the short word for the operation in a lock: "apply" for "OperationTypeApply".
-func operation(name string) string {
-	return strings.ToLower(strings.TrimPrefix(name, "OperationType"))
-}
-
 // historyDocument is the document of `state history -json`.
 type historyDocument struct {
 	Format string         `json:"format_version"`
@@ -69,6 +67,7 @@ type pastDocument struct {
 	Present   bool            `json:"present"`
 	Who       string          `json:"who,omitempty"`
 	Operation string          `json:"operation,omitempty"`
+	Overrides []string        `json:"allow_destroy,omitempty"`
 	Changes   *countsDocument `json:"changes,omitempty"`
 }
 
@@ -82,7 +81,7 @@ type countsDocument struct {
 func HistoryJSON(w io.Writer, states []store.Past) error {
 	doc := historyDocument{Format: "1.0", States: []pastDocument{}}
 	for i, p := range states {
-		d := pastDocument{jsondoc.Serial(p.Serial), p.Lineage, p.Time.UTC().Format(time.RFC3339Nano), i == 0, p.Who, operation(p.Operation), nil}
+		d := pastDocument{jsondoc.Serial(p.Serial), p.Lineage, p.Time.UTC().Format(time.RFC3339Nano), i == 0, p.Who, store.ShortOperation(p.Operation), p.Overridden, nil}
 		if c := p.Counts; c != nil {
 			d.Changes = &countsDocument{c.Added, c.Changed, c.Removed}
 		}

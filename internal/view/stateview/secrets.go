@@ -33,7 +33,7 @@ func (r Secrets) Text(w io.Writer) error {
 		lines[0] = append(lines[0], "NEW")
 	}
 	for _, f := range r.Findings {
-		line := []string{labels(f.Labels), f.Address, f.Path, string(f.Reason), strings.Join(storedIn(f), ", "), remedy(f.Remedy)}
+		line := []string{Labels(f.Labels), f.Address, f.Path, string(f.Reason), strings.Join(storedIn(f), ", "), remedy(f.Remedy)}
 		if r.Accepted != nil {
 			line = append(line, yes(!r.Accepted.Has(f)))
 		}
@@ -65,7 +65,8 @@ func yes(is bool) string {
 // mostLabels is the number of labels that one line shows.
 const mostLabels = 4
 
-func labels(all []int) string {
+// Labels returns the labels of values for people.
+func Labels(all []int) string {
 	var out []string
 	for _, n := range all[:min(len(all), mostLabels)] {
 		out = append(out, "#"+strconv.Itoa(n))
@@ -144,11 +145,18 @@ func (r Secrets) summary() []string {
 	return append(out, r.limits()...)
 }
 
+// consequences says for each kind of gap how far the objects were examined.
+var consequences = map[audit.GapKind]string{
+	audit.NoSchema:    "only attributes that the state records as sensitive were found",
+	audit.OtherSchema: "of some objects, only attributes that the state records as sensitive were found",
+	audit.NoAdvice:    "all sensitive attributes were found, but only write-only arguments with usual names are remedies",
+}
+
 // limits returns the sentences about parts that were not examined.
 func (r Secrets) limits() []string {
 	var out []string
 	for _, g := range r.Gaps {
-		out = append(out, fmt.Sprintf("Incomplete: %s of provider %s: only attributes that the state records as sensitive were found. %s", strings.Join(g.Types, ", "), g.Provider.ForDisplay(), strings.ReplaceAll(g.Problem, "\n", " ")))
+		out = append(out, fmt.Sprintf("Incomplete: %s of provider %s: %s. %s", strings.Join(g.Types, ", "), g.Provider.ForDisplay(), consequences[g.Kind], strings.ReplaceAll(g.Problem, "\n", " ")))
 	}
 	for _, name := range r.Packed {
 		out = append(out, "Incomplete: "+name+" has a value with so much packed into it that it was not searched.")
@@ -207,9 +215,10 @@ type placeDocument struct {
 }
 
 type gapDocument struct {
-	Provider string   `json:"provider"`
-	Types    []string `json:"types"`
-	Problem  string   `json:"problem"`
+	Kind     audit.GapKind `json:"kind"`
+	Provider string        `json:"provider"`
+	Types    []string      `json:"types"`
+	Problem  string        `json:"problem"`
 }
 
 // JSON writes the report as a document.
@@ -246,7 +255,7 @@ func (r Secrets) JSON(w io.Writer) error {
 		doc.Places = append(doc.Places, d)
 	}
 	for _, g := range r.Gaps {
-		doc.Gaps = append(doc.Gaps, gapDocument{g.Provider.String(), g.Types, g.Problem})
+		doc.Gaps = append(doc.Gaps, gapDocument{g.Kind, g.Provider.String(), g.Types, g.Problem})
 	}
 	return jsondoc.Write(w, doc, jsondoc.OneLine)
 }

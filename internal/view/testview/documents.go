@@ -2,6 +2,7 @@ package testview
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/suite"
@@ -24,12 +25,16 @@ func Documents(r *suite.Run, reported []diag.Diagnostic, o Options) []suite.Docu
 		add("the state", text, err)
 		view.StateText(&shown, r.State, o.Schemas, o.Options)
 	}
+	plans := r.Earlier
 	if r.Planned != nil {
+		plans = append(slices.Clone(plans), r.Planned)
+	}
+	for _, p := range plans {
 		var b bytes.Buffer
-		err := view.WritePlanJSON(&b, r.Planned, r.Program(), o.Schemas, nil, o.Version)
+		err := view.WritePlanJSON(&b, p, r.Program(), o.Schemas, nil, o.Version)
 		add("the plan", b.Bytes(), err)
 		h := view.NewHuman(&shown, &shown, o.Options)
-		h.Plan(r.Planned, view.PlanOptions{Applying: true, Schemas: o.Schemas})
+		h.Plan(p, view.PlanOptions{Applying: true, Schemas: o.Schemas})
 		h.Finish()
 	}
 	for _, d := range reported {

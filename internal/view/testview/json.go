@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/suite"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/actionview"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
@@ -85,11 +87,19 @@ type ofFile struct {
 }
 
 type ofRun struct {
-	Path     string `json:"path"`
-	Run      string `json:"run"`
-	Progress string `json:"progress"`
-	Status   string `json:"status,omitempty"`
-	Elapsed  *int64 `json:"elapsed,omitempty"` // milliseconds
+	Path     string     `json:"path"`
+	Run      string     `json:"run"`
+	Progress string     `json:"progress"`
+	Status   string     `json:"status,omitempty"`
+	Elapsed  *int64     `json:"elapsed,omitempty"`            // milliseconds
+	Invoked  []ofAction `json:"action_invocations,omitempty"` // of a complete run
+}
+
+// ofAction is an invocation of an action in a run.
+type ofAction struct {
+	Address string `json:"address"`
+	actionview.PlanTriggers
+	Failed bool `json:"failed,omitempty"`
 }
 
 type cleanup struct {
@@ -166,6 +176,9 @@ func (j *JSON) Run(r *suite.Run, p suite.Progress) {
 	doc := &ofRun{Path: r.File.Name, Run: r.Name, Progress: p.String()}
 	if p == suite.Complete {
 		doc.Status = r.Status.String()
+		for _, e := range r.Invoked {
+			doc.Invoked = append(doc.Invoked, ofAction{e.Action.String(), actionview.PlanTriggersOf(&plan.Invocation{Trigger: e.Trigger}), e.Failed})
+		}
 	} else {
 		doc.Elapsed = new(int64)
 	}
@@ -187,7 +200,7 @@ func (j *JSON) Still(r *suite.Run, p suite.Progress, since time.Duration) {
 }
 
 func (j *JSON) diagnostics(ds []diag.Diagnostic, f *suite.File, r *suite.Run) {
-	for _, d := range ds {
+	for _, d := range j.O.Silence.Filter(ds) {
 		level, title := "error", "Error: "
 		if d.Severity == diag.Warning {
 			level, title = "warn", "Warning: "

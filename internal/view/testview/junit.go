@@ -85,7 +85,7 @@ func (o Options) testCase(f *suite.File, r *suite.Run) testCase {
 		c.Timestamp = r.Began.UTC().Format(time.RFC3339)
 	}
 	var errors, warnings strings.Builder
-	for _, d := range r.Diags {
+	for _, d := range o.Silence.Filter(r.Diags) {
 		to := &errors
 		if d.Severity == diag.Warning {
 			to = &warnings

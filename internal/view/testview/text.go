@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/suite"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/actionview"
 )
 
 // Options are settings for showing tests.
@@ -69,6 +70,13 @@ func (t *Text) Run(r *suite.Run, p suite.Progress) {
 		return
 	}
 	t.Out.Print(t.O.Line("  run \""+r.Name+"\"", p, r.Status)+"\n", false)
+	for _, e := range r.Invoked {
+		word := "invoked"
+		if e.Failed {
+			word = "failed to invoke"
+		}
+		t.Out.Print("    "+word+" "+view.EscapeLine(actionview.Title(e.Invocation))+"\n", false)
+	}
 	if t.O.Verbose && !r.Began.IsZero() {
 		t.verbose(r)
 	}
@@ -79,7 +87,7 @@ func (t *Text) Run(r *suite.Run, p suite.Progress) {
 func (t *Text) Still(*suite.Run, suite.Progress, time.Duration) {}
 
 func (t *Text) diagnostics(ds []diag.Diagnostic) {
-	for _, d := range ds {
+	for _, d := range t.O.Silence.Filter(ds) {
 		t.Out.Print(view.DiagnosticText(d, t.O.Options), d.Severity == diag.Error)
 	}
 }

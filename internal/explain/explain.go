@@ -1,0 +1,42 @@
+// Package explain is the model of the answers to "why": the parts of a type of a provider, and the sources, the users and
+// the effects of a value of the configuration.
+//
+// It reads the configuration, the schemas and a plan. It evaluates nothing, so no value is in an explanation.
+//
+//	explain.go  New, which explains a value
+//	effects.go  the effects of a change, and the receivers of a lease
+//	marks.go    why a value is sensitive, ephemeral or unknown
+//	value.go    Value, and the sources of a value
+//	users.go    the declarations that use a value
+//	find.go     the declaration that an address names
+//	example.go  an example of a block
+//	types.go    Type: a type of a provider, or a part of it
+package explain
+
+import (
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+)
+
+// New explains a declaration.
+func New(in Inputs, f Found) *Value {
+	x := &explainer{Inputs: in, found: f, left: mostSources}
+	v := &Value{Address: strings.Join(append([]string{Name(f.Declaration)}, f.Path...), "."), Kind: kindOf(f), At: f.Range}
+	v.From = x.source(v.Address, f.Declaration, f.Path, 0)
+	if len(f.Path) > 0 {
+		v.At = v.From.At
+	}
+	if n := len(v.From.attrs); n > 0 {
+		v.Facts = Facts(v.From.attrs[n-1])
+	}
+	x.marks(v)
+	v.Users = users(in.Program, f.Declaration, f.Path)
+	v.Effects = x.effects(f)
+	v.Planned = x.planned(f, v.Effects)
+	if f.Kind == program.Resource && f.Resource.Mode == addr.Ephemeral {
+		v.Lease = x.lease(f)
+	}
+	return v
+}

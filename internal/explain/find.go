@@ -1,0 +1,173 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+)
+
+// Found is the declaration that an address names.
+type Found struct {
+	*program.Declaration
+	Path     []string // the names of the part
+	Instance string   // the address as far as it names an instance, such as module.m["a"].aws_instance.web[0]
+}
+
+// has reports whether an object belongs to the resource, or to its instance if the address has keys.
+func (f Found) has(i addr.Instance) bool {
+	if f.Kind != program.Resource || i.Resource() != f.Resource {
+		return false
+	}
+	return !strings.Contains(f.Instance, "[") || i.String() == f.Instance
+}
+
+// word is a name in an address, with the keys after it.
+type word struct {
+	name string
+	end  int // the offset after the keys
+}
+
+// words splits an address into its names. It returns nil if the text is no address.
+func words(text string) []word {
+	var out []word
+	for at := 0; at < len(text); {
+		end := at
+		for end < len(text) && text[end] != '.' && text[end] != '[' {
+			end++
+		}
+		if end == at {
+			return nil
+		}
+		w := word{name: text[at:end], end: end}
+		for w.end < len(text) && text[w.end] == '[' {
+			if w.end = afterKey(text, w.end); w.end < 0 {
+				return nil
+			}
+		}
+		out = append(out, w)
+		if at = w.end; at < len(text) {
+			if at++; text[at-1] != '.' || at == len(text) {
+				return nil
+			}
+		}
+	}
+	return out
+}
+
+// afterKey returns the offset after the key in brackets at an offset; -1 if it does not end.
+func afterKey(text string, at int) int {
+	quoted := false
+	for i := at + 1; i < len(text); i++ {
+		switch {
+		case quoted && text[i] == '\\':
+			i++
+		case text[i] == '"':
+			quoted = !quoted
+		case text[i] == ']' && !quoted:
+			return i + 1
+		}
+	}
+	return -1
+}
+
+var named = map[string]program.Kind{"var": program.Variable, "local": program.Local, "output": program.Output}
+
+var moded = map[string]addr.Mode{"resource": addr.Managed, "data": addr.Data, "ephemeral": addr.Ephemeral, "list": addr.List}
+
+// Find returns the declaration that an address names. It returns false if the program has none.
+func Find(p *program.Program, text string) (Found, bool) {
+	list := words(text)
+	at := addr.Module{}
+	last := "" // the last call
+	for len(list) > 1 && list[0].name == "module" {
+		if last != "" {
+			at = at.Child(last)
+		}
+		last, list = list[1].name, list[2:]
+	}
+	if last != "" && len(list) == 0 {
+		d, ok := p.Lookup(at, program.Call, last)
+		return Found{d, nil, text}, ok
+	}
+	if last != "" {
+		at = at.Child(last)
+	}
+	if len(list) == 0 {
+		return Found{}, false
+	}
+	mode, rest := addr.Managed, list
+	if m, ok := moded[list[0].name]; ok {
+		mode, rest = m, list[1:]
+	}
+	if len(rest) > 1 {
+		d, ok := p.Resource(addr.Resource{Module: at, Mode: mode, Type: rest[0].name, Name: rest[1].name})
+		if ok {
+			return Found{d, names(rest[2:]), text[:rest[1].end]}, true
+		}
+	}
+	if kind, ok := named[list[0].name]; ok && len(list) > 1 {
+		d, ok := p.Lookup(at, kind, list[1].name)
+		return Found{d, names(list[2:]), text[:list[1].end]}, ok
+	}
+	if last == "" {
+		return Found{}, false
+	}
+	d, ok := p.Lookup(at, program.Output, list[0].name)
+	return Found{d, names(list[1:]), text[:list[0].end]}, ok
+}
+
+func names(list []word) []string {
+	var out []string
+	for _, w := range list {
+		out = append(out, w.name)
+	}
+	return out
+}
+
+// Suggest returns the declared address that is the most similar to a text; "" if none is similar.
+func Suggest(p *program.Program, text string) string {
+	var all []string
+	for _, d := range p.Decls() {
+		if name := Name(d); name != "" {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return diag.Suggest(text, all)
+}
+
+// Name returns the address of a declaration, as references and users write it; "" for declarations without address.
+func Name(d *program.Declaration) string {
+	switch d.Kind {
+	case program.Output:
+		if !d.Module.IsRoot() {
+			return d.Module.String() + "." + d.Name
+		}
+		return d.String()
+	case program.Variable, program.Local, program.Resource, program.Provider, program.Call, program.Check:
+		return d.String()
+	}
+	return ""
+}
+
+// LooksLikeAddress reports whether a text has the form of an address, not only of the name of a type.
+func LooksLikeAddress(text string) bool {
+	list := words(text)
+	if len(list) == 0 {
+		return false
+	}
+	_, name := named[list[0].name]
+	return name || list[0].name == "module" || strings.ContainsAny(text, "[")
+}
+
+// place returns a place as people read it.
+func place(at diag.Range) string {
+	if at.Filename == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", at.Filename, at.Start.Line)
+}

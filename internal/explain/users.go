@@ -1,0 +1,120 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/audit"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+)
+
+// User is a declaration that uses a value.
+type User struct {
+	Of   *program.Declaration
+	Path []string    // of the argument that uses it; nil if Use says how
+	Use  program.Use // one reason
+	At   diag.Range
+}
+
+// Address returns the address of the user with the path of the argument.
+func (u User) Address() string { return strings.Join(append([]string{Name(u.Of)}, u.Path...), ".") }
+
+// uses are the reasons for a reference besides its value.
+var uses = []struct {
+	use  program.Use
+	text string
+}{
+	{program.ByRepeat, "count, for_each or enabled"},
+	{program.ByDepends, "depends_on"},
+	{program.ByCondition, "a condition"},
+	{program.ByTrigger, "replace_triggered_by"},
+	{program.ByLifecycle, "lifecycle"},
+	{program.ByProvision, "a provisioner or a connection"},
+	{program.ByImport, "an import block"},
+	{program.ByFunction, "a provider function"},
+	{program.ByNull, "ephemeralasnull"},
+}
+
+// How returns the part of the user that uses the value: "an argument" is "".
+func (u User) How() string {
+	for _, x := range uses {
+		if x.use == u.Use {
+			return x.text
+		}
+	}
+	return ""
+}
+
+// users returns the users of a declaration, or of the part of it at a path, in the order of the program.
+func users(p *program.Program, d *program.Declaration, path []string) []User {
+	var out []User
+	for _, of := range p.Decls() {
+		if Name(of) == "" {
+			continue
+		}
+		use, at := program.Use(0), diag.Range{}
+		for _, r := range p.Refs(of.ID) {
+			if r.To == d.ID {
+				if use == 0 {
+					at = r.Range
+				}
+				use |= r.Use
+			}
+		}
+		if use&program.ByValue != 0 {
+			out = append(out, byValue(p, of, d, path, at)...)
+		}
+		for _, x := range uses {
+			if use&x.use != 0 {
+				out = append(out, User{Of: of, Use: x.use, At: at})
+			}
+		}
+	}
+	return out
+}
+
+// byValue returns the arguments of a declaration that use a value.
+func byValue(p *program.Program, of, d *program.Declaration, path []string, at diag.Range) []User {
+	parts := program.Parts(p, of.ID, nil)
+	if len(parts) == 0 {
+		return []User{{Of: of, Use: program.ByValue, At: at}}
+	}
+	var out []User
+	for _, part := range parts {
+		if slices.ContainsFunc(part.Names, func(n program.Name) bool { return reads(p, n, d, path) }) {
+			out = append(out, User{Of: of, Path: part.Path, Use: program.ByValue, At: part.At})
+		}
+	}
+	return out
+}
+
+// reads reports whether a reference reads a declaration, or the part of it at a path. A reference to an output reads the
+// call of its module.
+func reads(p *program.Program, n program.Name, d *program.Declaration, path []string) bool {
+	if to := p.Decls()[n.To]; d.Kind == program.Call && to.Kind == program.Output {
+		return to.Module == d.Module.Child(d.Name)
+	}
+	return n.To == d.ID && overlap(pathIn(n, d), path)
+}
+
+// overlap reports whether one of two paths leads to the other.
+func overlap(a, b []string) bool {
+	n := min(len(a), len(b))
+	return slices.Equal(a[:n], b[:n])
+}
+
+// pathIn returns the names on the path below a declaration that a reference reads.
+func pathIn(n program.Name, d *program.Declaration) []string {
+	list := audit.NamesOf(strings.TrimPrefix(n.Text, "resource."))
+	skip := 2 // var.name, local.name, module.name.output without the last
+	switch {
+	case d.Kind == program.Resource && d.Resource.Mode != addr.Managed, d.Kind == program.Output:
+		skip = 3
+	}
+	if i := slices.Index(list, "[*]"); i >= 0 {
+		list = list[:i]
+	}
+	return list[min(skip, len(list)):]
+}

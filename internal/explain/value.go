@@ -1,0 +1,249 @@
+package explain
+
+import (
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/review"
+	"github.com/lethe-iac/lethe/internal/schema"
+)
+
+// Inputs are the configuration, and facts about its surroundings.
+type Inputs struct {
+	Program *program.Program
+	// Given returns the source of the value of a root variable, such as "prod.tfvars"; "" if only its default is set.
+	Given  func(variable string) string
+	Review *review.Review // of a plan; nil without a plan
+	Leases []plan.Lease   // of the plan
+}
+
+// Value explains a declaration, or a part of it.
+type Value struct {
+	Address   string
+	Kind      string // for people, such as "local value"
+	At        diag.Range
+	Facts     []string // of the attribute, as Facts returns them; without the kind of its setting
+	From      *Source
+	Sensitive []Reason
+	Ephemeral []Reason
+	Unknown   []Reason
+	Users     []User
+	Effects   []Effect
+	Planned   []Planned
+	Lease     *Lease // of an ephemeral resource
+}
+
+// Source is a name that a value comes from.
+type Source struct {
+	Name string
+	At   diag.Range // where it is set, or declared
+	How  string     // how it gets its value, if no text of the configuration sets it
+	From []*Source
+
+	of    *program.Declaration
+	path  []string
+	attrs []*schema.Attr // the attributes on the path; empty for other values
+	parts []program.Part // the texts that set it
+}
+
+// Reason is one reason why a value is sensitive, ephemeral or unknown.
+type Reason struct {
+	Text string // a sentence
+	At   diag.Range
+}
+
+// Planned is a change of a plan.
+type Planned struct {
+	Address string
+	Action  plan.Action
+	Reasons []string
+}
+
+// Effect is the consequence of a change of a value for one object, provider, condition or root output.
+type Effect struct {
+	Address string // with the path of the argument
+	At      diag.Range
+	Text    string // the end of a sentence after the address, such as "is read again"
+	// Receives is true if the address receives the value. Locals, variables and outputs of modules only pass it on.
+	Receives bool
+
+	of *program.Declaration
+}
+
+// Lease says when an ephemeral resource is opened and closed.
+type Lease struct {
+	Opens, Closes string // sentences
+	Receivers     []string
+	FromPlan      bool // the receivers come from the plan
+}
+
+// Limits of the sources of one value.
+const (
+	mostDepth   = 16
+	mostSources = 400
+)
+
+// kindOf returns the kind of a declaration for people.
+func kindOf(f Found) string {
+	kind := map[program.Kind]string{program.Variable: "variable", program.Local: "local value", program.Output: "output", program.Call: "module call"}[f.Kind]
+	switch {
+	case f.Kind == program.Resource:
+		_, kind = textsOf(f.Resource.Mode)
+		if len(f.Path) > 0 {
+			return "attribute of " + article(kind)
+		}
+	case len(f.Path) > 0:
+		return "part of " + article(kind)
+	case f.Kind == program.Variable && f.Module.IsRoot():
+		return "root variable"
+	case f.Kind == program.Output && f.Module.IsRoot():
+		return "root output"
+	case f.Kind == program.Output, f.Kind == program.Variable:
+		return kind + " of a module"
+	}
+	return kind
+}
+
+func article(noun string) string {
+	if strings.ContainsRune("aeio", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+// explainer explains one value.
+type explainer struct {
+	Inputs
+	found Found
+	left  int // sources
+}
+
+// source returns a name with the names that it gets its value from.
+func (x *explainer) source(name string, d *program.Declaration, path []string, depth int) *Source {
+	s := &Source{Name: name, At: d.Range, of: d, path: path}
+	if d.Kind == program.Resource {
+		s.attrs = x.attributes(d, path)
+	}
+	if d.Kind == program.Resource && len(path) == 0 {
+		s.How = "all attributes of the object"
+		if depth > 0 {
+			return s
+		}
+		s.How = ""
+	}
+	s.parts = program.Parts(x.Program, d.ID, path)
+	switch {
+	case len(s.parts) > 0:
+		if len(path) > 0 || d.Kind == program.Local || d.Kind == program.Output {
+			s.At = s.parts[0].At
+		}
+		if d.Kind == program.Variable {
+			s.How = "set by the call of the module at " + place(s.parts[0].At)
+		}
+	case d.Kind == program.Variable:
+		s.How = x.given(d)
+	case d.Kind == program.Resource && len(path) > 0:
+		s.How = x.unset(d, s.attrs)
+	case d.Kind == program.Call:
+		s.How = "all outputs of the module"
+	}
+	for _, part := range s.parts {
+		for _, n := range part.Names {
+			if x.left--; x.left < 0 || depth > mostDepth {
+				return s
+			}
+			to := x.Program.Decls()[n.To]
+			s.add(x.source(written(n, to), to, pathIn(n, to), depth+1))
+		}
+	}
+	return s
+}
+
+// add adds a source, unless it is there.
+func (s *Source) add(from *Source) {
+	for _, have := range s.From {
+		if have.Name == from.Name {
+			return
+		}
+	}
+	s.From = append(s.From, from)
+}
+
+// written returns the address that a reference reads.
+func written(n program.Name, to *program.Declaration) string {
+	if path := pathIn(n, to); len(path) > 0 {
+		return Name(to) + "." + strings.Join(path, ".")
+	}
+	return Name(to)
+}
+
+// attributes returns the attributes on a path below a resource: the attribute, or the objects that contain it. The part of
+// the path that leads through blocks is left out.
+func (x *explainer) attributes(d *program.Declaration, path []string) []*schema.Attr {
+	s := x.Program.Schema(d.ID)
+	if s == nil || len(path) == 0 {
+		return nil
+	}
+	b, attrs := s.Block, s.Attrs
+	var out []*schema.Attr
+	for _, name := range path {
+		if b != nil {
+			if n := b.Nested(name); n != nil {
+				b, attrs = n.Block, n.Block.Attrs
+				continue
+			}
+			b = nil
+		}
+		var found *schema.Attr
+		for _, a := range attrs {
+			if a.Name == name {
+				found = a
+			}
+		}
+		if found == nil {
+			return out
+		}
+		out, attrs = append(out, found), nil
+		if found.Object != nil {
+			attrs = found.Object.Attrs
+		}
+	}
+	return out
+}
+
+// given returns how a root variable gets its value.
+func (x *explainer) given(d *program.Declaration) string {
+	from := ""
+	if x.Given != nil {
+		from = x.Given(d.Name)
+	}
+	switch {
+	case from != "":
+		return "given by " + from
+	case d.Var != nil && d.Var.DefaultRange.Filename != "":
+		return "its default at " + place(d.Var.DefaultRange)
+	}
+	return "each run must set it"
+}
+
+// unset returns how an attribute gets its value that no text sets.
+func (x *explainer) unset(d *program.Declaration, attrs []*schema.Attr) string {
+	by := "the provider"
+	if to := x.Program.ProviderOf(d.ID); to != program.NoDecl {
+		by += " " + x.Program.Decls()[to].Provider.Provider.ForDisplay()
+	}
+	switch {
+	case len(attrs) == 0:
+		return ""
+	case d.Resource.Mode == addr.Data:
+		return by + " reads it"
+	case d.Resource.Mode == addr.Ephemeral:
+		return by + " returns it when it opens the lease"
+	case attrs[0].Computed:
+		return by + " computes it"
+	}
+	return "not set, so it is null"
+}

@@ -1,0 +1,124 @@
+package review
+
+import (
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diff"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// Review is a plan in the order in which people should read it.
+type Review struct {
+	Plan    *plan.Plan
+	Counts  Counts
+	Changes []*Change // of managed objects, and of data sources that apply reads; sorted by Risk, then as Ordered sorts them
+	Drift   []*Change // changes outside that affect the plan
+	Rest    []*Change // other changes outside
+	Outputs []*Output // outputs that change, and sensitive outputs
+	Checks  []state.Check
+}
+
+// Change is one change with its reasons.
+type Change struct {
+	*plan.Change
+	Address  string // unique in the lists Changes, and in Drift and Rest
+	Reasons  []Reason
+	Group    *Group   // the equal changes; nil if no change is equal
+	Relevant []string // of a change outside: the attributes that other changes depend on
+
+	x     *Objects
+	saved *diff.Node
+}
+
+// Output is a root output. The values of a sensitive output are not compared: its Op is diff.Opaque if it exists before
+// and after.
+type Output struct {
+	Name      string
+	Sensitive bool
+	Content   *diff.Node
+}
+
+// Op returns the operation on the output.
+func (o *Output) Op() diff.Op { return o.Content.Op }
+
+// Risk says how dangerous an action is.
+type Risk uint8
+
+// The risks, the most dangerous last.
+const (
+	Low    Risk = iota // creates, reads or only records
+	Medium             // updates or forgets an object
+	High               // destroys or replaces an object
+)
+
+func (r Risk) String() string { return [...]string{"low", "medium", "high"}[r] }
+
+// Risk returns the risk of the change.
+func (c *Change) Risk() Risk {
+	switch {
+	case c.Action == plan.Delete || c.Action.Replaces():
+		return High
+	case c.Action == plan.Update || c.Action == plan.Forget:
+		return Medium
+	}
+	return Low
+}
+
+// urgency orders actions: destroyed objects first, objects without an action last.
+var urgency = map[plan.Action]int{
+	plan.Delete: 8, plan.DeleteCreate: 7, plan.CreateDelete: 6, plan.ForgetCreate: 5, plan.Forget: 4, plan.Update: 3, plan.Create: 2,
+	plan.Read: 1,
+}
+
+// Group is a set of equal changes of one resource: the same action for the same reasons, and the same differences.
+// Unchanged attributes may differ. Sensitive values are not compared.
+type Group struct {
+	Resource addr.Resource
+	Members  []*Change // in the order of the list of changes
+	Opaque   bool      // the changes have sensitive parts, which may differ
+}
+
+// Content compares the object before and after the change. Sensitive parts are not compared.
+func (c *Change) Content() *diff.Node {
+	n := c.saved
+	if c.saved = nil; n == nil {
+		n = c.x.Diff(c.Change, diff.AllPaths, diff.Differ{Opaque: true})
+	}
+	return n
+}
+
+// Leads reports whether the change is drawn: it is not in a group, or the first of its group.
+func (c *Change) Leads() bool { return c.Group == nil || c.Group.Members[0] == c }
+
+// Moved reports whether the address of the object changes.
+func (c *Change) Moved() bool { return Moved(c.Change) }
+
+// Module returns the address of the object's module, "" for the root module.
+func (c *Change) Module() string { return c.Object.Module.String() }
+
+// Provider returns the provider of the object.
+func (c *Change) Provider() addr.Provider { return c.Change.Provider.Provider }
+
+// Reason is one reason for the action of a change.
+type Reason struct {
+	Kind      plan.Reason // may be empty
+	Text      string      // a phrase such as "ami forces the replacement"
+	Attribute string      // the attribute that forces a replacement, as users write it; may be empty
+	// Chains are the names through which the attribute, or replace_triggered_by, gets its value, the nearest first.
+	// Names in called modules have the address of the module without instance keys.
+	Chains [][]string
+}
+
+// String returns the text with the chains, such as "ami forces the replacement (ami ← local.image ← var.image)".
+func (r Reason) String() string {
+	if len(r.Chains) == 0 {
+		return r.Text
+	}
+	var all []string
+	for _, c := range r.Chains {
+		all = append(all, strings.Join(c, " ← "))
+	}
+	return r.Text + " (" + strings.Join(all, "; ") + ")"
+}

@@ -1,0 +1,118 @@
+package review
+
+import (
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diff"
+	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+// Objects finds the schemas of objects, and the values of changes. It serves one goroutine.
+type Objects struct {
+	Schemas provider.Lookup // may be nil
+	forms   diff.Forms
+	types   map[typeKey]*schema.Schema
+}
+
+type typeKey struct {
+	provider addr.Provider
+	mode     addr.Mode
+	name     string
+}
+
+// NewObjects returns Objects that look up schemas with s, which may be nil.
+func NewObjects(s provider.Lookup) *Objects {
+	return &Objects{Schemas: s, types: map[typeKey]*schema.Schema{}}
+}
+
+// Schema returns the schema of an object's type, nil if it cannot be had.
+func (x *Objects) Schema(p addr.Provider, o addr.Instance) *schema.Schema {
+	key := typeKey{p, o.Mode, o.Type}
+	if s, ok := x.types[key]; ok {
+		return s
+	}
+	var found *schema.Schema
+	if x.Schemas != nil {
+		if all := x.Schemas(p); all != nil {
+			found, _ = all.Type(o.Mode, o.Type)
+		}
+	}
+	x.types[key] = found
+	return found
+}
+
+// Form returns the form of an object of a type; nil without a schema.
+func (x *Objects) Form(p addr.Provider, o addr.Instance) *diff.BlockForm {
+	if s := x.Schema(p, o); s != nil {
+		return x.forms.Block(s.Block)
+	}
+	return diff.NoSchema
+}
+
+// Stored returns the value of an object in a state.
+func (x *Objects) Stored(e *state.Entry, o addr.Instance) mark.Value {
+	if e == nil {
+		return mark.Value{}
+	}
+	marks := mark.SensitiveAt(e.Sensitive)
+	if e.Flatmap != nil {
+		return mark.Value{Raw: flatValue(e.Flatmap), Marks: marks}
+	}
+	if s := x.Schema(e.Provider.Provider, o); s != nil {
+		if v, err := s.DecodeJSON(e.Attrs); err == nil {
+			return mark.Value{Raw: v, Marks: marks}
+		}
+	}
+	return mark.Value{Raw: untyped(e.Attrs), Marks: marks}
+}
+
+// untyped is an object whose schema is not at hand, or of another version than its attributes.
+func untyped(attrs []byte) cty.Value {
+	var v ctyjson.SimpleJSONValue
+	if err := v.UnmarshalJSON(attrs); err != nil || !v.Type().IsObjectType() {
+		return cty.EmptyObjectVal
+	}
+	return v.Value
+}
+
+// flatValue is an object as very old states hold it: names with dots in them.
+func flatValue(m map[string]string) cty.Value {
+	attrs := map[string]cty.Value{}
+	for k, v := range m {
+		attrs[k] = cty.StringVal(v)
+	}
+	return cty.ObjectVal(attrs)
+}
+
+// Values returns the prior and the planned value of a change.
+func (x *Objects) Values(c *plan.Change) (before, after mark.Value) {
+	if c.Unchanged {
+		v := x.Stored(c.Entry, c.Object.Instance)
+		return v, v
+	}
+	return c.Before, c.After
+}
+
+// Diff compares the prior and the planned value of a change. relevant selects the parts whose differences count.
+func (x *Objects) Diff(c *plan.Change, relevant *diff.Paths, d diff.Differ) *diff.Node {
+	f := x.Form(c.Provider.Provider, c.Object.Instance)
+	before, after := x.Values(c)
+	b, a := d.Object(f, before), d.Object(f, after)
+	if c.Action == plan.Forget {
+		a = b
+	}
+	d.Replaced = c.Action.Replaces()
+	paths := &diff.Paths{}
+	for _, p := range c.Replace {
+		paths.Add(p)
+	}
+	for _, p := range c.Sent {
+		paths.Place(p).Sent = true
+	}
+	return d.Block(f, b, a, paths, relevant)
+}

@@ -1,0 +1,110 @@
+package comment
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+// within returns the comment in at most n bytes. If it is longer, it keeps as many blocks as possible from the
+// beginning, and in up to a quarter of the space blocks from the end.
+func (d *draft) within(n int) string {
+	last := len(d.blocks)
+	whole := d.text(last, last, "")
+	if len(whole) <= n {
+		return whole
+	}
+	for i := range d.blocks {
+		d.blocks[i].shorten(n / 4)
+	}
+	tail := last
+	for tail > 1 && d.sections[d.blocks[tail-1].section].last && len(d.text(0, tail-1, "")) <= n/4 {
+		tail--
+	}
+	if text := d.cut(tail, tail, len(whole)); len(text) <= n {
+		return text // the blocks were long, not many
+	}
+	head := sort.Search(tail, func(head int) bool { return len(d.cut(head, tail, len(whole))) > n })
+	return d.cut(max(0, head-1), tail, len(whole))
+}
+
+// cut returns the comment without the blocks from head to tail, with a notice in their place.
+func (d *draft) cut(head, tail, whole int) string {
+	if head == tail {
+		return d.text(head, tail, "")
+	}
+	changes, size := 0, 0
+	for _, b := range d.blocks[head:tail] {
+		changes += b.changes
+		size += b.size
+	}
+	return d.text(head, tail, fmt.Sprintf("\n**This comment is too long for all changes.** Left out here: %s changes, %s of %s bytes.\n",
+		view.Grouped(changes), view.Grouped(size), view.Grouped(whole)))
+}
+
+// text returns the blocks before head and from tail on, with a notice between them.
+func (d *draft) text(head, tail int, notice string) string {
+	var b strings.Builder
+	open := -1
+	in := func(s int) { // the section of the next block; -1 at the end
+		if s == open {
+			return
+		}
+		if open >= 0 {
+			b.WriteString(d.sections[open].close)
+		}
+		if open = s; s >= 0 {
+			b.WriteString(d.sections[s].open)
+		}
+	}
+	write := func(blocks []block) {
+		for _, bl := range blocks {
+			in(bl.section)
+			b.WriteString(bl.text + fence(bl.lines))
+		}
+	}
+	write(d.blocks[:head])
+	if notice != "" {
+		in(-1)
+		b.WriteString(notice)
+	}
+	write(d.blocks[tail:])
+	in(-1)
+	return b.String()
+}
+
+// shorten cuts the middle out of a block that is longer than n bytes. The text may be a list, so that it is cut between
+// lines.
+func (b *block) shorten(n int) {
+	if len(b.text)+len(b.lines) <= n {
+		return
+	}
+	n -= 200 // for the notices and the fence
+	b.text = cutLines(b.text, max(n/2, n-len(b.lines)), "- … %s bytes are left out …\n")
+	b.lines = cutLines(b.lines, n-len(b.text), "  … %s bytes are left out …\n")
+}
+
+// cutLines returns the beginning and the end of a text in at most n bytes, beside a notice.
+func cutLines(text string, n int, notice string) string {
+	if len(text) <= n {
+		return text
+	}
+	from := strings.LastIndexByte(text[:n/2], '\n') + 1
+	to := len(text) - n/2
+	if next := strings.IndexByte(text[to:], '\n'); next >= 0 {
+		to += next + 1
+	}
+	rest := text[to:]
+	begin := text[:from]
+	if from == 0 && strings.HasPrefix(notice, " ") { // a line of a fence may end anywhere
+		begin = text[:n/2]
+		for len(begin) > 0 && !utf8.ValidString(begin[max(0, len(begin)-utf8.UTFMax):]) {
+			begin = begin[:len(begin)-1]
+		}
+		begin += " …\n"
+	}
+	return begin + fmt.Sprintf(notice, view.Grouped(len(text)-len(begin)-len(rest))) + rest
+}

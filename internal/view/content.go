@@ -1,0 +1,81 @@
+package view
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/diff"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
+)
+
+// ContentOptions are settings of Content.
+type ContentOptions struct {
+	Scrub func(string) string // strings pass it; may be nil
+	Limit int                 // the beginning and the end of a longer value are shown, with its size in bytes; 0 means no limit
+	Bare  bool                // unchanged attributes are hidden, also id, name and tags: the content of several objects is drawn
+	All   bool                // unchanged attributes are shown
+}
+
+// longest is the length in bytes of the longest value that a page or a comment shows as a whole.
+const longest = 4 << 10
+
+// ContentFor returns the options for pages and comments. If full is false, long values are shortened.
+func ContentFor(scrub func(string) string, full bool) ContentOptions {
+	c := ContentOptions{Scrub: scrub}
+	if !full {
+		c.Limit = longest
+	}
+	return c
+}
+
+// CheckTexts returns a text for each check. code and text write strings from outside in the language of the view.
+func CheckTexts(checks []state.Check, code, text func(string) string) []string {
+	var out []string
+	for _, c := range checks {
+		line := code(c.Addr) + ": " + c.Status.String()
+		for _, o := range c.Objects {
+			for _, message := range o.Failures {
+				line += "; " + text(message)
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// LeaseTexts returns a text for each lease, with its users. code writes addresses in the language of the view.
+func LeaseTexts(leases []plan.Lease, code func(string) string) []string {
+	var out []string
+	for _, l := range leases {
+		users := make([]string, len(l.Receivers))
+		for i, r := range l.Receivers {
+			users[i] = code(r)
+		}
+		out = append(out, code(l.Addr)+" for "+strings.Join(users, ", "))
+	}
+	return out
+}
+
+// Content writes the differences of an object, line by line. The first character of each line is the symbol of its
+// operation: "+", "~", "-", "?" for a sensitive value that is not compared, or a space. The second one is a space. No
+// value can begin a line, and control characters are escaped.
+func Content(w io.Writer, n *diff.Node, c ContentOptions) {
+	r := c.renderer(w)
+	r.block(n, renderOptions{suffix: true, all: c.All})
+	r.Flush()
+}
+
+// OutputContent writes the differences of a root output as Content writes an attribute.
+func OutputContent(w io.Writer, name string, n *diff.Node, c ContentOptions) {
+	r := c.renderer(w)
+	name = diff.AttributeName(name)
+	r.attribute(name, utf8.RuneCountInString(name), n, renderOptions{depth: 1, suffix: true, all: c.All}, "")
+	r.Flush()
+}
+
+func (c ContentOptions) renderer(w io.Writer) *renderer {
+	return &renderer{Writer: bufio.NewWriter(w), o: Options{Scrub: c.Scrub}, gutter: true, bare: c.Bare, limit: c.Limit}
+}

@@ -1,0 +1,58 @@
+package graphview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The limits of Mermaid.
+const (
+	mermaidText  = 50_000 // characters
+	mermaidEdges = 500
+)
+
+// Mermaid returns a drawing as a flowchart. It folds modules until the flowchart is within the limits of Mermaid, and
+// reports whether it is.
+func Mermaid(d *Drawing) (string, bool) {
+	text := ""
+	_, ok := d.FoldTo(func(d *Drawing) bool {
+		text = flowchart(d)
+		return len(d.Edges) <= mermaidEdges && len(text) <= mermaidText // bytes are never fewer than characters
+	})
+	return text, ok
+}
+
+func flowchart(d *Drawing) string {
+	var b strings.Builder
+	b.WriteString("flowchart RL\n")
+	var open []string // the modules around the current line
+	modules := 0
+	enter := func(path []string) {
+		same := 0
+		for same < len(open) && same < len(path) && open[same] == path[same] {
+			same++
+		}
+		for n := len(open); n > same; n-- {
+			fmt.Fprintf(&b, "%send\n", strings.Repeat("  ", n))
+		}
+		for n := same; n < len(path); n++ {
+			fmt.Fprintf(&b, "%ssubgraph m%d[%q]\n", strings.Repeat("  ", n+1), modules, path[n])
+			modules++
+		}
+		open = slices.Clone(path)
+	}
+	for i, n := range d.Nodes {
+		enter(n.Module)
+		label := n.Label
+		if n.Folded > 0 {
+			label += fmt.Sprintf(" (%d folded)", n.Folded)
+		}
+		fmt.Fprintf(&b, "%sn%d[%q]\n", strings.Repeat("  ", len(n.Module)+1), i, label)
+	}
+	enter(nil)
+	for _, e := range d.Edges {
+		fmt.Fprintf(&b, "  n%d --> n%d\n", e[0], e[1])
+	}
+	return b.String()
+}

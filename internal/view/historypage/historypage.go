@@ -1,0 +1,131 @@
+// Package historypage draws the history of a state as a page: who changed which objects when. It contains no values.
+package historypage
+
+import (
+	"bufio"
+	_ "embed"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/sheet"
+)
+
+//go:embed historypage.css
+var style string
+
+// Writing is a state with its differences from the state before it.
+type Writing struct {
+	store.Past
+	Changes *view.StateDifference // nil: the state before it is not kept, or cannot be read
+}
+
+// Options are settings of a page.
+type Options struct {
+	Workspace string
+	Scrub     func(string) string // texts from outside pass it; may be nil
+}
+
+type page struct {
+	*bufio.Writer
+	list []Writing
+	o    Options
+}
+
+// Write writes the page of a history, the present state first.
+func Write(w io.Writer, list []Writing, o Options) error {
+	p := &page{bufio.NewWriterSize(w, 64<<10), list, o}
+	title := fmt.Sprintf("History of the workspace %s", p.text(o.Workspace))
+	sheet.Head(p, title, style, "")
+	fmt.Fprintf(p, "<body>\n<header>\n<h1>%s</h1>\n<p class=\"facts\">%d states. To compare values, run <code>lethe state diff SERIAL SERIAL</code>.</p>\n</header>\n<main>\n", title, len(list))
+	p.WriteString("<section aria-labelledby=\"states\">\n<h2 id=\"states\">States</h2>\n")
+	for i, s := range list {
+		p.state(s, i == 0)
+	}
+	p.WriteString("</section>\n")
+	p.objects()
+	p.WriteString("</main>\n</body>\n</html>\n")
+	return p.Flush()
+}
+
+func (p *page) text(s string) string { return sheet.Text(s, p.o.Scrub) }
+
+// by returns the writer and the command of a state.
+func (p *page) by(s store.Past) string {
+	out := "unknown writer"
+	if s.Who != "" {
+		out = p.text(s.Who)
+	}
+	if s.Operation != "" {
+		out += ", " + p.text(store.ShortOperation(s.Operation))
+	}
+	return out
+}
+
+func moment(s store.Past) string {
+	at := s.Time.UTC().Format(time.RFC3339)
+	return fmt.Sprintf("<time datetime=\"%s\">%s</time>", at, at)
+}
+
+func (p *page) state(s Writing, now bool) {
+	open, present := "", ""
+	if now {
+		open, present = " open", " (now)"
+	}
+	fmt.Fprintf(p, "<details id=\"s%d\"%s>\n<summary>Serial %d%s, %s, %s", s.Serial, open, s.Serial, present, moment(s.Past), p.by(s.Past))
+	if s.Changes == nil {
+		p.WriteString("</summary>\n<p>The state before it is not kept, or cannot be read.</p>\n</details>\n")
+		return
+	}
+	added, changed, removed := s.Changes.Counts()
+	fmt.Fprintf(p, ": %d added, %d changed, %d removed</summary>\n", added, changed, removed)
+	if s.Changes.Empty() {
+		p.WriteString("<p>No object and no output changed.</p>\n</details>\n")
+		return
+	}
+	p.WriteString("<ul>\n")
+	for _, d := range s.Changes.Objects {
+		fmt.Fprintf(p, "<li>%s <code>%s</code></li>\n", verb(d.Before == nil, d.After == nil), p.text(d.Object.String()))
+	}
+	for _, name := range s.Changes.Outputs {
+		fmt.Fprintf(p, "<li>changed output <code>%s</code></li>\n", p.text(name))
+	}
+	p.WriteString("</ul>\n</details>\n")
+}
+
+func verb(added, removed bool) string {
+	switch {
+	case added:
+		return "<ins>+ added</ins>"
+	case removed:
+		return "<del>- removed</del>"
+	}
+	return "<span class=\"u\">~ changed</span>"
+}
+
+// objects lists the changes of each object.
+func (p *page) objects() {
+	by := map[string][]string{}
+	for _, s := range p.list {
+		if s.Changes == nil {
+			continue
+		}
+		for _, d := range s.Changes.Objects {
+			name := d.Object.String()
+			by[name] = append(by[name], fmt.Sprintf("<li>%s by %s, %s, <a href=\"#s%d\">serial %d</a></li>\n", verb(d.Before == nil, d.After == nil), p.by(s.Past), moment(s.Past), s.Serial, s.Serial))
+		}
+	}
+	if len(by) == 0 {
+		return
+	}
+	p.WriteString("<section aria-labelledby=\"objects\">\n<h2 id=\"objects\">Objects</h2>\n")
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		fmt.Fprintf(p, "<details>\n<summary><code>%s</code>: %d changes</summary>\n<ul>\n%s</ul>\n</details>\n", p.text(name), len(by[name]), strings.Join(by[name], ""))
+	}
+	p.WriteString("</section>\n")
+}

@@ -1,0 +1,68 @@
+package view
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/diff"
+)
+
+// size returns about the number of bytes of the values in a comparison.
+func size(n *diff.Node) int {
+	if n == nil {
+		return 0
+	}
+	total := size(n.Old) + size(n.New)
+	for _, v := range []*diff.Value{n.Before, n.After} {
+		if v != nil {
+			total = max(total, len(v.Text))
+		}
+	}
+	for i, k := range n.Children {
+		total += size(k) + 1
+		if i < len(n.Names) {
+			total += len(n.Names[i])
+		}
+	}
+	return total
+}
+
+// stringAtom writes a string in quotes. Of a long string it writes the beginning, the end, and some bytes from at.
+func (r *renderer) stringAtom(s string, at int) {
+	if r.limit == 0 || len(s) <= r.limit {
+		r.quoted(s)
+		return
+	}
+	part := r.limit / 4
+	spans := [][2]int{{0, part}, {len(s) - part, len(s)}}
+	if from := at - part/4; from > part && at < len(s)-part {
+		spans = [][2]int{{0, part}, {from, min(from+part, len(s)-part)}, {len(s) - part, len(s)}}
+	}
+	for i, span := range spans {
+		if i > 0 {
+			r.WriteString(" … ")
+		}
+		r.quoted(onRunes(s, span[0], span[1]))
+	}
+	r.WriteString(" (" + Grouped(len(s)) + " bytes)")
+}
+
+// onRunes returns s[from:to], beginning and ending between characters.
+func onRunes(s string, from, to int) string {
+	for from > 0 && from < to && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	for to < len(s) && to > from && !utf8.RuneStart(s[to]) {
+		to--
+	}
+	return s[from:to]
+}
+
+// Grouped formats a number with commas between groups of three digits.
+func Grouped(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,104 @@
+package page
+
+import (
+	"bufio"
+	"bytes"
+	"net/url"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/review"
+	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/sheet"
+)
+
+// Options are settings of a page.
+type Options struct {
+	Product string              // the name of the program; empty means Lethe
+	Full    bool                // long values are shown as a whole
+	Scrub   func(string) string // texts from outside pass it; may be nil
+}
+
+// page is a page while it is written.
+type page struct {
+	*bufio.Writer
+	r   *review.Review
+	o   Options
+	buf buffer // the content of one change
+}
+
+// buffer is the text of a change before it becomes HTML.
+type buffer = bytes.Buffer
+
+// text returns a text from outside on one line as HTML, also for the value of an attribute.
+func (p *page) text(s string) string {
+	return sheet.Text(s, p.o.Scrub)
+}
+
+func (p *page) code(s string) string { return "<code>" + p.text(s) + "</code>" }
+
+// link returns a link to a change on the page.
+func (p *page) link(c *review.Change) string {
+	return "<a href=\"" + p.fragment(c.Address) + "\">" + p.code(c.Address) + "</a>"
+}
+
+// fragment returns the URL of the element with the id of a text.
+func (p *page) fragment(s string) string {
+	if p.o.Scrub != nil {
+		s = p.o.Scrub(s)
+	}
+	return "#" + strings.NewReplacer("'", "%27", "&", "%26").Replace(url.PathEscape(view.EscapeLine(s)))
+}
+
+// content returns the settings of the content of a single change.
+func (p *page) content() view.ContentOptions {
+	return view.ContentFor(p.o.Scrub, p.o.Full)
+}
+
+// marks are the elements of lines, by their symbol.
+var marks = map[byte][2]string{'+': {"<ins>", "</ins>"}, '-': {"<del>", "</del>"}, '~': {`<span class="u">`, "</span>"}, '?': {`<span class="o">`, "</span>"}}
+
+// lines writes the lines of a content. Neighbouring lines with the same symbol share an element, so that a page of many
+// changes opens quickly.
+func (p *page) lines(text []byte) {
+	var open byte
+	for len(text) > 0 {
+		end := bytes.IndexByte(text, '\n') + 1
+		if end == 0 {
+			end = len(text)
+		}
+		line := text[:end]
+		text = text[end:]
+		if symbol := line[0]; symbol != open {
+			p.WriteString(marks[open][1])
+			p.WriteString(marks[symbol][0])
+			open = symbol
+		}
+		p.escaped(line)
+	}
+	p.WriteString(marks[open][1])
+}
+
+// escaped writes text whose control characters are escaped as HTML.
+func (p *page) escaped(text []byte) {
+	for {
+		i := bytes.IndexAny(text, `&<>"'`)
+		if i < 0 {
+			p.Write(text)
+			return
+		}
+		p.Write(text[:i])
+		switch text[i] {
+		case '&':
+			p.WriteString("&amp;")
+		case '<':
+			p.WriteString("&lt;")
+		case '>':
+			p.WriteString("&gt;")
+		case '"':
+			p.WriteString("&#34;")
+		default:
+			p.WriteString("&#39;")
+		}
+		text = text[i+1:]
+	}
+}

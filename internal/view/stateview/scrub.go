@@ -1,0 +1,95 @@
+package stateview
+
+import (
+	"io"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/audit"
+	"github.com/lethe-iac/lethe/internal/view/jsondoc"
+)
+
+// ScrubOutcome is the result of the command that removes secrets from copies.
+type ScrubOutcome string
+
+// The outcomes.
+const (
+	NothingFound ScrubOutcome = "nothing-found" // no copy contains a former secret
+	DryRun       ScrubOutcome = "dry-run"
+	Refused      ScrubOutcome = "refused"     // by the user, or because a value would be lost
+	Changed      ScrubOutcome = "changed"     // the diagnostics name the copies that could not be changed
+	Interrupted  ScrubOutcome = "interrupted" // some copies were changed
+)
+
+// Scrub is the result of removing secrets from copies.
+type Scrub struct {
+	Outcome     ScrubOutcome
+	Removal     *audit.Removal
+	Places      []*audit.Place // all places that were examined
+	Plans       []string       // plan files to delete
+	Changed     int            // the number of copies that were changed or deleted
+	Commands    []string       // commands that delete versions in the service of the backend
+	Unreachable []string       // sentences about places that Lethe cannot clean
+}
+
+type scrubDocument struct {
+	Format      string             `json:"format_version"`
+	Outcome     ScrubOutcome       `json:"outcome"`
+	Secrets     []scrubbedDocument `json:"secrets"`
+	Kept        []keptDocument     `json:"kept"`
+	Plans       []string           `json:"plan_files"`
+	Changed     int                `json:"copies_changed"`
+	Commands    []string           `json:"commands"`
+	Unread      []unreadDocument   `json:"not_examined"`
+	Unreachable []string           `json:"not_cleaned"`
+}
+
+type scrubbedDocument struct {
+	Label    int              `json:"value"`
+	Stored   []string         `json:"stored_as"`
+	Copies   []string         `json:"copies"`
+	Versions []jsondoc.Serial `json:"earlier_versions"`
+	Since    string           `json:"readable_since,omitempty"`
+	Last     bool             `json:"last_copy"`
+}
+
+type keptDocument struct {
+	Stored string        `json:"stored_as"`
+	Labels []int         `json:"values"`
+	Why    audit.WhyKept `json:"reason"`
+}
+
+type unreadDocument struct {
+	Name    string `json:"name"`
+	Problem string `json:"problem"`
+}
+
+// JSON writes the result as a document.
+func (r Scrub) JSON(w io.Writer) error {
+	doc := scrubDocument{
+		Format: "1.0", Outcome: r.Outcome, Changed: r.Changed, Secrets: []scrubbedDocument{}, Kept: []keptDocument{}, Unread: []unreadDocument{},
+		Plans: append([]string{}, r.Plans...), Commands: append([]string{}, r.Commands...), Unreachable: append([]string{}, r.Unreachable...),
+	}
+	for _, s := range r.Removal.Secrets {
+		d := scrubbedDocument{Label: s.Label, Stored: s.Stored, Copies: []string{}, Versions: []jsondoc.Serial{}, Last: s.Last}
+		for _, p := range s.Copies {
+			if p.Kind == audit.Version {
+				d.Versions = append(d.Versions, jsondoc.Serial(p.Serial))
+			} else {
+				d.Copies = append(d.Copies, p.Name)
+			}
+		}
+		if !s.Since.IsZero() {
+			d.Since = s.Since.UTC().Format(time.RFC3339)
+		}
+		doc.Secrets = append(doc.Secrets, d)
+	}
+	for _, k := range r.Removal.Kept {
+		doc.Kept = append(doc.Kept, keptDocument{k.Stored, k.Labels, k.Why})
+	}
+	for _, p := range r.Places {
+		if p.Problem != "" {
+			doc.Unread = append(doc.Unread, unreadDocument{p.Name, p.Problem})
+		}
+	}
+	return jsondoc.Write(w, doc, jsondoc.OneLine)
+}
