@@ -3,8 +3,11 @@ package cli
 import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/devcmd"
+	"github.com/lethe-iac/lethe/internal/cli/doctorcmd"
+	"github.com/lethe-iac/lethe/internal/cli/explaincmd"
 	"github.com/lethe-iac/lethe/internal/cli/initcmd"
 	"github.com/lethe-iac/lethe/internal/cli/logincmd"
+	"github.com/lethe-iac/lethe/internal/cli/querycmd"
 	"github.com/lethe-iac/lethe/internal/cli/runcmd"
 	"github.com/lethe-iac/lethe/internal/cli/secretscmd"
 	"github.com/lethe-iac/lethe/internal/cli/statecmd"
@@ -57,11 +60,11 @@ func Release() string { return base.Release }
 func commands() []*base.Command {
 	return []*base.Command{
 		initcmd.Init, devcmd.Validate, runcmd.Plan, runcmd.Apply, runcmd.Destroy,
-		devcmd.Completion, devcmd.Console, devcmd.Explain, devcmd.Fmt, workspacecmd.ForceUnlock, initcmd.Get, devcmd.Graph, runcmd.Import,
+		devcmd.Completion, devcmd.Console, doctorcmd.Doctor, explaincmd.Explain, devcmd.Fmt, workspacecmd.ForceUnlock, initcmd.Get, devcmd.Graph, runcmd.Import,
 		statecmd.LeasesClose, statecmd.LeasesList, logincmd.Login, logincmd.Logout,
-		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, runcmd.Refresh, secretscmd.Secrets, secretscmd.Scrub, devcmd.Show,
+		devcmd.Metadata, devcmd.Modules, devcmd.Output, devcmd.Providers, devcmd.ProvidersLock, devcmd.ProvidersMirror, devcmd.ProvidersSchema, querycmd.Query, runcmd.Refresh, secretscmd.Secrets, secretscmd.Move, secretscmd.Scrub, devcmd.Show,
 		statecmd.Check, statecmd.Diff, statecmd.History, statecmd.Identities, statecmd.List, statecmd.Mv, statecmd.Pull, statecmd.Push, statecmd.ReplaceProvider,
-		statecmd.Repair, runcmd.Resolve, statecmd.Restore, statecmd.Rm, statecmd.Show, statecmd.Taint, testcmd.Test, testcmd.Cleanup, statecmd.Untaint, devcmd.Vendor, devcmd.Version,
+		statecmd.Repair, runcmd.Resolve, statecmd.Restore, statecmd.Rm, statecmd.Show, statecmd.Transfer, statecmd.Taint, testcmd.Test, testcmd.Cleanup, statecmd.Untaint, devcmd.Vendor, devcmd.Version,
 		workspacecmd.Delete, workspacecmd.List, workspacecmd.New, workspacecmd.Select, workspacecmd.Show,
 		helpCommand,
 	}

@@ -95,7 +95,7 @@ func candidates(e *Env, before []string, option string) []string {
 		out = commandsAfter("")
 	case "completion":
 		out = devcmd.Shells()
-	case "state show", "state rm", "state mv", "state list", "taint", "untaint":
+	case "state show", "state rm", "state mv", "state transfer", "state list", "taint", "untaint":
 		out = readNames(c).Instances
 	case "import":
 		out = readNames(c).Addresses

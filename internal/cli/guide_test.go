@@ -1,11 +1,13 @@
 package cli_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -20,7 +22,8 @@ import (
 //   - the comment <!-- new directory --> starts with an empty directory;
 //   - all other text is ignored.
 //
-// The readme uses the examples in its directory, and its `go run ./cmd/lethe` runs the program under test.
+// A page whose configuration requires lethe/playground can install this test provider. The readme uses the examples in its
+// directory, and its `go run ./cmd/lethe` runs the program under test.
 // UPDATE_SCRIPTS=1 writes the current output into the pages.
 func TestGuide(t *testing.T) {
 	t.Parallel()
@@ -40,6 +43,9 @@ func TestGuide(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := &guide{t: t, page: page}
+			if strings.Contains(string(src), `"lethe/playground"`) {
+				g.env = mirrored(t)
+			}
 			g.begin()
 			now := g.run(string(src))
 			if os.Getenv("UPDATE_SCRIPTS") != "" && now != string(src) {
@@ -59,6 +65,28 @@ type guide struct {
 	// env contains additional variables for the commands, and observe receives the output of each command.
 	env     []string
 	observe func(output string)
+}
+
+// mirrored returns variables with which init finds the provider lethe/playground in a filesystem mirror.
+func mirrored(t *testing.T) []string {
+	t.Helper()
+	bin, err := playground()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "terraform-provider-playground"
+	dir := t.TempDir()
+	program, err := os.ReadFile(filepath.Join(bin, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rc := fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", dir)
+	pack := filepath.Join(dir, "registry.opentofu.org", "lethe", "playground", "1.0.0", runtime.GOOS+"_"+runtime.GOARCH)
+	cloud := filepath.Join(dir, "cloud")
+	if err := errors.Join(os.MkdirAll(pack, 0o755), os.Mkdir(cloud, 0o755), os.WriteFile(filepath.Join(pack, name+"_v1.0.0"), program, 0o755), os.WriteFile(filepath.Join(dir, "rc"), []byte(rc), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"TF_CLI_CONFIG_FILE=" + filepath.Join(dir, "rc"), "PLAYGROUND_CLOUD=" + cloud}
 }
 
 func (g *guide) begin() {
@@ -146,6 +174,9 @@ func (g *guide) shell(command string) string {
 	return strings.TrimRight(string(out), "\n")
 }
 
+// refreshes matches the lines about objects that are refreshed at the same time, in any order.
+var refreshes = regexp.MustCompile(`(?m)(^\S+: Refreshing state\.\.\..*\n)+`)
+
 // timeless replaces text that differs from run to run.
 func timeless(s string) string {
 	for _, r := range []struct{ from, to string }{
@@ -158,5 +189,11 @@ func timeless(s string) string {
 	} {
 		s = regexp.MustCompile(r.from).ReplaceAllString(s, r.to)
 	}
+	if strings.Contains(s, "SERIAL  WRITTEN") { // the width of the column depends on the names of the user and the host
+		s = regexp.MustCompile(`\S+@\S+`).ReplaceAllString(regexp.MustCompile(` +`).ReplaceAllString(s, " "), "USER@HOST")
+	}
+	s = refreshes.ReplaceAllStringFunc(s, func(block string) string {
+		return strings.Join(slices.Sorted(strings.Lines(block)), "")
+	})
 	return strings.TrimSpace(s)
 }

@@ -86,6 +86,41 @@ resource "rogue_thing" "h" {
   name = "h"
 }
 `, "ConfigureProvider", `provider["registry.opentofu.org/lethe/rogue"]`},
+	{"stream", `
+resource "rogue_thing" "h" {
+  name      = playground_secret.a.name
+  secret_wo = ephemeral.playground_lease.l.token
+  lifecycle {
+    action_trigger {
+      events  = [after_create]
+      actions = [action.rogue_act.h]
+    }
+  }
+}
+action "rogue_act" "h" {
+  config {
+    secret_wo = ephemeral.playground_lease.l.token
+    stream    = "deaf"
+  }
+}
+`, "InvokeAction", "action.rogue_act.h"},
+	{"action", `
+resource "playground_thing" "h" {
+  name = "h"
+  lifecycle {
+    action_trigger {
+      events  = [before_create]
+      actions = [action.rogue_act.h]
+    }
+  }
+}
+action "rogue_act" "h" {
+  config {
+    secret_wo = ephemeral.playground_lease.l.token
+    misbehave = "Invoke=hang"
+  }
+}
+`, "InvokeAction", "action.rogue_act.h"},
 	{"close", `
 ephemeral "rogue_lease" "h" {
   name      = "h"
@@ -145,6 +180,8 @@ resource "playground_secret" "a" {
 					t.Errorf("the next plan:\n%s", next)
 				case h.name == "apply" && (!strings.Contains(next, "Outcome unknown") || !strings.Contains(next, `rogue_thing.h: the outcome of "create" is unknown`)):
 					t.Errorf("the next plan does not name the call:\n%s", next)
+				case (h.name == "stream" || h.name == "action") && (!strings.Contains(next, "Action may not have ended") || !strings.Contains(next, "action.rogue_act.h (run ")):
+					t.Errorf("the next plan does not name the action:\n%s", next)
 				case (h.name == "open" || h.name == "close") && (!strings.Contains(next, "Leases left open") || !strings.Contains(next, "ephemeral.rogue_lease.h of lethe/rogue")):
 					t.Errorf("the next plan does not name the lease:\n%s", next)
 				}

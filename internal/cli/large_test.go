@@ -60,30 +60,66 @@ resource "rogue_thing" "a" {
 			p.write("terraform.tfstate", string(kept))
 		}
 		s := p.start(args...)
-		peak := 0
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
+		peak := peakUntilEnd(s, func() {
 			code, out := s.wait()
 			if code != 0 {
 				t.Errorf("%q: exit code %d:\n%.2000s", args, code, out)
 			}
-		}()
-		for going := true; going; {
-			if mb := highWater(s.cmd.Process.Pid); mb > peak {
-				peak = mb
-			}
-			select {
-			case <-ended:
-				going = false
-			case <-time.After(5 * time.Millisecond):
-			}
-		}
+		})
 		t.Logf("%q with %d MB: %d MB", args, size, peak)
 		if peak < size || peak > most {
 			t.Errorf("%q with %d MB in an attribute takes %d MB, and may take %d", args, size, peak, most)
 		}
 		env = append(env, fmt.Sprintf("PLAYGROUND_ROGUE=Read=big:value=%d", size)) // the test cloud stores only the configured text
+	}
+}
+
+// TestActionProgress invokes an action that reports 1 GB of progress, in messages of 1 MB. Without LETHE_LONG it reports
+// 128 MB. The limit does not depend on the size, because Lethe keeps one message at a time, and the start of the messages
+// that it shows.
+func TestActionProgress(t *testing.T) {
+	if raced {
+		t.Skip("the race detector takes two and three times the memory that is measured here")
+	}
+	const most = 120
+	size := 128
+	if whole() {
+		size = 1024
+	}
+	p := newProcess(t, fmt.Sprintf(`
+action "rogue_act" "a" {
+  config {
+    stream = "megabytes:%d"
+  }
+}
+`, size))
+	s := p.start("apply", "-auto-approve", "-invoke=action.rogue_act.a")
+	peak := peakUntilEnd(s, func() {
+		code, out := s.wait()
+		if code != 0 || !strings.Contains(out, "Actions: 1 invoked.") || strings.Count(out, "(triggered by CLI): xxx") < min(size, 900) || len(out) > 5<<20 {
+			t.Errorf("exit code %d, %d bytes:\n%.2000s", code, len(out), out)
+		}
+	})
+	t.Logf("%d MB of progress: %d MB", size, peak)
+	if peak > most {
+		t.Errorf("%d MB of progress take %d MB, and may take %d", size, peak, most)
+	}
+}
+
+// peakUntilEnd returns the peak memory of a process in MB. wait waits for its end.
+func peakUntilEnd(s *started, wait func()) (peak int) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		wait()
+	}()
+	for {
+		peak = max(peak, highWater(s.cmd.Process.Pid))
+		select {
+		case <-ended:
+			return peak
+		case <-time.After(5 * time.Millisecond):
+		}
 	}
 }
 

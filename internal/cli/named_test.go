@@ -94,7 +94,7 @@ output "s" {
 	}
 }
 
-var varying = regexp.MustCompile("\x1b\\[[0-9;]*m|[│╷╵─]+|[0-9a-f]{8}-[0-9a-f-]{27}|1\\.1[0-9]\\.[0-9]+|Enter a value:|terraform explain LE[0-9]+")
+var varying = regexp.MustCompile("\x1b\\[[0-9;]*m|[│╷╵─]+|[0-9a-f]{8}-[0-9a-f-]{27}|1\\.1[0-9]\\.[0-9]+|(?:after|elapsed\\]) [0-9]+s|Enter a value:|terraform explain LE[0-9]+")
 
 // progress matches lines about one object and symbols of a plan. They do not belong to sentences.
 var progress = regexp.MustCompile(`^(\S+: |  [-+~#/]|\w+ = )`)

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -255,4 +256,39 @@ func (d *dialog) end() (string, error) {
 		d.text.WriteString(more)
 	}
 	return d.text.String(), err
+}
+
+// TestFold checks that -fold shows equal changes of one resource once on a terminal.
+func TestFold(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, `
+resource "terraform_data" "x" {
+  for_each = toset(["a", "b", "c"])
+  input    = "same"
+}
+`)
+	path, err := exec.LookPath("lethe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fold := range []bool{false, true} {
+		user, program := terminal(t)
+		cmd := exec.Command(path, "plan", fmt.Sprintf("-fold=%t", fold), "-no-color")
+		cmd.Dir, cmd.Env = p.dir, append(p.env, "TERM=xterm")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		program.Close()
+		text, _ := io.ReadAll(user) // the end of a terminal is an error
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %s", err, text)
+		}
+		user.Close()
+		headings := strings.Count(string(text), "will be created")
+		folded := strings.Contains(string(text), `(and 2 equal changes: terraform_data.x["b"], terraform_data.x["c"])`)
+		if folded != fold || fold && headings != 1 || !fold && headings != 3 || !strings.Contains(string(text), "Plan: 3 to add") {
+			t.Errorf("-fold=%t: %d headings in\n%s", fold, headings, text)
+		}
+	}
 }

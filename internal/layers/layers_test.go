@@ -21,12 +21,12 @@ const module = "github.com/lethe-iac/lethe/"
 // layers lists the packages in internal, the lowest layer first. Within a layer, a package may import the packages
 // before it.
 var layers = [][]string{
-	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "archive", "bucket", "paths", "disk", "operation"},
+	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "paths", "disk", "archive", "bucket", "operation"},
 	{"mark", "schema", "secret", "convert", "syntax", "registry", "login", "oci"},
-	{"config", "store", "state", "plan", "provider"},
+	{"config", "store", "state", "transfer", "plan", "provider"},
 	{"lang", "event", "lease", "provision", "object", "mock", "cliconfig", "workspace", "audit"},
-	{"engine", "fetch", "backend", "suite"},
-	{"view"},
+	{"engine", "fetch", "backend", "suite", "lint"},
+	{"diff", "review", "explain", "timing", "layout", "view"},
 	{"cli"},
 }
 
@@ -34,8 +34,8 @@ var layers = [][]string{
 // layers. "" is the outer package itself. Packages that are not listed, such as packages for tests, are not restricted.
 var innerLayers = map[string][][]string{
 	"engine": {
-		{"declared"}, {"receivers", "filling", "moving"}, {"leases", "ordering", "targeting", "footprint", "changed"}, {"run"}, {"validating"},
-		{"planning", "applying"}, {""},
+		{"declared"}, {"receivers", "filling", "moving"}, {"leases", "ordering", "targeting", "footprint", "changed", "rounds"}, {"run"}, {"validating"},
+		{"planning", "applying", "querying"}, {""},
 	},
 	"store": {
 		{"pgstore/rows"}, {""}, {"cloudauth"},
@@ -44,10 +44,10 @@ var innerLayers = map[string][][]string{
 	"object":   {{"guard"}, {""}},
 	"provider": {{"wire/wirepb"}, {"", "rpc"}, {"wire", "builtin"}, {"wire/serve", "launch", "builtin/lethe", "builtin/terraform"}, {"keeper", "plugin"}},
 	"cli": {
-		{"base"}, {"logging", "plankey", "settings"}, {"workdir"}, {"variables"}, {"loader", "plugins"}, {"states"}, {"session"},
-		{"savedplan", "statecmd", "testcmd/teststates"}, {"devcmd", "initcmd", "logincmd", "manual", "runcmd", "secretscmd", "testcmd", "workspacecmd"}, {""},
+		{"base"}, {"logging", "plankey", "settings", "timed"}, {"workdir"}, {"variables"}, {"loader", "plugins"}, {"states"}, {"session"},
+		{"reviewed", "savedplan", "statecmd", "testcmd/teststates"}, {"devcmd", "doctorcmd", "explaincmd", "initcmd", "logincmd", "manual", "querycmd", "runcmd", "secretscmd", "testcmd", "workspacecmd"}, {""},
 	},
-	"view": {{"jsondoc", "queue"}, {"diff"}, {""}, {"testview"}},
+	"view": {{"jsondoc", "queue"}, {"actionview"}, {""}, {"sheet"}, {"testview", "comment", "doctorview", "explainview", "page", "reviewdoc", "timeline", "tracedoc", "graphview", "historypage"}},
 	"lang": {{"funcs", "outline"}, {"expr"}, {"program"}, {"frame"}, {"vet"}, {""}},
 }
 
@@ -66,9 +66,9 @@ var bound = []struct {
 	users  []string
 	why    string
 }{
-	{"github.com/hashicorp/hcl/", []string{"diag", "syntax", "config", "cliconfig", "lang", "schema"}, "the border between syntax and meaning: other packages work with declarations and values"},
+	{"github.com/hashicorp/hcl/", []string{"diag", "syntax", "config", "cliconfig", "lang", "schema", "lint"}, "the border between syntax and meaning: other packages work with declarations and values"},
 	{"google.golang.org/", []string{"provider"}, "only provider/wire knows protobuf and gRPC (I3)"},
-	{"unsafe", []string{"ctyvalue"}, "one package looks at memory (ADR 23)"},
+	{"unsafe", []string{"ctyvalue", "subprocess"}, "one package looks at memory, and one passes structures to Windows (ADR 23)"},
 	{"github.com/hashicorp/go-plugin", []string{"provider"}, "only the launcher starts plugins"},
 }
 
@@ -128,8 +128,8 @@ func TestImportsGoDown(t *testing.T) {
 // command imports the states that tests leave.
 func TestCommandsTakeWhatTheyNeed(t *testing.T) {
 	users := map[string][]string{
-		"session":            {"devcmd", "runcmd", "savedplan", "secretscmd", "statecmd", "testcmd"},
-		"savedplan":          {"devcmd", "runcmd", "secretscmd"},
+		"session":            {"devcmd", "explaincmd", "querycmd", "reviewed", "runcmd", "savedplan", "secretscmd", "statecmd", "testcmd"},
+		"savedplan":          {"devcmd", "explaincmd", "runcmd", "secretscmd"},
 		"testcmd/teststates": {"testcmd"},
 	}
 	for used, want := range users {

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/secret"
 )
 
@@ -23,6 +24,7 @@ func (e *Env) Run(cmd *Command, args []string) (code int) {
 		}
 		c.UI = NewScreen(c)
 		defer c.UI.close()
+		defer c.countSilenced()
 		c.Bag.Add(c.usageError(err))
 		code = c.UI.Fail()
 		if !c.View.JSON {
@@ -32,6 +34,7 @@ func (e *Env) Run(cmd *Command, args []string) (code int) {
 	}
 	c.UI = NewScreen(c)
 	defer c.UI.close()
+	defer c.countSilenced()
 	if c.Bag.HasErrors() {
 		return c.UI.Fail()
 	}
@@ -56,6 +59,13 @@ func (e *Env) Run(cmd *Command, args []string) (code int) {
 		return c.UI.Fail()
 	}
 	return code
+}
+
+// countSilenced prints the number of warnings that were not shown.
+func (c *Call) countSilenced() {
+	if text := diag.Silenced(c.View.Silence.Take()); text != "" {
+		c.UI.Send(event.Note{Kind: "silenced_warnings", Text: "\n" + text})
+	}
 }
 
 // AtEnd adds a function that runs at the end of the command, before functions added earlier. Its diagnostics are
@@ -94,5 +104,6 @@ func (e *Env) New(cmd *Command) (*Call, Run) {
 	c.Flags = flag.NewFlagSet(cmd.Name, flag.ContinueOnError)
 	c.Flags.SetOutput(io.Discard)
 	c.Flags.BoolVar(&c.View.NoColor, "no-color", false, "Print without colours.")
+	c.Flags.Func("silence", "Hide warnings with this `code`, such as LE0604. Repeat the option, or separate codes by commas.", func(s string) error { return c.View.Silence.Add(s) })
 	return c, cmd.Setup(c)
 }

@@ -30,7 +30,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/timing"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
 // Version is the version of the language that the program implements. Version constraints, states and plans use it.
@@ -126,7 +128,9 @@ type Call struct {
 	Stops    Stops
 	Misread  func() (diag.Diagnostic, bool) // reports that operands were meant for an option; may be nil
 	Log      func(string)                   // writes a sentence to the log; nil means no log
+	Times    *timing.Recorder               // records the times of the command; nil does not
 	Heard    func(string)                   // receives each line of the log as well; may be nil
+	Other    workspace.Other                // opens other directories; nil until package states sets it
 
 	// The handlers of interrupts read these fields at any time.
 	Work    atomic.Pointer[engine.Engine] // the work in progress; nil before it starts
@@ -161,12 +165,14 @@ type Screen struct {
 // ViewFlags are the flags for the output of a command. Each command registers the flags that it supports.
 type ViewFlags struct {
 	NoColor     bool
-	JSON        bool   // -json
-	JSONInto    string // a file that receives the JSON as well
-	Raw         bool   // -raw: standard output contains only one value
-	Compact     bool   // warnings without their details
-	Concise     bool   // no lines about progress
-	ShowSecrets bool   // -show-sensitive
+	JSON        bool         // -json
+	JSONInto    string       // a file that receives the JSON as well
+	Raw         bool         // -raw: standard output contains only one value
+	Compact     bool         // warnings without their details
+	Concise     bool         // no lines about progress
+	ShowSecrets bool         // -show-sensitive
+	Silence     diag.Silence // -silence, and the setting silence of the CLI configuration
+	Fold        bool         // -fold: on a terminal, equal changes are shown once
 
 	gatherWarnings, gatherErrors bool // show similar diagnostics as one
 }

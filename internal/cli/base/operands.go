@@ -79,6 +79,11 @@ func NotApproved(use string) diag.Diagnostic {
 
 const notApproved = "This command needs approval, but input is off or has ended. Use %s."
 
+// GeneratedExists returns the error for a file that cannot receive generated configuration, because it exists.
+func GeneratedExists() diag.Diagnostic {
+	return diag.Errorf("Target generated file already exists", "Lethe writes generated configuration only into a new file. Choose another file, or move the existing configuration elsewhere and delete the file.")
+}
+
 // List is a flag that may be repeated.
 type List []string
 

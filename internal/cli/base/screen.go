@@ -18,7 +18,9 @@ func (c *Call) ViewOptions() view.Options {
 	product, command := c.Names()
 	return view.Options{
 		Product: product, Command: command, Plain: c.View.NoColor, Color: c.Color(), ShowSensitive: c.View.ShowSecrets,
+		Fold:    c.View.Fold && IsTerminal(c.Stdout),
 		Sources: c.Sources, Scrub: c.Secrets.Scrub, ScrubMessage: c.Secrets.ScrubMessage, Now: c.Now,
+		Silence: &c.View.Silence,
 	}
 }
 

@@ -57,6 +57,11 @@ func (c *Call) SensitiveFlag() {
 	c.Flags.BoolVar(&c.View.ShowSecrets, "show-sensitive", false, "Show sensitive values.")
 }
 
+// FoldFlag registers -fold.
+func (c *Call) FoldFlag() {
+	c.Flags.BoolVar(&c.View.Fold, "fold", false, "On a terminal, show equal changes of one resource once.")
+}
+
 // GatherFlags registers the flags that show similar diagnostics as one.
 func (c *Call) GatherFlags() {
 	c.Flags.BoolVar(&c.View.gatherWarnings, "consolidate-warnings", true, "Show similar warnings as one.")

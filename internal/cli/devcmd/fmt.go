@@ -22,8 +22,9 @@ import (
 var Fmt = &base.Command{
 	Name: "fmt", Args: "[target...]", Short: "Reformat your configuration in the standard style",
 	Long: `Rewrites all configuration files to a canonical format. All configuration
-files (.tf, .tofu), variables files (.tfvars), testing files (.tftest.hcl,
-.tofutest.hcl, .tfmock.hcl) and query files (.tfquery.hcl) are updated.
+files (.tf, .tofu, .lethe), variables files (.tfvars), testing files
+(.tftest.hcl, .tofutest.hcl, .tfmock.hcl) and query files (.tfquery.hcl) are
+updated.
 JSON files (.tf.json, .tfvars.json, or .tftest.json) are not modified.
 
 By default, fmt scans the current directory for configuration files. If you
@@ -174,7 +175,7 @@ func unified(name string, old, new []byte) string {
 }
 
 // formattableKinds are the suffixes of the files that fmt rewrites.
-var formattableKinds = []string{".tf", ".tofu", ".tfvars", ".tftest.hcl", ".tofutest.hcl", ".tfmock.hcl", ".tfquery.hcl"}
+var formattableKinds = []string{".tf", ".tofu", ".lethe", ".tfvars", ".tftest.hcl", ".tofutest.hcl", ".tfmock.hcl", ".tfquery.hcl"}
 
 // formattable reports whether fmt rewrites a file with this name.
 func formattable(name string) bool {

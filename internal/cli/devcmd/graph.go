@@ -10,32 +10,42 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/savedplan"
 	"github.com/lethe-iac/lethe/internal/cli/session"
-	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/operation"
+	"github.com/lethe-iac/lethe/internal/plan"
 )
 
 // Graph is the command `graph`.
 var Graph = &base.Command{
 	Name: "graph", Short: "Generate a Graphviz graph of the steps in an operation",
 	Long: `Produces a representation of the dependency graph between different
-objects in the current configuration, in the DOT language, or as a flowchart of
-Mermaid.
+objects in the current configuration, in the DOT language, as a flowchart of
+Mermaid, as an image (svg) or as a page (html).
+
+Images and pages of more than 300 declarations fold modules. Flowcharts fold
+modules before they reach the limits of Mermaid: 50,000 characters, 500
+references. With -plan, images and pages colour the resources by their actions.
 
 By default it shows resources and the references between them. With
 -type or -plan it shows all declarations: variables, locals,
-outputs, modules, providers and checks, too.`,
+outputs, modules, providers and checks, too. With -from and -to together,
+it shows the declarations between both addresses.`,
 	Examples: [][2]string{
 		{"lethe graph | dot -Tsvg > graph.svg", "Draw the resources and their dependencies"},
-		{"lethe graph -type=plan", "Show all steps of a plan"},
+		{"lethe graph -type=plan", "Draw all declarations"},
 		{"lethe graph -format=mermaid", "Draw the resources in Markdown"},
+		{"lethe graph -format=html -plan=tfplan > graph.html", "Draw the resources of a plan as a page"},
+		{"lethe graph -format=svg -from=module.web -depth=2 > graph.svg", "Draw the dependencies of a module"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *graphFlags) {
-		c.Flags.StringVar(&f.plan, "plan", "", "Draw all declarations of the configuration in this plan `file`.")
+		c.Flags.StringVar(&f.plan, "plan", "", "Draw the configuration in this plan `file`: all declarations, or with svg and html the resources with their actions.")
 		c.Flags.StringVar(&f.kind, "type", "", "Draw all declarations. The `kind` is one of "+strings.Join(GraphTypes, ", ")+";\nthe drawing is the same for all of them.")
-		c.Flags.StringVar(&f.format, "format", "dot", "The `language` of the drawing: dot or mermaid.")
+		c.Flags.StringVar(&f.format, "format", "dot", "The `form` of the drawing: "+formats+".")
+		c.Flags.StringVar(&f.from, "from", "", "Draw only the resource or module with this `address` and its dependencies.")
+		c.Flags.StringVar(&f.to, "to", "", "Draw only the resource or module with this `address` and its dependents.")
+		c.Flags.IntVar(&f.depth, "depth", 0, "With -from or -to: draw at most this `number` of references away. 0 draws all.")
 		c.Flags.Bool("draw-cycles", false, "Accepted for compatibility. A cycle is always reported with its path.")
 		c.Flags.Int("module-depth", -1, "Accepted for compatibility. All `levels` of modules are drawn.")
 		c.Flags.Bool("verbose", false, "Accepted for compatibility.")
@@ -46,56 +56,62 @@ outputs, modules, providers and checks, too.`,
 // GraphTypes are the operations for which Terraform and OpenTofu draw different graphs.
 var GraphTypes = []string{"plan", "plan-refresh-only", "plan-destroy", "apply"}
 
-type graphFlags struct {
-	workdir.Options
-	plan, kind, format string
-}
-
 func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 	if f.kind != "" && !slices.Contains(GraphTypes, f.kind) {
 		c.Bag.Add(diag.Errorf("Unsupported graph type", "The option -type must be one of %s, not %q.", strings.Join(GraphTypes, ", "), f.kind))
 		return c.UI.Fail()
 	}
-	if f.format != "dot" && f.format != "mermaid" {
-		c.Bag.Add(diag.Errorf("Unsupported graph type", "The option -format must be dot or mermaid, not %q.", f.format))
+	if !slices.Contains([]string{"dot", "mermaid", "svg", "html"}, f.format) {
+		c.Bag.Add(diag.Errorf("Unsupported graph type", "The option -format must be %s, not %q.", formats, f.format))
+		return c.UI.Fail()
+	}
+	if f.depth < 0 || f.depth > 0 && f.from+f.to == "" {
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -depth takes a positive number, and belongs to -from or -to."))
 		return c.UI.Fail()
 	}
 	s, ok := session.Open(c, &f.Options, operation.None)
 	if !ok {
 		return c.UI.Fail()
 	}
-	if !readDrawn(ctx, s, f.plan) {
+	saved, ok := readDrawn(ctx, s, f.plan)
+	if !ok {
 		return c.UI.DoneDocument()
 	}
-	switch all := f.kind+f.plan != ""; {
+	draws := f.format == "svg" || f.format == "html"
+	all := f.kind != "" || f.plan != "" && !draws
+	d, keep, ok := f.drawing(c, s.Program, all)
+	switch {
+	case !ok:
+	case draws:
+		f.draw(c, withActions(d, saved, f.kind+f.from+f.to == ""))
 	case f.format == "mermaid":
-		c.UI.Print(mermaid(s.Program, all))
+		f.flowchart(c, d)
 	case all:
-		c.UI.Print(fullGraph(s.Program))
+		c.UI.Print(fullGraph(s.Program, keep))
 	default:
-		c.UI.Print(resourceGraph(s.Program, c.Renamed))
+		c.UI.Print(resourceGraph(s.Program, keep, c.Renamed))
 	}
 	return c.UI.DoneDocument()
 }
 
-// readDrawn reads the configuration to draw. It needs no values of variables.
-func readDrawn(ctx context.Context, s *session.Session, plan string) bool {
-	if plan == "" {
-		return s.Loader.Load() && s.Compile(ctx, vet.CheckOptions{})
+// readDrawn reads the configuration to draw, and the plan, which may be nil. It needs no values of variables.
+func readDrawn(ctx context.Context, s *session.Session, name string) (*plan.Plan, bool) {
+	if name == "" {
+		return nil, s.Loader.Load() && s.Compile(ctx, vet.CheckOptions{})
 	}
 	plans := savedplan.New(s)
-	saved, ok := plans.Read(ctx, plan)
+	saved, ok := plans.Read(ctx, name)
 	if !ok {
-		return false
+		return nil, false
 	}
 	plans.Recall(saved)
-	return plans.Load(ctx, saved)
+	return saved.Plan, plans.Load(ctx, saved)
 }
 
 // resourceGraph draws the resources, grouped by module, and their references, directly or through values. named
-// replaces the names of the program in a sentence.
-func resourceGraph(p *program.Program, named func(string) string) string {
-	list := resourcesOf(p)
+// replaces the names of the program in a sentence. keep selects declarations.
+func resourceGraph(p *program.Program, keep func(program.Decl) bool, named func(string) string) string {
+	list := slices.DeleteFunc(resourcesOf(p), func(d *program.Declaration) bool { return !keep(d.ID) })
 	var b strings.Builder
 	b.WriteString("digraph G {\n  rankdir = \"RL\";\n  node [shape = rect, fontname = \"sans-serif\"];\n")
 	module, indent := (addr.Module{}), "  "
@@ -118,7 +134,9 @@ func resourceGraph(p *program.Program, named func(string) string) string {
 	}
 	for _, d := range list {
 		for _, to := range resourcesBehind(p, d.ID) {
-			fmt.Fprintf(&b, "  %q -> %q;\n", d.Resource.String(), to.Resource.String())
+			if keep(to.ID) {
+				fmt.Fprintf(&b, "  %q -> %q;\n", d.Resource.String(), to.Resource.String())
+			}
 		}
 	}
 	b.WriteString("}\n")
@@ -126,16 +144,23 @@ func resourceGraph(p *program.Program, named func(string) string) string {
 }
 
 // fullGraph draws all declarations and their direct references, with the names and shapes of Terraform and OpenTofu.
-func fullGraph(p *program.Program) string {
+// keep selects declarations.
+func fullGraph(p *program.Program, keep func(program.Decl) bool) string {
 	var nodes, edges []string
 	drawn, reached := map[string]bool{}, map[string]bool{}
 	for _, d := range p.Decls() {
+		if !keep(d.ID) {
+			continue
+		}
 		from := drawnName(d)
 		if shape := drawnShape(d); shape != "" {
 			nodes = append(nodes, fmt.Sprintf("\t\t%q [label = %q, shape = %q]\n", from, d.String(), shape))
 		}
 		for _, r := range p.Refs(d.ID) {
 			to := drawnName(p.Decls()[r.To])
+			if !keep(r.To) {
+				continue
+			}
 			if edge := fmt.Sprintf("\t\t%q -> %q\n", from, to); !drawn[edge] {
 				drawn[edge], reached[to] = true, true
 				edges = append(edges, edge)
@@ -143,7 +168,7 @@ func fullGraph(p *program.Program) string {
 		}
 	}
 	for _, d := range p.Decls() {
-		if name := drawnName(d); !reached[name] {
+		if name := drawnName(d); keep(d.ID) && !reached[name] {
 			edges = append(edges, fmt.Sprintf("\t\t\"[root] root\" -> %q\n", name))
 		}
 	}

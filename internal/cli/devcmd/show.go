@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/savedplan"
@@ -27,6 +28,10 @@ var Show = &base.Command{
 	Long: `Reads and outputs a Lethe state or plan file in a human-readable
 form. If no path is specified, the current state will be shown.
 
+With -html, -markdown or -format=json-review, the command shows a saved plan
+for people who must approve it: destroyed and replaced objects first, with
+their reasons. These forms never contain sensitive values.
+
 With -config, the command shows the configuration of the working directory.
 With -module, it shows one module, without the modules that it calls, and
 needs no installed modules or providers. Both need -json or -json-into.`,
@@ -34,6 +39,8 @@ needs no installed modules or providers. Both need -json or -json-into.`,
 		{"lethe show", "Show the state"},
 		{"lethe show tfplan", "Show a saved plan"},
 		{"lethe show -json tfplan", "Print a saved plan as JSON"},
+		{"lethe show -html=plan.html tfplan", "Write a saved plan as a page"},
+		{"lethe show -markdown tfplan", "Print a saved plan as a comment for a pull request"},
 		{"lethe show -json -config", "Print the configuration as JSON"},
 		{"lethe show -json -module=modules/net", "Print variables, resources and outputs of a module"},
 		{"lethe show -json-into=plan.json tfplan", "Show a plan, and write it as JSON"},
@@ -41,6 +48,7 @@ needs no installed modules or providers. Both need -json or -json-into.`,
 	Setup: base.Flags(func(c *base.Call, f *showFlags) {
 		c.DocumentFlags()
 		c.SensitiveFlag()
+		f.review.define(c)
 		c.Flags.Var(stateFile{&f.state}, "state", "Show this state `file`. Without a file, show the current state.")
 		c.Flags.StringVar(&f.plan, "plan", "", "Show this plan `file`.")
 		c.Flags.BoolVar(&f.config, "config", false, "Show the configuration. Needs -json.")
@@ -53,6 +61,7 @@ type showFlags struct {
 	workdir.Options
 	state, plan, module string
 	config              bool
+	review              reviewFlags
 }
 
 // stateFile is the value of -state, which may be given without a value.
@@ -84,6 +93,7 @@ func (f *showFlags) fit(c *base.Call) bool {
 	case f.module != "" && !c.ForPrograms():
 		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -module needs -json or -json-into, because it has no text form."))
 	}
+	f.review.fit(c, len(c.Operands) > 0 || f.plan != "")
 	return !c.Bag.HasErrors()
 }
 
@@ -114,7 +124,11 @@ func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
 		return c.UI.Fail()
 	}
 	if bytes.HasPrefix(data, []byte("PK")) || crypt.Sealed(data) && !crypt.IsState(data) {
-		return showSaved(ctx, opened, path, data)
+		return showSaved(ctx, opened, path, data, &f.review)
+	}
+	if f.review.wanted() {
+		c.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s is not a saved plan, and -html, -markdown and -format=json-review show only saved plans.", path))
+		return c.UI.Fail()
 	}
 	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] != '{' && state.Converted(data) == "" {
 		c.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "%s is neither a state (a JSON object) nor a saved plan (a zip archive).", path))
@@ -157,7 +171,7 @@ func showModule(c *base.Call, f *showFlags) int {
 	dir := f.module
 	m, ok := config.Load(c.Path(dir), d.LoadOptions(), c.Sources, &c.Bag)
 	if ok && len(m.Files) == 0 {
-		c.Bag.Add(diag.Errorf("No configuration files", "There is no module in %s: it has no files whose names end with .tf, .tofu, .tf.json or .tofu.json.", dir))
+		c.Bag.Add(diag.Errorf("No configuration files", "There is no module in %s: it has no files whose names end with %s.", dir, strings.Join(config.Suffixes(), ", ")))
 	}
 	if c.Bag.HasErrors() {
 		return c.UI.Fail()
@@ -193,7 +207,7 @@ func showSnapshot(opened *session.Session, s *state.Snapshot) int {
 }
 
 // showSaved prints a saved plan, using the configuration inside the plan.
-func showSaved(ctx context.Context, s *session.Session, name string, data []byte) int {
+func showSaved(ctx context.Context, s *session.Session, name string, data []byte, f *reviewFlags) int {
 	c, plans := s.Dir.Call, savedplan.New(s)
 	saved, ok := plans.Decode(ctx, name, data)
 	if !ok {
@@ -209,10 +223,13 @@ func showSaved(ctx context.Context, s *session.Session, name string, data []byte
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to marshal plan to json", "%s.", err))
 	}
-	if alone {
+	if alone && !f.wanted() {
 		return c.UI.DoneDocument()
 	}
 	saved.Plan.Leases = s.Engine.PreviewLeases(s.Program, s.FrameOptions(), saved.Plan)
+	if f.wanted() {
+		return f.show(s, saved.Plan, alone)
+	}
 	view.PlanText(c.Stdout, saved.Plan, s.Schemas(), c.ViewOptions())
 	return c.UI.Done(base.ExitOK)
 }

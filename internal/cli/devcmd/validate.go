@@ -2,13 +2,16 @@ package devcmd
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/session"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/lint"
 	"github.com/lethe-iac/lethe/internal/operation"
+	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
@@ -21,13 +24,16 @@ provider APIs, etc.`,
 	Examples: [][2]string{
 		{"lethe validate", "Check the module in this directory"},
 		{"lethe validate -json", "Report mistakes as JSON, for editors and CI"},
+		{"lethe validate -lint", "Find probable mistakes in a valid configuration, too"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *validateFlags) {
 		c.DocumentFlags()
 		f.VarFlags(c)
 		c.Flags.BoolVar(&f.noTests, "no-tests", false, "Leave test files out.")
+		c.Flags.BoolVar(&f.query, "query", false, "Check query files, too.")
 		f.TestsFlag(c)
 		f.WarningFlags(c)
+		c.Flags.Var(&f.lint, "lint", "Find unused declarations, literals that look like secrets and other probable mistakes, too. With -lint=json, print JSON.")
 		c.Flags.BoolVar(&c.View.Compact, "compact-warnings", false, "Show warnings without their details.")
 	}, runValidate),
 }
@@ -35,10 +41,33 @@ provider APIs, etc.`,
 type validateFlags struct {
 	workdir.Options
 	noTests bool
+	query   bool
+	lint    lintFlag
+}
+
+// lintFlag is -lint, or -lint=json.
+type lintFlag string
+
+func (l *lintFlag) String() string   { return string(*l) }
+func (l *lintFlag) IsBoolFlag() bool { return true }
+func (l *lintFlag) Get() any         { return string(*l) }
+
+// Set accepts the values of a flag without a value, and json.
+func (l *lintFlag) Set(s string) error {
+	switch s {
+	case "true", "json":
+		*l = lintFlag(s)
+	case "false":
+		*l = ""
+	default:
+		return errors.New("the value may be json")
+	}
+	return nil
 }
 
 // runValidate validates the configuration. It prints its complete result even after errors.
 func runValidate(ctx context.Context, c *base.Call, f *validateFlags) int {
+	c.View.JSON = c.View.JSON || f.lint == "json"
 	if c.NoOperands() {
 		validate(ctx, c, f)
 	}
@@ -51,7 +80,7 @@ func runValidate(ctx context.Context, c *base.Call, f *validateFlags) int {
 	}
 	code := c.UI.Done(base.ExitOK)
 	if code == base.ExitOK {
-		if c.Bag.Len() > 0 {
+		if len(c.View.Silence.Filter(c.Bag.List())) > 0 {
 			c.UI.Print("Success! The configuration is valid, but there were some validation warnings as shown above.\n\n")
 		} else {
 			c.UI.Print("Success! The configuration is valid.\n\n")
@@ -65,10 +94,18 @@ func validate(ctx context.Context, c *base.Call, f *validateFlags) {
 	if !ok {
 		return
 	}
+	s.Loader.Queries = f.query
 	s.Loader.Load()
 	if !f.noTests {
 		s.Loader.ReadTests(&c.Bag)
 	}
 	s.Judge(ctx, vet.CheckOptions{Called: true})
 	s.JudgeEncryption()
+	if f.lint != "" && s.Program != nil && !c.Bag.HasErrors() {
+		report := lint.Check(s.Program)
+		for _, text := range report.Secrets {
+			c.Secrets.Add(text, secret.Origin{Kind: secret.Setting, Sensitive: true})
+		}
+		c.Bag.Add(report.Findings...)
+	}
 }

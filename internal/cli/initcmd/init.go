@@ -96,6 +96,7 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 	if !l.Load() || !l.LoadAllTests() {
 		return c.UI.Fail()
 	}
+	l.RequireQueries()
 	if f.get && (!initModules(l, f.upgrade, title) || !i.lockModules()) || !i.initProviders(ctx) {
 		return c.UI.Fail()
 	}

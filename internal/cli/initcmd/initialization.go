@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/plugins"
 	"github.com/lethe-iac/lethe/internal/cli/states"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
@@ -44,8 +45,8 @@ func (f *initFlags) fit(bag *diag.Bag) bool {
 
 // emptyDir reports whether the directory has no configuration files.
 func (i *initialization) emptyDir() (bool, error) {
-	for _, pattern := range []string{"*.tf", "*.tf.json", "*.tofu", "*.tofu.json"} {
-		found, err := filepath.Glob(filepath.Join(i.dir.Path, pattern))
+	for _, suffix := range config.Suffixes() {
+		found, err := filepath.Glob(filepath.Join(i.dir.Path, "*"+suffix))
 		if err != nil || len(found) > 0 {
 			return false, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/fetch"
 )
 
@@ -39,7 +40,7 @@ func (i *initialization) copyModule(ctx context.Context) bool {
 			err = i.loader.Modules.Populate(ctx, source, i.dir.Path)
 		}
 		if err != nil { // empty the directory again for the next attempt
-			_ = os.RemoveAll(i.dir.Data)
+			_ = disk.OS.RemoveAll(i.dir.Data)
 		}
 	}
 	if err != nil {

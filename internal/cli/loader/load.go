@@ -4,12 +4,23 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/queryfile"
+	"github.com/lethe-iac/lethe/internal/config/rewrite"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/fetch"
 )
 
 // Load reads the configuration of the working directory.
-func (l *Loader) Load() bool { return l.LoadFrom(l.Dir.Root, l.Dir.LoadOptions(), l.resolve) }
+func (l *Loader) Load() bool {
+	o := l.Dir.LoadOptions()
+	if l.Queries {
+		o.Amend = queryfile.Amend(o)
+	}
+	return l.LoadFrom(l.Dir.Root, o, l.resolve)
+}
+
+// RequireQueries adds the providers of query files to the loaded configuration, so that they are installed.
+func (l *Loader) RequireQueries() { queryfile.Require(l.Tree.Root.Module, l.Dir.LoadOptions()) }
 
 // LoadRoot reads only the root module, which contains the backend block. If the root module has errors, it returns
 // false and leaves their report to Load.
@@ -27,6 +38,13 @@ func (l *Loader) LoadRoot() bool {
 func (l *Loader) LoadWith(name string, text []byte) bool {
 	o := l.Dir.LoadOptions()
 	o.Files = config.With(l.Dir.Root, name, text)
+	return l.LoadFrom(l.Dir.Root, o, l.resolve)
+}
+
+// LoadOver reads the configuration with other texts for some files, by their paths.
+func (l *Loader) LoadOver(texts map[string][]byte) bool {
+	o := l.Dir.LoadOptions()
+	o.Files = rewrite.Over(texts)
 	return l.LoadFrom(l.Dir.Root, o, l.resolve)
 }
 

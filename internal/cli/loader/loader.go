@@ -29,6 +29,7 @@ type Loader struct {
 	Vars    *variables.Values
 	Modules *fetch.Installer // of modules that come from elsewhere
 	Tree    *config.Tree     // nil before Load
+	Queries bool             // Load reads query files, too
 
 	unsure  *diag.Bag    // the errors of a root module whose backend is therefore unknown; nil if the backend is known
 	tested  *config.Node // the root module with its calls and with the modules of tests; nil before LoadTests

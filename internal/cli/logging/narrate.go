@@ -67,6 +67,8 @@ func (o logged) Send(e event.Event) {
 		step("%s: %s ended after %s", e.Object, e.Op, rounded(e.Took))
 	case event.Failed:
 		step("%s: %s failed after %s", e.Object, e.Op, rounded(e.Took))
+	case event.Retried:
+		step("%s: %s failed with %q, attempt %d of %d in %s", e.Object, e.Call, e.Match, e.Attempt, e.Attempts, rounded(e.Pause))
 	case event.Pending:
 		step("%s: deferred to apply", e.Object)
 	case event.Stored:

@@ -41,7 +41,7 @@ func neededBy(tree *config.Tree, a addr.Provider, d diag.Diagnostic) diag.Diagno
 // implies returns the place of the first block of a module that needs the provider of a local name.
 func implies(m *config.Module, local string) (diag.Range, bool) {
 	var places []diag.Range
-	for _, r := range m.Resources {
+	for r := range m.Blocks() {
 		if r.LocalProvider().Local == local {
 			places = append(places, r.TypeRange)
 		}

@@ -6,10 +6,9 @@ import (
 	"os"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/timed"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/operation"
-	"github.com/lethe-iac/lethe/internal/plan"
-	"github.com/lethe-iac/lethe/internal/view"
 )
 
 // Apply is the command `apply`.
@@ -27,10 +26,14 @@ confirmation prompt.`,
 		{"lethe apply", "Plan, ask, and apply"},
 		{"lethe apply tfplan", "Apply a saved plan"},
 		{"lethe apply -auto-approve -json", "Apply without a question, and report as JSON"},
+		{"lethe apply -timings=timings.html", "Draw how long each step takes"},
 		{"lethe apply -target=module.network", "Apply one resource and its dependencies"},
+		{"lethe apply -invoke=action.aws_lambda_invoke.warm", "Invoke one action"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *applyFlags) {
 		f.define(c)
+		f.defineInvoke(c)
+		timed.Flag(c, &f.Timings)
 		c.Flags.BoolVar(&f.foreign, "foreign-plan", false, "Apply a saved plan that another machine sealed.")
 		c.Flags.Func("unknown", "With `create`: create objects again that an interrupted run may have created.", func(s string) error {
 			f.createsAgain = s == "create"
@@ -48,6 +51,10 @@ const noApply = "The directory has no configuration files, so apply would destro
 func runApply(ctx context.Context, c *base.Call, f *applyFlags) int {
 	if len(c.Operands) == 1 {
 		if info, err := os.Stat(c.Path(c.Operands[0])); err != nil || !info.IsDir() {
+			if f.out != "" {
+				c.Bag.Add(changesPlan)
+				return c.UI.Fail()
+			}
 			return applySaved(ctx, c, f, c.Operands[0])
 		}
 		c.Bag.Add(diag.Errorf("Too many command line arguments", "Apply takes a plan file, and %q is a directory. To apply the configuration in another directory, use the global -chdir option.", c.Operands[0]))
@@ -57,58 +64,12 @@ func runApply(ctx context.Context, c *base.Call, f *applyFlags) int {
 		c.Bag.Add(diag.Errorf("Plan file or auto-approve required", "With -json, apply cannot ask for approval. Use -auto-approve, or apply a saved plan."))
 		return c.UI.Fail()
 	}
+	if !f.maySave(c) {
+		return c.UI.Fail()
+	}
 	o, ok := begin(ctx, c, &f.planFlags, operation.Apply, f.unlessDestroying(noApply))
 	if !ok {
 		return c.UI.Fail()
 	}
-	result, ok := o.planUnseen(ctx, !f.autoApprove)
-	if result == nil {
-		return c.UI.Fail()
-	}
-	o.showPlan(result.Plan, view.PlanOptions{Applying: true})
-	if !ok || result.Plan.Applyable() && c.Interrupted() {
-		return c.UI.Fail()
-	}
-	if result.Plan.Applyable() && !f.autoApprove && !approve(o.c, result.Plan) {
-		return c.UI.Fail()
-	}
-	return o.carryOut(ctx, result.Plan, f)
-}
-
-func approve(c *base.Call, pl *plan.Plan) bool {
-	if !c.UI.MayAsk() { // like Terraform, read an answer on standard input even with -input=false
-		c.Bag.Add(base.NotApproved("-auto-approve, or apply a saved plan"))
-		return false
-	}
-	title, note := "Do you want to perform these actions?", c.Product()+" will perform the actions described above."
-	what, where := "confirm", ""
-	if pl.Workspace != "default" {
-		where = " in workspace \"" + pl.Workspace + "\""
-	}
-	switch pl.Mode {
-	case plan.Destroy:
-		title, note = "Do you really want to destroy all resources"+where+"?", c.Product()+" will destroy all your managed infrastructure, as shown above.\nThere is no undo."
-	case plan.RefreshOnly:
-		title, note = "Would you like to update the "+c.Product()+" state to reflect these detected changes?", c.Product()+" will write these changes to the state without modifying any real infrastructure.\nThere is no undo."
-	default:
-		what = "approve"
-		if where != "" {
-			title = "Do you want to perform these actions" + where + "?"
-		}
-	}
-	c.UI.Diagnostics(c.Bag.List()) // print them before the user answers
-	c.Bag.Clear()
-	yes, answered := c.UI.Confirm(title, note, what)
-	if yes {
-		return true
-	}
-	if !answered && !c.Interrupted() {
-		c.Bag.Add(base.NotApproved("-auto-approve, or apply a saved plan"))
-	}
-	word := "Apply"
-	if pl.Mode == plan.Destroy {
-		word = "Destroy"
-	}
-	c.UI.Print("\n" + word + " cancelled.\n")
-	return false
+	return (&applyRounds{execution: o, f: f}).run(ctx)
 }

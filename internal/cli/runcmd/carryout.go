@@ -2,11 +2,18 @@ package runcmd
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/audit"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
@@ -17,10 +24,14 @@ type applyFlags struct {
 	mayForget    bool // -suppress-forget-errors
 	foreign      bool // -foreign-plan
 	createsAgain bool // -unknown=create
+	maxNew       int  // -rounds-max-new
 }
 
 func (f *applyFlags) define(c *base.Call) {
 	f.planFlags.define(c)
+	f.defineRounds(c)
+	c.Flags.StringVar(&f.out, "out", "", "Write the plan of the first round to this `file`, the plan of the second round to FILE.2, and so on, before each is applied.")
+	c.Flags.IntVar(&f.maxNew, "rounds-max-new", 100, "The `number` of objects that later rounds may create without another question.")
 	c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval of plan before applying.")
 	c.Flags.BoolVar(&f.mayForget, "suppress-forget-errors", false, "Exit with 0 although objects were forgotten instead of destroyed.")
 }
@@ -65,50 +76,91 @@ func (o *execution) planUnseen(ctx context.Context, approved bool) (*engine.Resu
 	}
 }
 
-// carryOut applies a plan and stores the new state.
+// carryOut applies a plan, stores the new state and reports the result.
 func (o *execution) carryOut(ctx context.Context, pl *plan.Plan, f *applyFlags) int {
+	done, ok := o.carryOutPlan(ctx, pl, f, o.s.Engine)
+	if !ok {
+		return o.fail()
+	}
+	return o.complete(ctx, pl, done, f)
+}
+
+// fail ends a command that applies rounds.
+func (o *execution) fail() int {
+	o.s.Engine.EndRounds(&o.c.Bag)
+	return o.c.UI.Fail()
+}
+
+// carryOutPlan applies a plan and stores the new state. It returns false if it reported an error.
+func (o *execution) carryOutPlan(ctx context.Context, pl *plan.Plan, f *applyFlags, by *engine.Engine) (*engine.Applied, bool) {
 	if !f.createsAgain && !o.mayCreate(pl) {
-		return o.c.UI.Fail()
+		return nil, false
 	}
 	if stale, ok := o.claim(ctx, pl); !ok {
 		if stale != nil {
 			o.c.Bag.Add(*stale)
 		}
-		return o.c.UI.Fail()
+		return nil, false
+	}
+	if !o.noteValues(pl) {
+		return nil, false
 	}
 	journal, ok := o.ws.Record()
 	if !ok {
-		return o.c.UI.Fail()
+		return nil, false
 	}
-	done, ok := o.s.Engine.Apply(ctx, engine.ApplyRequest{Program: o.s.Program, Options: o.s.FrameOptions(), Plan: pl, Journal: journal}, &o.c.Bag)
+	options := o.s.FrameOptions()
+	options.Now, options.UUIDs = o.now, o.uuids
+	done, ok := by.Apply(ctx, engine.ApplyRequest{Program: o.s.Program, Options: options, Plan: pl, Journal: journal}, &o.c.Bag)
 	if done.Interrupted {
 		o.c.Interrupted()
 	}
 	if ok {
 		settle(o.s, o.ws, pl, done.Snapshot)
+		o.applied(pl)
 	}
+	o.ws.Override(overridden(pl, done.Snapshot))
+	written := o.c.Times.Phase("write the state")
 	saved := o.ws.SaveApplied(done.Snapshot)
+	written()
 	for _, ch := range pl.Changes {
 		if ch.Importing != nil && done.Snapshot != nil && done.Snapshot.Get(ch.Object) != nil {
 			imported(o.ws, ch.Object.Instance)
 		}
 	}
-	refreshed := o.c.Command.Name == "refresh" // Terraform and OpenTofu print nothing more for refresh
 	if done.Summary.Operation == "destroy" && o.c.Command.Name != "destroy" {
 		done.Summary.Operation = "apply" // like Terraform and OpenTofu: the name of the command, also for apply -destroy
 	}
-	if !ok && !refreshed {
+	if !ok && !o.refreshes() {
 		o.c.UI.Send(done.Summary)
 	}
-	if !saved || !ok {
-		return o.c.UI.Fail()
+	return done, saved && ok
+}
+
+// overridden returns the addresses of the protected objects that an apply destroyed.
+func overridden(pl *plan.Plan, after *state.Snapshot) []string {
+	var out []string
+	for _, c := range pl.Changes {
+		if c.Overrides() && (after.Get(c.Object) == nil || c.Action.Replaces()) {
+			out = append(out, c.Object.Instance.String())
+		}
 	}
-	if !refreshed {
+	return out
+}
+
+// refreshes reports whether the command is refresh: Terraform and OpenTofu print only the outputs for it.
+func (o *execution) refreshes() bool { return o.c.Command.Name == "refresh" }
+
+// complete reports the result of an apply. If something is left for a later round, the exit code is 2.
+func (o *execution) complete(ctx context.Context, pl *plan.Plan, done *engine.Applied, f *applyFlags) int {
+	o.s.Engine.EndRounds(&o.c.Bag)
+	if !o.refreshes() {
 		partial(pl, &o.c.Bag)
 	}
 	o.c.UI.Diagnostics(o.c.Bag.List())
 	o.c.Bag.Clear()
-	if !refreshed {
+	if !o.refreshes() {
+		done.Summary.Secrets = o.storedSecrets(ctx, pl, done)
 		o.c.UI.Send(done.Summary)
 	}
 	if o.c.Command.Name != "destroy" && done.Snapshot != nil {
@@ -117,14 +169,40 @@ func (o *execution) carryOut(ctx context.Context, pl *plan.Plan, f *applyFlags) 
 	if !f.mayForget {
 		forgotten(pl, done.Summary.Forgotten, &o.c.Bag)
 	}
+	if len(pl.Deferred) > 0 {
+		return o.left(pl.Deferred, "To apply it, run \"lethe apply\" again.")
+	}
 	return o.c.UI.Done(base.ExitOK)
+}
+
+// storedSecrets counts the secrets that the state stores in clear, for the summary of leases. It returns nil for a plan
+// without leases, a part of a state and an encrypted state.
+func (o *execution) storedSecrets(ctx context.Context, pl *plan.Plan, done *engine.Applied) *event.Secrets {
+	if len(pl.Leases) == 0 || o.ws.Part() != nil || o.ws.Encrypts() {
+		return nil
+	}
+	schemas := func(p addr.Provider) (*provider.Schemas, error) { return o.s.SchemasOf(ctx, p) }
+	return &event.Secrets{Before: audit.Stored(pl.Previous, schemas), After: audit.Stored(done.Snapshot, schemas)}
+}
+
+// left warns of changes that are left for another command. It returns the exit code for that.
+func (o *execution) left(changes []*plan.Change, then string) int {
+	var list []string
+	for _, c := range changes {
+		list = append(list, c.Subject())
+	}
+	if most := 10; len(list) > most {
+		list = append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
+	}
+	o.c.Bag.Add(diag.Warningf("Apply is not complete", "These changes are left:\n  %s\n\n%s", strings.Join(list, "\n  "), then))
+	return o.c.UI.Done(base.ExitChanges)
 }
 
 // partial warns after applying a plan with -target or -exclude.
 func partial(pl *plan.Plan, bag *diag.Bag) {
 	flag := "target"
 	switch {
-	case len(pl.Targets)+len(pl.Excludes) == 0 || pl.Changed:
+	case len(pl.Targets)+len(pl.Excludes) == 0 || pl.Changed || pl.Requested():
 		return
 	case len(pl.Targets) == 0:
 		flag = "exclude"

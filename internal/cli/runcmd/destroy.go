@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/timed"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
@@ -20,7 +21,10 @@ This command is a convenience alias for:
 		{"lethe destroy -target=module.test", "Destroy one resource and its dependents"},
 		{"lethe plan -destroy", "Show the planned destruction"},
 	},
-	Setup: base.Flags(func(c *base.Call, f *applyFlags) { f.define(c) }, runDestroy),
+	Setup: base.Flags(func(c *base.Call, f *applyFlags) {
+		f.define(c)
+		timed.Flag(c, &f.Timings)
+	}, runDestroy),
 }
 
 func runDestroy(ctx context.Context, c *base.Call, f *applyFlags) int {

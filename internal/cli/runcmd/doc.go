@@ -7,13 +7,16 @@ package runcmd
 
 import (
 	"context"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/session"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/operation"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
@@ -24,6 +27,18 @@ type execution struct {
 	f    *planFlags
 	ws   *workspace.State
 	only narrowed // restricts the plan to the objects that changed
+
+	earlier *engine.Earlier // the decisions of earlier rounds; nil in the first round
+	now     time.Time       // timestamp() in all rounds; zero: there is one round
+	uuids   *frame.UUIDs    // results of uuid() in all rounds; nil: there is one round
+	values  values
+}
+
+// values are the notes about objects whose values of ephemeral resources other rounds need, too (ADR 52).
+type values struct {
+	found   []journal.EarlierValue // of lost runs
+	written []journal.EarlierValue // by this command
+	decided map[string]bool        // the objects of applied plans
 }
 
 // begin starts an execution in the working directory, and locks its state. empty is the error text for a directory
@@ -38,6 +53,9 @@ func begin(ctx context.Context, c *base.Call, f *planFlags, of operation.Operati
 	}
 	o := &execution{c: c, s: s, f: f, only: narrowed{s: s, f: f}}
 	o.ws, ok = s.Lock(ctx, o.only.selecting())
+	if ok {
+		o.values.found = o.ws.Earlier()
+	}
 	return o, ok && o.only.began(o.ws)
 }
 
@@ -45,34 +63,5 @@ func begin(ctx context.Context, c *base.Call, f *planFlags, of operation.Operati
 // fails, it reports all errors.
 func prepare(ctx context.Context, c *base.Call, o *workdir.Options, of operation.Operation, empty string, check vet.CheckOptions) (*session.Session, bool) {
 	s, ok := session.Open(c, o, of)
-	return s, ok && ready(ctx, s, empty, check)
-}
-
-// ready loads and compiles the configuration, and asks for missing values.
-func ready(ctx context.Context, s *session.Session, empty string, check vet.CheckOptions) bool {
-	l, vars := s.Loader, s.Loader.Vars
-	loaded := l.Load()
-	if l.Empty() && !loaded { // the error was reported
-		return false
-	}
-	if empty != "" && !l.RequireFiles(empty) {
-		return false
-	}
-	if !s.States.Ready() {
-		return false
-	}
-	s.AskProviders()
-	given := vars.Collect()
-	if loaded && given && vars.AskAll() && s.Compile(ctx, check) {
-		return true
-	}
-	s.Engine.Supply = nil // answers would not be used
-	s.Judge(ctx, check)
-	if !given {
-		vars.LeaveUnset() // a file with read errors may set them
-	}
-	if s.Program != nil {
-		frame.New(s.Program, s.FrameOptions(), &s.Dir.Call.Bag) // reports wrong values of variables
-	}
-	return false
+	return s, ok && s.Prepare(ctx, empty, check)
 }

@@ -1,15 +1,20 @@
 package runcmd
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/reviewed"
 	"github.com/lethe-iac/lethe/internal/cli/session"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 )
@@ -25,11 +30,15 @@ type planFlags struct {
 	targetFiles     base.List
 	excludeFiles    base.List
 	replace         base.List
+	allowDestroy    base.List
 	deferEphemerals *bool // nil means the setting of the CLI configuration
 	changed         *bool // nil means the default for refresh and the backend
 	out             string
 	detailed        bool
 	generate        string
+	page            reviewed.PageFlags
+	invoke          base.List
+	rounds          string // -rounds; empty: as many rounds as needed, within the first approval
 }
 
 func (o *planFlags) define(c *base.Call) {
@@ -42,13 +51,62 @@ func (o *planFlags) define(c *base.Call) {
 	f.Var(&o.targetFiles, "target-file", "Read -target addresses from the `file`, one per line.")
 	f.Var(&o.excludeFiles, "exclude-file", "Read -exclude addresses from the `file`, one per line.")
 	f.Var(&o.replace, "replace", "Plan to replace the object at this `address`. May be given many times.")
+	f.Var(&o.allowDestroy, "allow-destroy", "Destroy the object or the objects in the module at this `address` in this run, although prevent_destroy protects them. May be given many times.")
 	f.BoolFunc("defer-ephemerals", "While planning, do not open leases that only write-only arguments use.", func(s string) error {
 		defers, err := strconv.ParseBool(s)
 		o.deferEphemerals = &defers
 		return err
 	})
 	o.defineChanged(c)
+	c.FoldFlag()
 	o.OperationFlags(c)
+}
+
+// defineInvoke registers the flag -invoke.
+func (o *planFlags) defineInvoke(c *base.Call) {
+	c.Flags.Var(&o.invoke, "invoke", "Plan only to invoke the action at this `address`, or all its instances. No object changes.")
+}
+
+// invoked sets the action of -invoke in a request. It reports an error for options that contradict it.
+func (f *planFlags) invoked(c *base.Call, req *engine.Request) bool {
+	to, ok := workdir.Addresses(c, "invoke", f.invoke, nil)
+	if !ok || len(to) == 0 {
+		return ok
+	}
+	fail := func(title, format string, a ...any) bool {
+		c.Bag.Add(diag.Errorf(title, format, a...))
+		return false
+	}
+	switch {
+	case len(to) > 1:
+		return fail("Invalid combination of arguments", "The option -invoke can be given once. To invoke several actions, run the command for each of them.")
+	case to[0].Mode != addr.Action:
+		return fail("Invalid action address", "%q is not the address of an action, such as action.aws_lambda_invoke.example.", f.invoke[0])
+	case f.destroy || f.refreshOnly:
+		return fail("Incompatible plan mode options", "The option -invoke plans one action and no change of objects. Remove -destroy and -refresh-only.")
+	case len(f.replace)+len(f.allowDestroy)+len(f.excludes)+len(f.excludeFiles) > 0 || f.generate != "":
+		return fail("Invalid combination of arguments", "The option -invoke plans one action and no change of objects. Remove -replace, -allow-destroy, -exclude, -exclude-file and -generate-config-out.")
+	}
+	req.Targets, req.Origin, req.Mode, req.Rounds = append(to, req.Targets...), targeting.Action, plan.RefreshOnly, false
+	return true
+}
+
+// The values of -rounds.
+const (
+	roundsOff = "off"
+	roundsOne = "1"
+	roundsAsk = "ask"
+	roundsAll = "all"
+)
+
+// defineRounds registers the flag -rounds.
+func (o *planFlags) defineRounds(c *base.Call) {
+	c.Flags.Func("rounds", "What to do if count or for_each depend on objects that do not exist yet: `MODE` off is an error, 1 applies one round, ask asks before each round, all approves all rounds. By default, the first approval covers the creations that the plan lists as decided later.", func(s string) error {
+		if o.rounds = s; !slices.Contains([]string{roundsOff, roundsOne, roundsAsk, roundsAll}, s) {
+			return errors.New("the values are off, 1, ask and all")
+		}
+		return nil
+	})
 }
 
 // request returns the request for the plan of the flags.
@@ -57,11 +115,12 @@ func (f *planFlags) request(s *session.Session, prior *state.Snapshot) (engine.R
 	if !ok {
 		return req, false
 	}
-	req.Refresh = f.refresh
+	req.Refresh, req.Rounds = f.refresh, f.rounds != roundsOff
 	if f.deferEphemerals != nil {
 		req.DeferEphemerals = *f.deferEphemerals
 	}
-	var ok1, ok2, ok3 bool
+	var ok1, ok2, ok3, ok4 bool
+	req.AllowDestroy, ok4 = workdir.Addresses(s.Dir.Call, "allow-destroy", f.allowDestroy, nil)
 	req.Targets, ok1 = workdir.Addresses(s.Dir.Call, "target", f.targets, f.targetFiles)
 	req.Excludes, ok2 = workdir.Addresses(s.Dir.Call, "exclude", f.excludes, f.excludeFiles)
 	req.Replace, ok3 = f.replaced(&s.Dir.Call.Bag)
@@ -80,7 +139,7 @@ func (f *planFlags) request(s *session.Session, prior *state.Snapshot) (engine.R
 	case f.refreshOnly:
 		req.Mode = plan.RefreshOnly
 	}
-	return req, ok1 && ok2 && ok3
+	return req, ok1 && ok2 && ok3 && ok4 && f.invoked(s.Dir.Call, &req)
 }
 
 // replaced parses the addresses of -replace.
@@ -109,7 +168,7 @@ func (f *planFlags) defineChanged(c *base.Call) {
 
 // selects reports whether the flags determine the scope of the plan.
 func (f *planFlags) selects() bool {
-	return f.destroy || f.refreshOnly || len(f.targets)+len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles) > 0
+	return f.destroy || f.refreshOnly || len(f.invoke)+len(f.targets)+len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles) > 0
 }
 
 // mayPlanChanged reports an error if -changed is combined with incompatible flags.
@@ -117,7 +176,7 @@ func (f *planFlags) mayPlanChanged(bag *diag.Bag) bool {
 	if f.changed == nil || !*f.changed || !f.selects() && f.generate == "" {
 		return true
 	}
-	bag.Add(diag.Errorf("Invalid combination of arguments", "The option -changed selects resources itself. Remove it, or remove -target, -exclude, -destroy, -refresh-only and -generate-config-out."))
+	bag.Add(diag.Errorf("Invalid combination of arguments", "The option -changed selects resources itself. Remove it, or remove -target, -exclude, -invoke, -destroy, -refresh-only and -generate-config-out."))
 	return false
 }
 
@@ -134,7 +193,7 @@ func (f *planFlags) wantsChanged() bool {
 
 // onlyTargets returns the targets of a plan without any other selection or mode.
 func (f *planFlags) onlyTargets() ([]addr.Target, bool) {
-	if f.destroy || f.refreshOnly || f.generate != "" || len(f.targets) == 0 || len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles)+len(f.replace) > 0 {
+	if f.destroy || f.refreshOnly || len(f.invoke) > 0 || f.generate != "" || len(f.targets) == 0 || len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles)+len(f.replace) > 0 {
 		return nil, false
 	}
 	var out []addr.Target
@@ -146,4 +205,19 @@ func (f *planFlags) onlyTargets() ([]addr.Target, bool) {
 		out = append(out, t)
 	}
 	return out, true
+}
+
+// hintRounds adds to errors about unknown repetition that -rounds=off causes them.
+func (f *planFlags) hintRounds(bag *diag.Bag) {
+	if f.rounds != roundsOff || !bag.HasErrors() {
+		return
+	}
+	list := bag.List()
+	bag.Clear()
+	for _, d := range list {
+		if strings.HasPrefix(d.Summary, "Invalid ") && strings.HasSuffix(d.Summary, " argument") && strings.Contains(d.Detail, "known only after apply") {
+			d.Detail += "\n\nWithout -rounds=off, \"lethe apply\" applies what is known and plans the rest after that."
+		}
+		bag.Add(d)
+	}
 }

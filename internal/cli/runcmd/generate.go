@@ -25,7 +25,7 @@ func (f *planFlags) mayGenerate(c *base.Call) bool {
 		return true
 	}
 	if _, err := os.Stat(c.Path(f.generate)); err == nil {
-		c.Bag.Add(diag.Errorf("Target generated file already exists", "Lethe writes generated configuration only into a new file. Choose another file, or move the existing configuration elsewhere and delete the file."))
+		c.Bag.Add(base.GeneratedExists())
 		return false
 	}
 	return true
@@ -34,8 +34,9 @@ func (f *planFlags) mayGenerate(c *base.Call) bool {
 // request returns the request for the plan of the flags.
 func (o *execution) request() (engine.Request, bool) {
 	req, ok := o.f.request(o.s, o.ws.Snapshot())
-	req.Unanswered = unanswered(o.ws)
+	req.Unanswered, req.Rewrite = unanswered(o.ws), o.values.objects()
 	o.only.narrow(&req, o.ws)
+	req.Earlier, req.Options.Now, req.Options.UUIDs = o.earlier, o.now, o.uuids
 	return req, ok
 }
 
@@ -46,6 +47,7 @@ func (o *execution) plan(ctx context.Context) (*engine.Result, bool) {
 		return nil, false
 	}
 	result, ok := o.s.Engine.Plan(ctx, req, &o.c.Bag)
+	o.f.hintRounds(&o.c.Bag)
 	o.recordInterruption(result)
 	return result, ok
 }

@@ -7,7 +7,9 @@ import (
 	"syscall"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/reviewed"
 	"github.com/lethe-iac/lethe/internal/cli/savedplan"
+	"github.com/lethe-iac/lethe/internal/cli/timed"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/engine"
@@ -30,13 +32,20 @@ the "apply" command to perform exactly the actions described in the plan.`,
 		{"lethe plan -target=module.network", "Plan for one resource and its dependencies"},
 		{"lethe plan -replace='aws_instance.web[0]'", "Plan to replace one object"},
 		{"lethe plan -refresh-only", "Show changes made outside of Lethe"},
+		{"lethe plan -invoke=action.aws_lambda_invoke.warm", "Plan to invoke one action"},
+		{"lethe plan -html=plan.html", "Write the plan as a page, too"},
+		{"lethe plan -timings=timings.html", "Draw how long each step takes"},
 		{"lethe plan -var-file=prod.tfvars", "Set variables from a file"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *planFlags) {
 		f.define(c)
+		f.defineRounds(c)
+		f.defineInvoke(c)
 		c.Flags.StringVar(&f.out, "out", "", "Write the plan to this `file`.")
 		c.Flags.BoolVar(&f.detailed, "detailed-exitcode", false, "Exit with 0 if nothing changes, 1 on errors, 2 if something changes.")
 		c.Flags.StringVar(&f.generate, "generate-config-out", "", "Write configuration for imported objects without configuration to this new `file`.")
+		f.page.Define(c)
+		timed.Flag(c, &f.Timings)
 	}, runPlan),
 }
 
@@ -44,7 +53,7 @@ the "apply" command to perform exactly the actions described in the plan.`,
 const noPlan = "The directory has no configuration files, so the plan would destroy everything. Change to the right directory, or use -destroy to destroy everything."
 
 func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
-	if !f.mayGenerate(c) || !f.maySave(c) {
+	if !f.mayGenerate(c) || !f.maySave(c) || !f.mayDraw(c) {
 		return c.UI.Fail()
 	}
 	o, ok := begin(ctx, c, f, operation.Plan, f.unlessDestroying(noPlan))
@@ -58,11 +67,13 @@ func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
 	o.showPlan(result.Plan, view.PlanOptions{Saved: f.out})
 	// A plan with errors is saved as well, because other programs may read the errors. A plan with a leaked secret is
 	// not saved.
-	saved := f.out == "" || !ok && c.Secrets.Found() || o.savePlan(ctx, result)
+	leaked := !ok && c.Secrets.Found()
+	saved := f.out == "" || leaked || o.savePlan(ctx, result, f.out)
+	saved = (f.page.File == "" || leaked || f.page.Page(c, reviewed.Review(o.s, result.Plan), false)) && saved
 	if !ok || !saved {
 		return c.UI.Fail()
 	}
-	if f.detailed && result.Plan.Applyable() {
+	if f.detailed && (result.Plan.Applyable() || len(result.Plan.Deferred) > 0) {
 		return c.UI.Done(base.ExitChanges)
 	}
 	return c.UI.Done(base.ExitOK)
@@ -81,17 +92,27 @@ func (o *execution) showPlan(out *plan.Plan, how view.PlanOptions) {
 	o.c.UI.Plan(out, how)
 }
 
-func (o *execution) savePlan(ctx context.Context, r *engine.Result) bool {
-	ok, err := savedplan.New(o.s).Save(ctx, o.f.out, r.Plan)
-	return ok && o.f.saves(o.c, err)
+// savePlan writes a plan to a file.
+func (o *execution) savePlan(ctx context.Context, r *engine.Result, to string) bool {
+	ok, err := savedplan.New(o.s).Save(ctx, to, r.Plan)
+	return ok && saves(o.c, to, err)
 }
 
 // saves reports an error if err is not nil: the plan file cannot be written.
-func (f *planFlags) saves(c *base.Call, err error) bool {
+func saves(c *base.Call, to string, err error) bool {
 	if err != nil {
-		c.Bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", f.out, disk.Reason(err)))
+		c.Bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", to, disk.Reason(err)))
 	}
 	return err == nil
+}
+
+// mayDraw checks before the plan that the page can be written.
+func (f *planFlags) mayDraw(c *base.Call) bool {
+	if f.page.Full && f.page.File == "" {
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -full belongs to -html."))
+		return false
+	}
+	return f.page.MayWrite(c)
 }
 
 // maySave checks before the plan that the plan file can be written. It does not create a missing directory, because the
@@ -102,8 +123,8 @@ func (f *planFlags) maySave(c *base.Call) bool {
 	}
 	path := c.Path(f.out)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return f.saves(c, syscall.EISDIR)
+		return saves(c, f.out, syscall.EISDIR)
 	}
 	_, err := os.Stat(filepath.Dir(path))
-	return f.saves(c, err)
+	return saves(c, f.out, err)
 }

@@ -22,7 +22,7 @@ var changesPlan = diag.Errorf("Can't change plan options when applying a saved p
 
 // applySaved applies a saved plan, without asking.
 func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) int {
-	if len(f.targets)+len(f.excludes)+len(f.replace) > 0 {
+	if len(f.targets)+len(f.excludes)+len(f.replace)+len(f.allowDestroy)+len(f.invoke) > 0 {
 		// -refresh affects only planning. It is accepted, because test suites of providers use it with every plan.
 		c.Bag.Add(changesPlan)
 		return c.UI.Fail()
@@ -82,7 +82,7 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 		c.Bag.Add(diag.Errorf("Saved plan is stale", "The plan was made from a part of the state that can no longer be read separately: a killed run has left a journal, or the state is no longer in rows. Make a new plan."))
 		return c.UI.Fail()
 	}
-	o := &execution{c: c, s: s, f: &f.planFlags, ws: ws}
+	o := &execution{c: c, s: s, f: &f.planFlags, ws: ws, values: values{found: ws.Earlier()}}
 	return o.carryOut(ctx, saved.Plan, f)
 }
 

@@ -5,28 +5,51 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/audit"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/store/crypt"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
 
+// scrubFlags are the flags of the command.
+type scrubFlags struct {
+	workdir.Options
+	autoApprove, dryRun, lastCopy, versions bool
+}
+
 // scrubbing is one run of the command.
 type scrubbing struct {
 	collection
+	flags   *scrubFlags
+	places  []*audit.Place
 	removal *audit.Removal
-	planned []string // the plan files that contain a value
-	changed int      // the number of changed copies
+	planned []string                      // the plan files that contain a value
+	doomed  []*store.ServiceVersion       // the versions in the service that contain a value, and still exist
+	changed int                           // the number of changed copies
+	renamed map[state.Digest]state.Digest // the digests of states that change, with the next digests; nil until it is needed
+}
+
+// say prints a text for people.
+func (x *scrubbing) say(format string, a ...any) {
+	if c := x.session.Dir.Call; !c.View.JSON {
+		c.UI.Print(fmt.Sprintf(format, a...))
+	}
 }
 
 // variables returns a function that reports whether a value is in the value of a root variable. Without a readable
@@ -156,39 +179,66 @@ func (x *scrubbing) inMembers(path string) bool {
 }
 
 // change removes the values from all copies. It reports an error for each copy that it cannot change, and continues. After
-// an interrupt it begins no other copy.
+// an interrupt it begins no other copy. Journals come first: they name the digests that the states will have.
 func (x *scrubbing) change(ctx context.Context) {
 	c := x.session.Dir.Call
-	for _, t := range x.texts {
-		if ctx.Err() != nil {
-			return
+	var steps []func()
+	for _, kind := range []workspace.TextKind{workspace.JournalText, workspace.BackupText, workspace.ErroredText} {
+		for _, t := range x.texts {
+			if t.Path != "" && t.Kind == kind {
+				steps = append(steps, func() { x.note(t.Where, x.changeFile(ctx, &t)) })
+			}
 		}
-		if t.Path == "" || t.Kind == workspace.CurrentText {
-			continue
-		}
-		x.note(t.Where, x.changeFile(ctx, &t))
 	}
-	x.changeStored(ctx)
+	if x.at.Capabilities().Rewriter != nil {
+		steps = append(steps, func() { x.changeFormer(ctx) })
+	}
+	if x.flags.versions {
+		for _, v := range slices.Clone(x.doomed) {
+			steps = append(steps, func() { x.deleteVersion(ctx, v) })
+		}
+	}
 	for _, name := range x.planned {
-		if ctx.Err() != nil {
-			return
-		}
-		err := os.Remove(c.Path(name))
-		if errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-		x.note(name, err)
-		if err == nil {
-			x.changed++
-		}
+		steps = append(steps, func() { x.deletePlan(name) })
 	}
-	c.UI.Print(diag.Counted(x.changed, "copy was", "copies were") + " changed or deleted.\n")
+	for n, step := range steps {
+		if ctx.Err() != nil {
+			break
+		}
+		c.UI.Send(event.Transfer{Name: changingCopies, Done: int64(n), All: int64(len(steps)), Unit: "copies"})
+		step()
+	}
+	c.UI.Send(event.Transfer{Name: changingCopies, Unit: "copies", Ended: true})
+	x.say("%s changed or deleted.\n", diag.Counted(x.changed, "copy was", "copies were"))
 }
+
+const changingCopies = "Copies of the state"
 
 // note reports an error about a copy.
 func (x *scrubbing) note(name string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		x.session.Dir.Call.Bag.Add(diag.Errorf("Copy not changed", "The values cannot be removed from %s: %s. Delete it if you do not need it.", name, disk.Reason(err)))
+		x.session.Dir.Call.Bag.Add(diag.Errorf("Copy not changed", "The values cannot be removed from %s: %s. Delete it if you do not need it.", name, strings.TrimSuffix(disk.Reason(err).Error(), ".")))
+	}
+}
+
+// deletePlan deletes a plan file.
+func (x *scrubbing) deletePlan(name string) {
+	c := x.session.Dir.Call
+	err := c.FS().Remove(c.Path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if x.note(name, err); err == nil {
+		x.changed++
+	}
+}
+
+// deleteVersion deletes a version in the service.
+func (x *scrubbing) deleteVersion(ctx context.Context, v *store.ServiceVersion) {
+	err := x.at.DeleteVersion(ctx, *v)
+	if x.note("the version "+v.ID+" of "+v.Name, err); err == nil {
+		x.changed++
+		x.doomed = slices.DeleteFunc(x.doomed, func(d *store.ServiceVersion) bool { return d == v })
 	}
 }
 
@@ -200,7 +250,7 @@ func (x *scrubbing) changeFile(ctx context.Context, t *workspace.Text) error {
 	}
 	var next []byte
 	if t.Kind == workspace.JournalText {
-		next, err = x.at.RewriteJournal(data, x.removal.Rewrite)
+		next, err = x.at.RewriteJournal(data, journal.Rewriting{Payload: x.removal.Rewrite, Scrubbed: x.digests(ctx)})
 	} else {
 		next, err = x.rewritten(ctx, data)
 	}
@@ -212,6 +262,30 @@ func (x *scrubbing) changeFile(ctx context.Context, t *workspace.Text) error {
 	}
 	x.changed++
 	return nil
+}
+
+// digests returns a function that returns the digest that a state gets, if a copy of it changes. "state repair" finds the
+// state of a journal by its digest.
+func (x *scrubbing) digests(ctx context.Context) func(state.Digest) state.Digest {
+	if x.renamed == nil {
+		x.renamed = map[state.Digest]state.Digest{}
+		for _, t := range x.texts {
+			if t.Kind != workspace.FormerText && t.Kind != workspace.BackupText && t.Kind != workspace.ErroredText {
+				continue
+			}
+			data, err := t.Stored(ctx)
+			if err == nil {
+				data, err = x.at.Open(ctx, data)
+			}
+			if err != nil {
+				continue // this copy will not be changed
+			}
+			if next, changed, err := x.removal.Rewrite(data); err == nil && changed {
+				x.renamed[state.DigestOf(data)] = state.DigestOf(next)
+			}
+		}
+	}
+	return func(d state.Digest) state.Digest { return x.renamed[d] }
 }
 
 // rewritten returns the stored form of a state without the values; nil if it contains none.
@@ -231,16 +305,17 @@ func (x *scrubbing) rewritten(ctx context.Context, stored []byte) ([]byte, error
 	return x.at.Seal(ctx, next, stored)
 }
 
-// changeStored removes the values from the earlier versions in the store.
-func (x *scrubbing) changeStored(ctx context.Context) {
-	if x.at.Capabilities().Rewriter == nil {
-		return
-	}
-	x.note("the earlier versions", x.at.RewriteFormer(ctx, func(stored []byte) ([]byte, error) {
+// changeFormer removes the values from the former states in the store. A state that cannot be changed is reported, and
+// the others are changed.
+func (x *scrubbing) changeFormer(ctx context.Context) {
+	n, err := x.at.RewriteFormer(ctx, func(serial uint64, stored []byte) ([]byte, error) {
 		next, err := x.rewritten(ctx, stored)
-		if err == nil && next != nil {
-			x.changed++
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		return next, err
-	}))
+		x.note(fmt.Sprintf("the former state with the serial %d", serial), err)
+		return next, nil
+	})
+	x.changed += n
+	x.note("the former states", err)
 }

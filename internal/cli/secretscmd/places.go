@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/store/crypt"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
@@ -26,6 +27,9 @@ type collection struct {
 	at      states.Selected
 	texts   []workspace.Text
 	current *audit.Place // nil without a state
+
+	versions map[*audit.Place]*store.ServiceVersion // of places in the service of the store
+	pieces   []*store.ServiceVersion                // versions with parts of journals, which are not read
 }
 
 var kinds = map[workspace.TextKind]audit.Kind{
@@ -42,12 +46,13 @@ func (x *collection) state(ctx context.Context, others bool) bool {
 		return false
 	}
 	texts, err := at.Inventory(ctx)
-	x.at, x.texts = at, texts
+	x.at = at
 	if err != nil {
 		c.Bag.Add(workspace.Problem(err, diag.Errorf("Failed to load state", "The copies of the state cannot be listed: %s.", err)))
 		return false
 	}
-	x.hint(at)
+	texts = append(texts, x.serviceVersions(ctx)...)
+	x.texts = texts
 	former, read := 0, 0
 	for _, t := range texts {
 		if t.Kind == workspace.FormerText {
@@ -58,6 +63,10 @@ func (x *collection) state(ctx context.Context, others bool) bool {
 	for _, t := range texts {
 		if ctx.Err() != nil {
 			return false
+		}
+		if t.Kind == workspace.PieceText {
+			x.pieces = append(x.pieces, t.Version)
+			continue
 		}
 		if t.Kind == workspace.FormerText {
 			c.UI.Send(event.Transfer{Name: readingVersions, Done: int64(read), All: int64(former), Unit: "versions"})
@@ -123,6 +132,9 @@ func (x *collection) text(ctx context.Context, at states.Selected, t *workspace.
 	if t.Kind == workspace.CurrentText {
 		x.current = place
 	}
+	if t.Version != nil {
+		x.versions[place] = t.Version
+	}
 	x.auditor.State(place, s)
 	return true, true
 }
@@ -174,9 +186,21 @@ func (x *collection) savedPlans(ctx context.Context, names []string) bool {
 	return true
 }
 
-// hint records the places of earlier versions that Lethe cannot list.
-func (x *collection) hint(at states.Selected) {
-	if at.Capabilities().History == nil {
-		x.hints = append(x.hints, "The backend keeps no earlier versions that Lethe can list. Its service may keep some: the versions of a bucket, the backups of a database.")
+// serviceVersions lists the earlier versions that the service of the store keeps. It records hints about versions that
+// Lethe cannot list.
+func (x *collection) serviceVersions(ctx context.Context) []workspace.Text {
+	can := x.at.Capabilities()
+	switch {
+	case can.Service == nil && can.History == nil:
+		x.hints = append(x.hints, "The backend keeps no earlier versions that Lethe can list. Its service may keep some: the versions of an object, the backups of a database.")
+		return nil
+	case can.Service == nil:
+		return nil
 	}
+	x.versions = map[*audit.Place]*store.ServiceVersion{}
+	list, err := x.at.Versions(ctx)
+	if err != nil {
+		x.hints = append(x.hints, "The service of the backend does not list its earlier versions: "+strings.TrimSuffix(strings.ReplaceAll(err.Error(), "\n", " "), ".")+".")
+	}
+	return list
 }

@@ -3,7 +3,7 @@ package secretscmd
 import (
 	"context"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,10 +11,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/savedplan"
 	"github.com/lethe-iac/lethe/internal/cli/session"
-	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/stateview"
 )
 
 // Scrub is the command `secrets scrub`.
@@ -29,58 +29,86 @@ A value is removed if the state stores neither the attribute nor the value, in a
 encoded form. If no other copy of a value is known, the command refuses to remove
 it, unless -last-copy is given. The value of a root variable counts as a copy.
 
+Versions that the service of a backend keeps by itself, such as the versions of a
+bucket, cannot be rewritten. The command prints the commands that delete them, and
+-versions deletes them.
+
 At its end, the command lists the secrets to rotate, the time since when each was
 readable, and the places that Lethe cannot clean.`,
 	Examples: [][2]string{
-		{"lethe secrets scrub -dry-run", "List the copies that would be changed"},
+		{"lethe secrets scrub -dry-run", "List the copies that would be changed, without a lock"},
 		{"lethe secrets scrub", "Remove former secrets, after approval"},
+		{"lethe secrets scrub -versions", "Delete versions of the bucket that contain them, too"},
 		{"lethe secrets scrub -last-copy", "Remove values of which no other copy is known, too"},
 	},
 	Setup: base.Flags(func(c *base.Call, f *scrubFlags) {
 		c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval.")
 		c.Flags.BoolVar(&f.dryRun, "dry-run", false, "Only list the copies that would be changed.")
 		c.Flags.BoolVar(&f.lastCopy, "last-copy", false, "Remove values of which no other copy is known, too.")
+		c.Flags.BoolVar(&f.versions, "versions", false, "Delete versions that the service of the backend keeps by itself, too.")
+		c.DocumentFlags()
 		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlag(c)
 	}, runScrub),
-}
-
-type scrubFlags struct {
-	workdir.Options
-	autoApprove, dryRun, lastCopy bool
+	Result: true,
 }
 
 func runScrub(ctx context.Context, c *base.Call, f *scrubFlags) int {
+	if c.View.JSON && !f.autoApprove && !f.dryRun {
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -json needs -auto-approve or -dry-run, because no question can be asked."))
+		return c.UI.Fail()
+	}
+	if !f.Lock && !f.dryRun {
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The command rewrites copies of the state, so it must hold the lock: leave out -lock=false, or give -dry-run."))
+		return c.UI.Fail()
+	}
 	s, ok := session.Open(c, &f.Options, operation.Scrub)
 	if !ok {
 		return c.UI.Fail()
 	}
-	if _, ok := s.Lock(ctx, nil); !ok {
-		return c.UI.Fail()
+	if !f.dryRun {
+		if _, ok := s.Lock(ctx, nil); !ok {
+			return c.UI.Fail()
+		}
 	}
-	x := &scrubbing{collection: collection{session: s, plans: savedplan.New(s)}}
+	x := &scrubbing{collection: collection{session: s, plans: savedplan.New(s)}, flags: f}
 	if !x.examine(ctx, c.Operands) {
 		return c.UI.Fail()
 	}
+	outcome := x.scrub(ctx)
+	return x.done(ctx, outcome)
+}
+
+// scrub removes the values, unless the user or a check refuses that.
+func (x *scrubbing) scrub(ctx context.Context) stateview.ScrubOutcome {
+	c := x.session.Dir.Call
 	if len(x.removal.Secrets) == 0 {
-		c.UI.Print("No copy contains the value of a secret that the state no longer stores.\n")
+		x.say("No copy contains the value of a secret that the state no longer stores.\n")
 		x.printKept()
-		return x.done(ctx)
+		return stateview.NothingFound
 	}
 	x.announce()
 	switch {
-	case !f.lastCopy && x.refuse():
-		return c.UI.Fail()
-	case f.dryRun:
-		c.UI.Print("Nothing was changed.\n")
-		return c.UI.Done(base.ExitOK)
-	case !c.Approve(base.Approval{Given: f.autoApprove, Title: "Do you want to remove these values from the copies?", Use: "-auto-approve", Refused: "Nothing was changed."}):
-		return c.UI.Fail()
+	case x.flags.dryRun:
+		x.say("Nothing was changed.\n")
+		return stateview.DryRun
+	case x.work() > 0 && !x.flags.lastCopy && x.refuse():
+		return stateview.Refused
+	case x.work() > 0 && !c.Approve(base.Approval{Given: x.flags.autoApprove, Title: "Do you want to remove these values from the copies?", Use: "-auto-approve", Refused: "Nothing was changed."}):
+		return stateview.Refused
 	}
 	x.change(ctx)
 	x.rotate()
-	return x.done(ctx)
+	if ctx.Err() != nil {
+		return stateview.Interrupted
+	}
+	return stateview.Changed
+}
+
+// list prints a line of a list. It escapes what a terminal would obey.
+func (x *scrubbing) list(format string, a ...any) {
+	x.say("  %s\n", view.EscapeLine(fmt.Sprintf(format, a...)))
 }
 
 // examine finds the values to remove.
@@ -99,22 +127,59 @@ func (x *scrubbing) examine(ctx context.Context, plans []string) bool {
 	if !ok {
 		return false
 	}
+	x.places = r.Places
 	x.removal = r.Removal(x.current, x.variables())
 	x.planned = x.withValues(append(plans[:len(plans):len(plans)], others...), r)
+	x.findVersions()
 	return true
+}
+
+// findVersions finds the versions in the service that contain a value. If they stay, they are further copies of it.
+func (x *scrubbing) findVersions() {
+	for i := range x.removal.Secrets {
+		s := &x.removal.Secrets[i]
+		for _, p := range s.Copies {
+			v := x.versions[p]
+			if v == nil {
+				continue
+			}
+			s.Last = s.Last && x.flags.versions
+			if !slices.Contains(x.doomed, v) {
+				x.doomed = append(x.doomed, v)
+			}
+		}
+	}
+	if len(x.removal.Secrets) > 0 {
+		x.doomed = append(x.doomed, x.pieces...)
+	}
+}
+
+// work returns the number of places that the command changes.
+func (x *scrubbing) work() int {
+	places := map[*audit.Place]bool{}
+	for _, s := range x.removal.Secrets {
+		for _, p := range s.Copies {
+			if x.versions[p] == nil || x.flags.versions {
+				places[p] = true
+			}
+		}
+	}
+	return len(places) + len(x.planned)
 }
 
 // announce prints the values and the copies that have them.
 func (x *scrubbing) announce() {
-	c := x.session.Dir.Call
-	c.UI.Print("Lethe will remove these values:\n\n")
+	x.say("These copies contain secrets that the state no longer stores:\n\n")
 	for _, s := range x.removal.Secrets {
-		c.UI.Print(view.EscapeLine(fmt.Sprintf("  #%d of %s, in %s", s.Label, strings.Join(s.Stored, " and "), strings.Join(names(s.Copies), ", "))) + "\n")
+		x.list("#%d of %s, in %s", s.Label, strings.Join(s.Stored, " and "), strings.Join(names(s.Copies), ", "))
 	}
 	if len(x.planned) > 0 {
-		c.UI.Print(view.EscapeLine("\nIt will delete these plan files: "+strings.Join(x.planned, ", ")) + "\n")
+		x.say("\nThese plan files will be deleted: %s\n", view.EscapeLine(strings.Join(x.planned, ", ")))
 	}
-	c.UI.Print("\n")
+	if len(x.doomed) > 0 && x.flags.versions {
+		x.say("\nThe service of the backend keeps %s with them. They will be deleted.\n", diag.Counted(len(x.doomed), "version", "versions"))
+	}
+	x.say("\n")
 	x.printKept()
 }
 
@@ -135,15 +200,15 @@ func names(places []*audit.Place) []string {
 	return out
 }
 
-// printKept prints the secrets of copies that stay.
+// printKept prints the secrets of copies that stay, and the copies that could not be read.
 func (x *scrubbing) printKept() {
-	c := x.session.Dir.Call
 	for _, k := range x.removal.Kept {
-		var labels []string
-		for _, n := range k.Labels {
-			labels = append(labels, "#"+strconv.Itoa(n))
+		x.say("%s\n", view.EscapeLine(fmt.Sprintf("Kept: %s of %s: %s.", stateview.Labels(k.Labels), k.Stored, k.Why)))
+	}
+	for _, p := range x.places {
+		if p.Problem != "" {
+			x.say("%s\n", view.EscapeLine(fmt.Sprintf("Not examined: %s: %s", p.Name, strings.ReplaceAll(p.Problem, "\n", " "))))
 		}
-		c.UI.Print(view.EscapeLine(fmt.Sprintf("Kept: %s of %s: %s.", strings.Join(labels, " "), k.Stored, k.Why)) + "\n")
 	}
 }
 
@@ -164,26 +229,55 @@ func (x *scrubbing) refuse() bool {
 
 // rotate prints the secrets to rotate.
 func (x *scrubbing) rotate() {
-	c := x.session.Dir.Call
-	c.UI.Print("\nRotate these secrets, because everyone who could read a copy knows them:\n\n")
+	x.say("\nRotate these secrets, because everyone who could read a copy knows them:\n\n")
 	for _, s := range x.removal.Secrets {
 		since := "an unknown time"
 		if !s.Since.IsZero() {
 			since = s.Since.UTC().Format(time.DateTime) + "Z or earlier"
 		}
-		c.UI.Print(view.EscapeLine(fmt.Sprintf("  #%d of %s, readable since %s", s.Label, strings.Join(s.Stored, " and "), since)) + "\n")
+		x.list("#%d of %s, readable since %s", s.Label, strings.Join(s.Stored, " and "), since)
 	}
 }
 
-// done prints the places that Lethe cannot clean, and ends the command.
-func (x *scrubbing) done(ctx context.Context) int {
+// done prints the commands and the places that remain for the user, and ends the command.
+func (x *scrubbing) done(ctx context.Context, outcome stateview.ScrubOutcome) int {
 	c := x.session.Dir.Call
-	c.UI.Print("\nLethe cannot clean these places:\n\n")
-	for _, text := range unreachable(x.at.Type, x.at.Place(), x.at.Capabilities()) {
-		c.UI.Print("  - " + view.EscapeLine(text) + "\n")
-	}
-	if ctx.Err() != nil && !c.Bag.HasErrors() {
+	if outcome == stateview.Interrupted && !c.Bag.HasErrors() {
 		c.Bag.Add(diag.Errorf("Not all copies were changed", "The command was interrupted. Each copy is either unchanged or complete. Run it again to change the rest."))
 	}
-	return c.UI.Done(base.ExitOK)
+	result := stateview.Scrub{
+		Outcome: outcome, Removal: x.removal, Places: x.places, Plans: x.planned, Changed: x.changed, Commands: x.commands(),
+		Unreachable: unreachable(x.at, x.hints),
+	}
+	alone, err := c.Document(result.JSON)
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Failed to show the secrets", "%s.", err))
+	}
+	if !alone && outcome != stateview.DryRun && outcome != stateview.Refused {
+		x.printRest(result)
+	}
+	return c.UI.DoneDocument()
+}
+
+// printRest prints the commands and the places that remain for the user.
+func (x *scrubbing) printRest(r stateview.Scrub) {
+	if len(r.Commands) > 0 {
+		x.say("\nThe service of the backend keeps %s with these values. To delete them, run the command again with -versions -last-copy, or run:\n\n", diag.Counted(len(r.Commands), "version", "versions"))
+		for _, text := range r.Commands {
+			x.list("%s", text)
+		}
+	}
+	x.say("\nLethe cannot clean these places:\n\n")
+	for _, text := range r.Unreachable {
+		x.list("- %s", text)
+	}
+}
+
+// commands returns the commands that delete the remaining versions in the service.
+func (x *scrubbing) commands() []string {
+	var out []string
+	for _, v := range x.doomed {
+		out = append(out, x.at.DeleteCommand(*v))
+	}
+	return out
 }

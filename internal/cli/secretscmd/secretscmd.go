@@ -2,6 +2,9 @@
 //
 //	secretscmd.go  the command that lists them
 //	baseline.go    the flags of that command, and the baseline: the accepted findings
+//	move.go        the command that edits the configuration
+//	edit.go        its edits, its plan, and the judgement of the plan
+//	targets.go     the secrets that it moves
 //	scrub.go       the command that removes values from copies
 //	copies.go      changes the copies
 //	services.go    places that only a user can clean

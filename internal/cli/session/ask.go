@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/prompted"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -37,7 +38,7 @@ func (s *Session) askProviders(prog *program.Program, schemas provider.Lookup) (
 			return false, false
 		}
 		if len(values) > 0 {
-			s.Loader.Tree.Root.Module.Supply(name, values)
+			prompted.Supply(s.Loader.Tree.Root.Module, name, values)
 			added = true
 		}
 	}
@@ -67,7 +68,7 @@ func (s *Session) askArguments(name config.ProviderName, block *schema.Schema) m
 		}
 	}
 	values := map[string]cty.Value{}
-	for _, arg := range s.Loader.Tree.Root.Module.Unset(name, required) {
+	for _, arg := range prompted.Unset(s.Loader.Tree.Root.Module, name, required) {
 		if !s.Dir.MayAsk() {
 			break
 		}

@@ -3,6 +3,7 @@
 // package states.
 //
 //	ask.go      questions about arguments of providers
+//	prepare.go  loading and compiling a configuration with the values of its variables
 //	judge.go    all errors of a configuration
 //	session.go  Session: providers, engine, program, locked state, and the order of closing them
 package session
@@ -18,11 +19,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/loader"
 	"github.com/lethe-iac/lethe/internal/cli/plugins"
 	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/cli/timed"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/engine/run"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
@@ -38,6 +41,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/subprocess"
+	"github.com/lethe-iac/lethe/internal/timing"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -58,6 +62,9 @@ type Session struct {
 // Open opens a session in the working directory for an operation. It does not read the configuration, lock a state or
 // start a provider. The session is closed at the end of the command.
 func Open(c *base.Call, o *workdir.Options, of operation.Operation) (*Session, bool) {
+	if !timed.Begin(c, o.Timings, o.Parallelism) {
+		return nil, false
+	}
 	d, ok := workdir.Open(c, o)
 	if !ok {
 		return nil, false
@@ -81,7 +88,8 @@ func (s *Session) close() {
 // Lock locks the state of the selected workspace for the operation of the session. The engine records open leases in
 // that state.
 func (s *Session) Lock(ctx context.Context, part workspace.Selecting) (*workspace.State, bool) {
-	return s.lock(ctx, states.Locking{Operation: s.Operation, Part: part})
+	// The journal of a state records open leases of one command.
+	return s.lock(ctx, states.Locking{Operation: s.Operation, Part: part, Shared: !s.opens()})
 }
 
 // LockToSettle is Lock for an operation that settles the unknown outcomes of calls for an object.
@@ -90,6 +98,7 @@ func (s *Session) LockToSettle(ctx context.Context, i addr.Instance) (*workspace
 }
 
 func (s *Session) lock(ctx context.Context, l states.Locking) (_ *workspace.State, ok bool) {
+	defer s.Dir.Call.Times.Phase("lock and read the state")()
 	if s.Locked, ok = s.States.Lock(ctx, l); !ok {
 		return nil, false
 	}
@@ -186,16 +195,32 @@ func (s *Session) remember(a addr.Provider) {
 
 func (s *Session) newEngine() *engine.Engine {
 	d, c := s.Dir, s.Dir.Call
+	sink, times := d.Log.Sink(c.UI), event.Sink(nil)
+	if c.Times != nil {
+		sink, times = recorded{sink, c.Times}, c.Times
+	}
 	return &engine.Engine{Settings: engine.Settings{
-		Pool: s.Pool, Secrets: c.Secrets, Parallelism: d.Options.Parallelism, Closed: d.Settings.Disabled, ForgetData: d.Settings.ForgetData, Now: c.Now, Sink: d.Log.Sink(c.UI),
+		Pool: s.Pool, Secrets: c.Secrets, Parallelism: d.Options.Parallelism, Closed: d.Settings.Disabled, ForgetData: d.Settings.ForgetData, Now: c.Now, Sink: sink, Times: times,
 		Timeouts: run.Timeouts{
 			Close: cmp.Or(d.Options.CloseTimeout, d.Settings.CLI.CloseTimeout, d.Settings.Deadlines.Close), Renew: d.Settings.Deadlines.Renew, Stop: d.Settings.Deadlines.Stop,
 		},
 		Shutdown:     run.Shutdown{Abandon: c.Stops.Abandon, Leave: c.Stops.Leave},
 		Provisioners: run.Programs{Dir: c.Dir, Env: c.Environ},
-		Providers:    run.Providers{Echoes: func(a addr.Provider) bool { return d.Reattached[a.Canon()].Test }},
+		Providers:    run.Providers{Echoes: func(a addr.Provider) bool { return d.Reattached[a.Canon()].Test }, Retries: d.Settings.CLI.Retries},
 		HostNames:    run.HostNames{Default: c.Registry(), Attached: s.Plugins.Named},
 	}}
+}
+
+// recorded is a sink whose events are recorded, too.
+type recorded struct {
+	event.Sink
+	times *timing.Recorder
+}
+
+// Send implements event.Sink.
+func (r recorded) Send(e event.Event) {
+	r.times.Send(e)
+	r.Sink.Send(e)
 }
 
 // start starts a provider. It uses the keeper if the command may change objects or open leases.
@@ -257,6 +282,17 @@ func (s *Session) newPool() *provider.Pool {
 	}
 	if d.Log.Has("DEBUG") {
 		processes.Called = d.Log.Called
+	}
+	if times := d.Call.Times; times != nil {
+		log := processes.Called
+		processes.Called = func(a addr.Provider, c wire.Call) {
+			if c.Method == "start" {
+				times.Started(a.ForDisplay(), c.Took)
+			}
+			if log != nil {
+				log(a, c)
+			}
+		}
 	}
 	if d.Call.Keeper != nil && keeper.Supported && d.Call.Getenv(keeper.Variable) != "off" {
 		keeps := keeper.New(keeper.Options{Spawn: d.Call.Keeper, Secrets: d.Call.Secrets, Failed: s.keeperFailed})

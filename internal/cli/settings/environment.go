@@ -2,7 +2,9 @@ package settings
 
 import (
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-version"
@@ -46,16 +48,58 @@ func ReadLimits(c *base.Call) (limits.Limits, bool) {
 
 // unhonoured are environment variables that affect Terraform or OpenTofu but not Lethe, with the reason. Variables of
 // features that Lethe does not have are not listed, because a user of such a feature gets an error.
-var unhonoured = []struct{ name, unset, why string }{
+var unhonoured = []unhonouredVariable{
 	{"TF_WARN_OUTPUT_ERRORS", "0", "errors in outputs stay errors"},
 	{"TF_SKIP_PROVIDER_VERIFY", "", "installed providers are always compared with the dependency lock file"},
 	{"OPENTOFU_STATEFILE_PROVIDER_ADDRESS_TRANSLATION", "1", "the registry hosts of Terraform and OpenTofu name the same provider"},
 	{"TOFU_X_EXPERIMENTAL_RUNTIME", "", "there is one runtime"},
 	{"TOFU_CPU_PROFILE", "", "no profile is written"},
+	{"TF_LOG_CLOUD", "", "there is no separate log for services: TF_LOG writes all"},
+	{"TF_LOG_STACKS", "", "there are no stacks"},
+	{"TF_SCHEMA_PANIC_ON_ERROR", "", "a schema with mistakes is an error"},
 	{"TF_IGNORE", "", "no configuration is uploaded, so no files are left out"},
 	{"TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE", "0", cacheKeepsLock},
-	{"OTEL_TRACES_EXPORTER", "none", "no traces are written"},
 }
+
+// honoured are the variables that affect Lethe. A pattern that ends with * matches all names that begin with the rest.
+var honoured = []string{
+	"TF_VAR_*", "TF_INPUT", "TF_IN_AUTOMATION", "TF_CLI_ARGS*", "TF_WORKSPACE", "TF_DATA_DIR", "TF_LOG", "TF_LOG_CORE", "TF_LOG_PROVIDER*", "TF_LOG_PATH", "TF_LOG_SDK*", "TF_ENCRYPTION",
+	"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG", "TF_PLUGIN_CACHE_DIR", "TF_TOKEN_*", "TF_PROVIDER_DOWNLOAD_RETRY", "TF_REGISTRY_DISCOVERY_RETRY",
+	"TF_REGISTRY_CLIENT_TIMEOUT", "TF_REATTACH_PROVIDERS", "TF_STATE_PERSIST_INTERVAL", "TF_FORCE_LOCAL_BACKEND", templateVariable,
+	"TF_DISABLE_PLUGIN_TLS", "TF_APPEND_USER_AGENT", "TF_CLOUD_*", "TF_HTTP_*", "OPENTOFU_ENFORCE_GPG_VALIDATION", "OPENTOFU_ENFORCE_GPG_EXPIRATION",
+	"LETHE_VENDOR_DIR", "LETHE_DEFAULT_REGISTRY", "LETHE_PLAN_KEY", "LETHE_VERSION_KEY", backend.WithoutInitVariable, "LETHE_S3_JOURNAL", "LETHE_PG_JOURNAL",
+	config.LanguageVersion, limitsVariable, "LETHE_DEADLINES", "LETHE_KEEPER", "LETHE_SKIP_DEPOSED_PROVISIONERS", "LETHE_COLUMNS", "LETHE_NO_SHORTCUTS",
+	"LETHE_CPU_PROFILE", "LETHE_HEAP_PROFILE", forgetVariable, "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "NO_COLOR",
+	"OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_*", "TRACEPARENT",
+}
+
+// ours are the beginnings of the names of variables that only Terraform, OpenTofu and Lethe read.
+var ours = []string{"TF_", "TERRAFORM_", "TOFU_", "OPENTOFU_", "LETHE_"}
+
+// Honoured returns the names of the variables in the environment that affect Lethe, and the names that look as if they did
+// and do not. WarnUnhonoured warns of other variables without effect.
+func Honoured(c *base.Call) (used, unknown []string) {
+	for _, e := range c.Environ {
+		name, value, _ := strings.Cut(e, "=")
+		matches := func(pattern string) bool {
+			begin, any := strings.CutSuffix(pattern, "*")
+			return name == pattern || any && strings.HasPrefix(name, begin)
+		}
+		switch {
+		case value == "":
+		case slices.ContainsFunc(honoured, matches):
+			used = append(used, name)
+		case slices.ContainsFunc(unhonoured, func(v unhonouredVariable) bool { return v.name == name }):
+		case slices.ContainsFunc(ours, func(begin string) bool { return strings.HasPrefix(name, begin) }):
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(used)
+	slices.Sort(unknown)
+	return slices.Compact(used), slices.Compact(unknown)
+}
+
+type unhonouredVariable struct{ name, unset, why string }
 
 // cacheKeepsLock is the reason why users need not choose between the plugin cache and the lock file.
 const cacheKeepsLock = "the dependency lock file always gets checksums for packages of the plugin cache"

@@ -96,11 +96,11 @@ func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Cre
 		Header:    http.Header{"User-Agent": {Agent(c)}, "X-Terraform-Version": {base.Version}},
 		Authorize: credentials.Authorize,
 	}
-	seconds, ok1 := number(c, "TF_REGISTRY_CLIENT_TIMEOUT", int(s.RegistryTimeout/time.Second))
+	seconds, ok1 := number(c, "TF_REGISTRY_CLIENT_TIMEOUT", int(s.Registries.Timeout/time.Second))
 	client.Timeout = time.Duration(seconds) * time.Second
 	often := retries
-	if s.RegistryRetries != nil {
-		often = *s.RegistryRetries
+	if s.Registries.Retries != nil {
+		often = *s.Registries.Retries
 	}
 	var ok2 bool
 	client.Retries, ok2 = number(c, "TF_REGISTRY_DISCOVERY_RETRY", often)

@@ -102,6 +102,7 @@ func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
 		human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())
 		human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is ignored: %s.", file, disk.Reason(err))})
 	})
+	_ = c.View.Silence.Add(s.Silence...) // cliconfig has checked the codes
 	for a, dir := range s.Overrides {
 		s.Overrides[a] = os.Expand(dir, c.Getenv)
 	}

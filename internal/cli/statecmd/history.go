@@ -1,6 +1,7 @@
 package statecmd
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strconv"
@@ -10,10 +11,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/states"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/historypage"
 	"github.com/lethe-iac/lethe/internal/view/stateview"
 )
 
@@ -69,7 +72,7 @@ func (t past) at(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
 
 // former returns a former state. It adds errors to bag.
 func (t past) former(ctx context.Context, serial uint64, bag *diag.Bag) (*state.Snapshot, bool) {
-	data, err := t.store.Former(ctx, t.workspace, serial)
+	data, err := t.store.Former(ctx, t.workspace, store.Past{Serial: serial})
 	switch {
 	case err != nil:
 		bag.Add(diag.Errorf("Failed to load state", "The state with the serial %d cannot be read: %s.", serial, err))
@@ -87,8 +90,10 @@ var History = &base.Command{
 	Long: "Lists the current state and the former states that the backend keeps, newest first.\nFor each state it shows the time, the writer and the command, if they are known, and\nthe number of objects that were added, changed and removed.",
 	Examples: [][2]string{
 		{"lethe state history", "List former states"},
+		{"lethe state history -html=history.html", "Write who changed what and when as a page"},
 	},
-	Setup: base.Flags(func(c *base.Call, f *workdir.Options) {
+	Setup: base.Flags(func(c *base.Call, f *historyFlags) {
+		c.Flags.StringVar(&f.page, "html", "", "Write the history as a page without values to this `file`, with the objects that each state changed.")
 		c.JSONFlag()
 		f.VarFlags(c)
 		f.StateFlag(c)
@@ -96,8 +101,21 @@ var History = &base.Command{
 	Result: true,
 }
 
-func runHistory(ctx context.Context, c *base.Call, f *workdir.Options) int {
-	st, ok := states.Open(c, f)
+type historyFlags struct {
+	workdir.Options
+	page string
+}
+
+func runHistory(ctx context.Context, c *base.Call, f *historyFlags) int {
+	if f.page != "" && c.View.JSON {
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The options -html and -json cannot be used together."))
+		return c.UI.Fail()
+	}
+	if err := disk.MayReplace(c.Path(f.page)); f.page != "" && err != nil {
+		c.Bag.Add(unwritten(f.page, err))
+		return c.UI.Fail()
+	}
+	st, ok := states.Open(c, &f.Options)
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -109,6 +127,10 @@ func runHistory(ctx context.Context, c *base.Call, f *workdir.Options) int {
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to load state", "The former states cannot be listed: %s.", err))
 		return c.UI.Fail()
+	}
+	if f.page != "" {
+		t.page(ctx, f.page, kept)
+		return c.UI.DoneDocument()
 	}
 	t.count(ctx, kept)
 	if c.View.JSON {
@@ -122,12 +144,63 @@ func runHistory(ctx context.Context, c *base.Call, f *workdir.Options) int {
 	return c.UI.DoneDocument()
 }
 
+// overriddenStates is the number of states that are read to find overridden protections, if the store counts changes
+// itself.
+const overriddenStates = 20
+
+// read is at without messages.
+func (t past) read(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
+	if serial == t.now.Serial {
+		return t.now, true
+	}
+	return t.former(ctx, serial, &diag.Bag{})
+}
+
+func unwritten(file string, err error) diag.Diagnostic {
+	return diag.Errorf("Failed to write the page", "The page of the history cannot be written to %s: %s.", file, disk.Reason(err))
+}
+
+// page writes the history as a page.
+func (t past) page(ctx context.Context, file string, kept []store.Past) {
+	var list []historypage.Writing
+	var aside diag.Bag
+	after := t.now
+	for i, p := range kept {
+		w := historypage.Writing{Past: p}
+		if i+1 < len(kept) {
+			before, ok := t.former(ctx, kept[i+1].Serial, &aside)
+			if ok && after != nil {
+				w.Changes = view.NewStateDifference(before, after)
+			}
+			after = before
+		}
+		list = append(list, w)
+	}
+	var b bytes.Buffer
+	err := historypage.Write(&b, list, historypage.Options{Workspace: t.workspace, Scrub: t.c.Secrets.Scrub})
+	text, ok := t.c.Guarded(b.Bytes(), "<!doctype html>")
+	if err == nil && ok {
+		err = disk.Replace(t.c.FS(), t.c.Path(file), text)
+	}
+	switch {
+	case err != nil:
+		t.c.Bag.Add(unwritten(file, err))
+	case ok:
+		t.c.UI.Line("Wrote the history of the state to " + file + ".")
+	}
+}
+
 // count compares each state with the state before it, unless the store has done so. One warning lists the states that
 // cannot be read, for example because a former key encrypts them.
 func (t past) count(ctx context.Context, kept []store.Past) {
 	var aside diag.Bag
 	missingText := ""
 	after := t.now
+	for i := 0; i < min(len(kept), overriddenStates) && kept[i].Counts != nil; i++ {
+		if s, ok := t.read(ctx, kept[i].Serial); ok {
+			kept[i].Overridden = s.Overridden()
+		}
+	}
 	for i := 0; i+1 < len(kept) && kept[i].Counts == nil; i++ { // a store counts all states that it can
 		before, ok := t.former(ctx, kept[i+1].Serial, &aside)
 		if !ok {
@@ -138,6 +211,7 @@ func (t past) count(ctx context.Context, kept []store.Past) {
 			n.Added, n.Changed, n.Removed = view.NewStateDifference(before, after).Counts()
 			kept[i].Counts = &n
 		}
+		kept[i].Overridden, kept[i+1].Overridden = after.Overridden(), before.Overridden()
 		after = before
 	}
 	if problems := aside.List(); len(problems) > 0 {
@@ -148,7 +222,7 @@ func (t past) count(ctx context.Context, kept []store.Past) {
 // Diff is the command `state diff`.
 var Diff = &base.Command{
 	Name: "state diff", Args: "SERIAL [SERIAL]", Short: "Show the differences between two states",
-	Long: "Compares the state with the first serial with the state with the second serial, or\nwith the current state, and shows the objects and outputs that differ. Sensitive\nvalues are hidden, as in \"state show\". With -json, the document contains them.",
+	Long: "Compares the state with the first serial with the state with the second serial, or\nwith the current state, and shows the objects and outputs that differ. Sensitive\nvalues are hidden, as in \"state show\". With -json, the document contains them.\n\nLocal states and states in rows have former states. For other backends, download\na former version with the tool of the service.",
 	Examples: [][2]string{
 		{"lethe state diff 12", "Show the changes since the state with the serial 12"},
 		{"lethe state diff 12 15", "Compare two states"},

@@ -102,7 +102,7 @@ func runIdentities(ctx context.Context, c *base.Call, f *listFlags) int {
 	}
 	out := map[string]json.RawMessage{}
 	for _, o := range found {
-		if e := s.Get(o); len(e.Identity) > 0 {
+		if e := s.Get(o); e != nil && len(e.Identity) > 0 {
 			out[o.String()] = e.Identity
 		}
 	}
@@ -124,17 +124,30 @@ func (f *listFlags) find(ctx context.Context, c *base.Call) (*state.Snapshot, []
 	if !ok || !anyMatch(s, targets, &c.Bag) {
 		return nil, nil, false
 	}
+	found := f.matches(s, targets)
+	slices.SortFunc(found, state.Listed)
+	return s, found, true
+}
+
+// matches returns each instance of s that the operands and -id select, as its current object.
+// An instance that has only deposed objects has no ID, as in Terraform: -id does not find it.
+func (f *listFlags) matches(s *state.Snapshot, targets []addr.Target) []addr.Object {
 	var found []addr.Object
 	for o, e := range s.Objects() {
-		if o.IsDeposed() || len(targets) > 0 && !slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Contains(o.Instance) }) {
+		if len(targets) > 0 && !slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Contains(o.Instance) }) {
 			continue
 		}
-		if f.id == "" || e.ID() == f.id {
+		if o.IsDeposed() {
+			// Deposed objects follow their current object and each other.
+			current := addr.Object{Instance: o.Instance}
+			if n := len(found); f.id == "" && s.Get(current) == nil && (n == 0 || found[n-1] != current) {
+				found = append(found, current)
+			}
+		} else if f.id == "" || e.ID() == f.id {
 			found = append(found, o)
 		}
 	}
-	slices.SortFunc(found, state.Listed)
-	return s, found, true
+	return found
 }
 
 // anyMatch reports an error for an address that matches no object of the state.

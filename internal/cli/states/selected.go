@@ -2,6 +2,7 @@ package states
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/operation"
@@ -67,6 +68,11 @@ func (at Selected) Inventory(ctx context.Context) ([]workspace.Text, error) {
 	return workspace.Inventory(ctx, at.env, at.store, at.name)
 }
 
+// Versions lists the earlier versions of the state that the service of the store keeps by itself.
+func (at Selected) Versions(ctx context.Context) ([]workspace.Text, error) {
+	return workspace.Versions(ctx, at.store, at.name)
+}
+
 // Capabilities returns the optional abilities of the store.
 func (at Selected) Capabilities() store.Capabilities { return at.store.Capabilities() }
 
@@ -87,15 +93,25 @@ func (at Selected) Seal(ctx context.Context, plain, stored []byte) ([]byte, erro
 	return plain, nil
 }
 
-// RewriteJournal returns a journal of the state whose records were passed through a function; nil if none changes.
-func (at Selected) RewriteJournal(data []byte, rewrite func([]byte) ([]byte, bool, error)) ([]byte, error) {
-	return journal.Rewrite(data, workspace.Sealing(at.store), rewrite)
+// RewriteJournal returns a rewritten journal of the state; nil if nothing changes.
+func (at Selected) RewriteJournal(data []byte, how journal.Rewriting) ([]byte, error) {
+	return journal.Rewrite(data, workspace.Sealing(at.store), how)
 }
 
-// RewriteFormer passes the former states in the store through a function, in their stored form. The function returns nil
-// to keep a state. The store must have the capability.
-func (at Selected) RewriteFormer(ctx context.Context, rewrite func([]byte) ([]byte, error)) error {
+// RewriteFormer passes the former states in the store through a function, as store.FormerRewriter. The store must have the
+// capability.
+func (at Selected) RewriteFormer(ctx context.Context, rewrite func(serial uint64, stored []byte) ([]byte, error)) (int, error) {
 	return at.store.Capabilities().Rewriter.RewriteFormer(ctx, at.name, rewrite)
+}
+
+// LockInfo returns the path of the file that describes the holder of the lock; "" if the state is not a file.
+func (at Selected) LockInfo() string {
+	f := at.store.Capabilities().Files
+	if f == nil {
+		return ""
+	}
+	dir, base := filepath.Split(f.File(at.name))
+	return filepath.Join(dir, "."+base+".lock.info")
 }
 
 // Place returns the place of the state by the settings of the backend; "" if the backend cannot name it.
@@ -104,6 +120,19 @@ func (at Selected) Place() string {
 		return p.Place(at.name)
 	}
 	return ""
+}
+
+// MachinePlace identifies the state on this machine: states with the same place are one state.
+func (at Selected) MachinePlace() string { return workspace.PlaceOf(at.env, at.store, at.name) }
+
+// DeleteVersion deletes an earlier version that the service keeps. The store must have the capability.
+func (at Selected) DeleteVersion(ctx context.Context, v store.ServiceVersion) error {
+	return at.store.Capabilities().Service.DeleteVersion(ctx, at.name, v)
+}
+
+// DeleteCommand returns the command that deletes such a version.
+func (at Selected) DeleteCommand(v store.ServiceVersion) string {
+	return at.store.Capabilities().Service.DeleteCommand(at.name, v)
 }
 
 // Objects returns the objects in a journal of the state, and whether the journal is encrypted. damaged is the number of

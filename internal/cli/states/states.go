@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/backend"
@@ -19,9 +20,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/operation"
+	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/store"
@@ -41,6 +44,7 @@ type States struct {
 // New returns the states of a working directory. The caller must call Unlock at the end of the command.
 func New(l *loader.Loader) *States {
 	s := &States{dir: l.Dir, loader: l}
+	l.Dir.Call.Other = s.other
 	s.Backend = backend.New(s.options())
 	return s
 }
@@ -55,6 +59,25 @@ func Open(c *base.Call, o *workdir.Options) (*States, bool) {
 	s := New(loader.New(d))
 	c.AtEnd(s.Unlock)
 	return s, true
+}
+
+// other opens the store of another working directory, to finish a transfer.
+func (s *States) other(ctx context.Context, dir string) (*workspace.Env, store.Store, bool) {
+	o, err := s.dir.Call.In(dir)
+	if err != nil {
+		env := &workspace.Env{Bag: &diag.Bag{}}
+		env.Bag.Add(diag.Errorf("Failed to use the backend", "The directory cannot be used: %s.", disk.Reason(err)))
+		return env, nil, false
+	}
+	st, ok := Open(o, &workdir.Options{Lock: true})
+	if !ok {
+		return workdir.Workspaces(o), nil, false
+	}
+	opened, ok := st.OpenStore(ctx)
+	if !ok {
+		return workdir.Workspaces(o), nil, false
+	}
+	return workdir.Workspaces(o), opened.Store, true
 }
 
 // options returns the dependencies of the backend of the working directory.
@@ -143,6 +166,7 @@ type Locking struct {
 	Operation operation.Operation
 	Workspace string              // "" means the selected workspace
 	Part      workspace.Selecting // selects the part of the state that the command needs, if the store can lock parts; nil means the whole state
+	Shared    bool                // other commands that only read may have the lock, too
 	Settles   addr.Instance       // the object whose unknown outcomes the command settles
 }
 
@@ -172,9 +196,12 @@ func (s *States) Lock(ctx context.Context, l Locking) (*Locked, bool) {
 		return nil, false
 	}
 	req := s.Request(l.Operation)
-	req.Store, req.Name, req.Written, req.Part, req.Resolves = st.Store, name, st.Written, l.Part, l.Settles
+	req.Store, req.Name, req.Written, req.Part, req.Resolves, req.Shared = st.Store, name, st.Written, l.Part, l.Settles, l.Shared
 	if keeps := s.dir.Call.Keeps.Load(); keeps != nil {
 		req.Keeper = keeps
+	} else if !keeper.Supported && s.dir.Call.Getenv(keeper.Variable) != "off" {
+		var once sync.Once
+		req.Unkept = func(o addr.Object) { once.Do(func() { s.unkept(o) }) }
 	}
 	ws, ok := workspace.Lock(ctx, env, req)
 	if !ok {
@@ -182,6 +209,11 @@ func (s *States) Lock(ctx context.Context, l Locking) (*Locked, bool) {
 	}
 	s.locked = append(s.locked, ws.Unlock)
 	return &Locked{State: ws, Type: st.Type, Place: st.Place(name), Settings: st.ForPlan()}, true
+}
+
+// unkept warns about a system without keepers.
+func (s *States) unkept(o addr.Object) {
+	s.dir.Call.Bag.Add(diag.Warningf("Ephemeral resources stay open if Lethe is killed", "%s is about to be opened. On this system no second process closes ephemeral resources if Lethe is killed. Ctrl-C and Ctrl-Break close them. To turn off this warning, set %s=off.", o, keeper.Variable))
 }
 
 // Unlock releases all locks of Lock and BeginRepair, the last first. Further calls have no effect.

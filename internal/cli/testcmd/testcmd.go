@@ -5,16 +5,15 @@ package testcmd
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/timed"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -52,6 +51,7 @@ skip_cleanup, run "lethe test cleanup".`,
 		c.Flags.StringVar(&f.cloud, "cloud-run", "", "Not supported: tests run on this machine. The value is the `source` of a module.")
 		c.Flags.IntVar(&f.atOnce, "run-parallelism", 10, "How `many` runs may run at once, if their file allows it.")
 		c.Flags.IntVar(&f.Parallelism, "parallelism", 10, "How `many` provider calls may run at once.")
+		timed.Flag(c, &f.Timings)
 		f.VarFlags(c)
 		f.WarningFlags(c)
 		c.SensitiveFlag()
@@ -79,7 +79,7 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 		c.Bag.Add(diag.Errorf("Remote tests are not supported", "Tests run on this machine: -cloud-run is not supported."))
 		return c.UI.Fail()
 	}
-	if err := reportable(c.Path(f.junit)); f.junit != "" && err != nil {
+	if err := disk.MayReplace(c.Path(f.junit)); f.junit != "" && err != nil {
 		c.Bag.Add(unwritten(f.junit, err))
 		return c.UI.Fail()
 	}
@@ -120,15 +120,6 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 		return c.UI.Fail()
 	}
 	return c.UI.Done(base.ExitOK)
-}
-
-// reportable returns an error if the report cannot be written to a file, as far as that is known before the run.
-func reportable(file string) error {
-	if at, err := os.Stat(file); err == nil && at.IsDir() {
-		return syscall.EISDIR
-	}
-	_, err := os.Stat(filepath.Dir(file))
-	return err
 }
 
 func unwritten(file string, err error) diag.Diagnostic {

@@ -28,6 +28,7 @@ type Options struct {
 	CloseTimeout time.Duration // for one lease; 0 means the setting of the CLI configuration
 	Deprecation  string        // one of Deprecations
 	Tests        string        // the directory of test files, in addition to the directory of the root module
+	Timings      string        // the file of -timings; "" for none
 	Config       string        // the directory of the root module; "" means the working directory
 }
 
@@ -57,6 +58,12 @@ func (o *Options) VarFlags(c *base.Call) {
 	c.Misread = func() (diag.Diagnostic, bool) { // -var NAME VALUE: the value is not shown
 		return NoAssignment(""), slices.ContainsFunc(o.Vars, func(a Assignment) bool { return !a.File && !strings.Contains(a.Text, "=") })
 	}
+}
+
+// TargetVarFlags registers the flags that set root variables of the directory that -to names.
+func (o *Options) TargetVarFlags(c *base.Call) {
+	c.Flags.Var(assignments{&o.Vars, false}, "to-var", "Set a root variable of the target directory, as `name=value`. May be given many times.")
+	c.Flags.Var(assignments{&o.Vars, true}, "to-var-file", "Load root variables of the target directory from the `file`. May be given many times.")
 }
 
 // InputFlag registers -input. The environment may set its default.

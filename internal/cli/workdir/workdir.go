@@ -107,15 +107,16 @@ func (o *Options) inRange(c *base.Call) bool {
 
 // Workspaces returns the environment for opening the workspaces of the working directory.
 func Workspaces(c *base.Call) *workspace.Env {
-	return &workspace.Env{FS: c.FS(), Now: c.Now, Getenv: c.Getenv, Dir: c.Dir, Data: dataDir(c.Env), Version: base.Version, Bag: &c.Bag, Log: c.Log}
+	return &workspace.Env{FS: c.FS(), Now: c.Now, Getenv: c.Getenv, Dir: c.Dir, Data: dataDir(c.Env), Version: base.Version, Bag: &c.Bag, Log: c.Log, Other: c.Other}
 }
 
-// dataDir returns the directory for the program's files about a working directory.
+// dataDir returns the data directory of a working directory, .terraform or TF_DATA_DIR.
 func dataDir(e *base.Env) string {
 	return paths.Text(e.Dir, cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))
 }
 
-// tidy removes empty directories, because a failed command may have created them.
+// tidy removes the data directory and its standard subdirectories if they are empty: a failed command may have created
+// them.
 func (d *Directory) tidy() {
 	for _, name := range []string{"modules", "providers", ""} {
 		_ = os.Remove(filepath.Join(d.Data, name)) // fails if the directory has files
@@ -142,7 +143,7 @@ func (d *Directory) PluginCache() string {
 	return d.setting("TF_PLUGIN_CACHE_DIR", d.Settings.CLI.PluginCacheDir)
 }
 
-// Vendored returns the directory from which everything is installed, or "" if servers may be used.
+// Vendored returns the directory from which all providers and modules are installed, or "" if servers may be used.
 func (d *Directory) Vendored() string {
 	return d.setting("LETHE_VENDOR_DIR", d.Settings.CLI.VendorDir)
 }

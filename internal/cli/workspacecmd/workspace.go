@@ -37,7 +37,8 @@ func Names(c *base.Call) []string {
 	return names
 }
 
-// mayChange reports an error if the environment overrides the selection. what completes the sentence "To …".
+// mayChange reports an error and returns false if the environment selects the workspace. The parameter what is the
+// action of the command in the error, such as "select a new workspace".
 func mayChange(c *base.Call, what string) bool {
 	if c.Getenv(workspace.Variable) == "" {
 		return true

@@ -1,7 +1,6 @@
-package devcmd
+package explaincmd
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,36 +12,23 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag/code"
 )
 
-// Explain is the command `explain`.
-var Explain = &base.Command{
-	Name: "explain", Args: "[CODE...]", Short: "Explain the code of an error or a warning",
-	Long: `Shows the page about a code, such as LE0301: the mistake, a configuration
-that makes it, the message, and the correction. The code is in the last line
-of each message.
-
-Without a code, the command lists all codes. With words instead of a code, it
-lists the codes whose titles contain these words.`,
-	Examples: [][2]string{
-		{"lethe explain LE0301", "Show a mistake, its message and its correction"},
-	},
-	Setup: jsonOnly(runExplain),
-}
-
-func runExplain(_ context.Context, c *base.Call) int {
-	if len(c.Operands) == 0 {
-		listCodes(c, code.All())
-		return c.UI.Done(base.ExitOK)
-	}
+// pagesOf returns the pages about codes. It returns false if a name is no code.
+func pagesOf(names []string) ([]*code.Page, bool) {
 	var pages []*code.Page
-	for _, name := range c.Operands {
+	for _, name := range names {
 		p := code.Find(name)
 		if p == nil {
-			return searchCodes(c)
+			return nil, false
 		}
 		pages = append(pages, p)
 	}
+	return pages, true
+}
+
+// showPages shows pages.
+func showPages(c *base.Call, pages []*code.Page) {
 	if alone, _ := c.Document(func(w io.Writer) error { return writeCodes(w, pages) }); alone {
-		return c.UI.Done(base.ExitOK)
+		return
 	}
 	for i, p := range pages {
 		if i > 0 {
@@ -50,22 +36,29 @@ func runExplain(_ context.Context, c *base.Call) int {
 		}
 		printPage(c, p)
 	}
-	return c.UI.Done(base.ExitOK)
 }
 
-// searchCodes lists the pages whose title or head contains the operands, or that match them as a message.
-func searchCodes(c *base.Call) int {
+// similarPages returns the pages whose title or head contains the operands, or that match them as a message.
+func similarPages(c *base.Call) []*code.Page {
 	words := strings.ToLower(strings.Join(c.Operands, " "))
 	var found []*code.Page
-	var codes []string
 	for _, p := range code.All() {
-		codes = append(codes, p.Code)
 		if strings.Contains(strings.ToLower(strings.Join(p.Titles, "\n")+"\n"+p.Head), words) || p.Has(strings.Join(c.Operands, " ")) {
 			found = append(found, p)
 		}
 	}
+	return found
+}
+
+// searchCodes lists the pages about the operands.
+func searchCodes(c *base.Call) int {
+	found := similarPages(c)
 	if len(found) == 0 {
 		hint := ""
+		var codes []string
+		for _, p := range code.All() {
+			codes = append(codes, p.Code)
+		}
 		if len(c.Operands) == 1 {
 			hint = diag.Meant(diag.Suggest(strings.ToUpper(c.Operands[0]), codes))
 		}

@@ -1,0 +1,40 @@
+package doctorcmd
+
+import (
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/view/doctorview"
+)
+
+// checking is one run of the command.
+type checking struct {
+	call     *base.Call
+	dir      *workdir.Directory // nil if the settings cannot be read
+	findings doctorview.Findings
+
+	unreadable bool // the state cannot be read
+}
+
+func (x *checking) add(level doctorview.Level, area, text, action string) {
+	x.findings = append(x.findings, doctorview.Finding{Level: level, Area: area, Text: text, Action: action})
+}
+
+// within calls check, and turns the diagnostics that it reports into findings.
+func (x *checking) within(area string, check func()) {
+	check()
+	for _, d := range x.call.Bag.List() {
+		level := doctorview.Note
+		if d.Severity == diag.Error {
+			level = doctorview.Problem
+		}
+		text := d.Summary + ": " + d.Detail
+		if d.Subject != nil && d.Subject.Filename != "" {
+			text += " (" + d.Subject.Filename + ")"
+		}
+		x.add(level, area, strings.TrimSpace(text), "")
+	}
+	x.call.Bag.Clear()
+}

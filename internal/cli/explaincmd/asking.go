@@ -1,0 +1,47 @@
+package explaincmd
+
+import (
+	"io"
+
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/explain"
+)
+
+// asking is a question about a value or a type.
+type asking struct {
+	session *session.Session
+	text    string
+	plan    string
+	errors  []diag.Diagnostic // about providers and modules that might have answered
+}
+
+// show writes an answer as a document, or as text.
+func (x *asking) show(document, text func(io.Writer) error) {
+	c := x.session.Dir.Call
+	alone, err := c.Document(document)
+	if err == nil && !alone {
+		err = text(c.Stdout)
+	}
+	if err != nil {
+		c.Bag.Add(diag.Errorf("Failed to show the explanation", "%s.", err))
+	}
+}
+
+// unknown lists the codes whose titles contain the text, or reports that nothing has the name.
+func (x *asking) unknown() {
+	if pages := similarPages(x.session.Dir.Call); len(pages) > 0 {
+		listCodes(x.session.Dir.Call, pages)
+		return
+	}
+	bag := &x.session.Dir.Call.Bag
+	if len(x.errors) > 0 {
+		bag.Add(x.errors...)
+		return
+	}
+	hint := ""
+	if p := x.session.Program; p != nil {
+		hint = diag.Meant(explain.Suggest(p, x.text))
+	}
+	bag.Add(diag.Errorf("Nothing to explain", "%q is no code, the configuration declares no such address, and no provider of the configuration has such a type.%s", x.text, hint))
+}

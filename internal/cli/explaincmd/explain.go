@@ -1,0 +1,114 @@
+// Package explaincmd defines the command explain.
+//
+//	explain.go  the command, and which of the three it explains
+//	values.go   a value of the configuration
+//	types.go    a type or a function of a provider
+//	asking.go   a question about a value or a type
+//	codes.go    a code of an error or a warning
+package explaincmd
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/diag/code"
+	"github.com/lethe-iac/lethe/internal/explain"
+	"github.com/lethe-iac/lethe/internal/operation"
+)
+
+// Explain is the command `explain`.
+var Explain = &base.Command{
+	Name: "explain", Args: "[CODE|TYPE|ADDRESS...]", Short: "Explain an error code, a type of a provider, or a value",
+	Long: `Shows the page about a code, such as LE0301: the mistake, a configuration
+that makes it, the message, and the correction. The code is in the last line
+of each message.
+
+With a type, such as aws_instance or data.aws_ami, or an attribute or a block of
+a type, it shows the schema of the provider with an example. With
+provider::NAME::FUNCTION, it shows a function of a provider.
+
+With an address, such as aws_instance.web.ami, var.x, local.x, output.x or
+module.m.x, it shows where the value comes from, why it is sensitive, ephemeral or
+unknown, who uses it, and what a change of it does. For an ephemeral resource, it
+shows when the lease is open. It reads only the configuration, and no state. With
+-plan, it reads the configuration and the changes in a saved plan. Values are
+never shown.
+
+Without an argument, the command lists all codes. With words instead of a code,
+it lists the codes whose titles contain these words. A code has precedence over a
+type with the same name, and an address over a type.`,
+	Examples: [][2]string{
+		{"lethe explain LE0301", "Show a mistake, its message and its correction"},
+		{"lethe explain aws_instance.ebs_block_device", "Show the arguments of a block"},
+		{"lethe explain aws_instance.web.ami", "Show where a value comes from, and who uses it"},
+		{"lethe explain -plan=tfplan var.image", "Show the planned changes that a variable affects, too"},
+	},
+	Setup: base.Flags(func(c *base.Call, f *explainFlags) {
+		c.DocumentFlags()
+		f.VarFlags(c)
+		c.Flags.StringVar(&f.plan, "plan", "", "Explain a value in the configuration of this saved plan `file`, with the planned changes.")
+	}, runExplain),
+}
+
+type explainFlags struct {
+	workdir.Options
+	plan string
+}
+
+func runExplain(ctx context.Context, c *base.Call, f *explainFlags) int {
+	pages, known := pagesOf(c.Operands)
+	if f.plan != "" && (known || len(c.Operands) != 1) {
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -plan needs the address of one value."))
+		return c.UI.Fail()
+	}
+	switch {
+	case len(c.Operands) == 0:
+		listCodes(c, code.All())
+		return c.UI.Done(base.ExitOK)
+	case known:
+		showPages(c, pages)
+		return c.UI.Done(base.ExitOK)
+	case len(c.Operands) > 1 || !asked.MatchString(c.Operands[0]) && f.plan == "":
+		return searchCodes(c)
+	}
+	s, ok := session.Open(c, &f.Options, operation.None)
+	if !ok {
+		return c.UI.Fail()
+	}
+	x := &asking{session: s, text: c.Operands[0], plan: f.plan}
+	return x.run(ctx)
+}
+
+// asked matches the names of types, addresses, and names of functions of providers. Other words are searched for in the
+// titles of codes.
+var asked = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_-]*(_|\.|\[|::).*$`)
+
+// run answers the question, from the configuration first.
+func (x *asking) run(ctx context.Context) int {
+	c := x.session.Dir.Call
+	if x.plan != "" {
+		if saved := x.open(ctx); saved != nil {
+			x.value(saved)
+		}
+		return c.UI.DoneDocument()
+	}
+	if !x.session.Loader.Load() {
+		return c.UI.Fail()
+	}
+	done := x.function(ctx)
+	if !done && strings.ContainsAny(x.text, ".[") && !x.session.Loader.Empty() {
+		done = x.declared(ctx)
+	}
+	if !done && !explain.LooksLikeAddress(x.text) {
+		done = x.typed(ctx)
+	}
+	if !done {
+		x.unknown()
+	}
+	return c.UI.DoneDocument()
+}

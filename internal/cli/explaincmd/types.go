@@ -1,0 +1,107 @@
+package explaincmd
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/explain"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/view/explainview"
+)
+
+// typed shows a type of a provider. It returns false if no provider has one of the name.
+func (x *asking) typed(ctx context.Context) bool {
+	bag := &x.session.Dir.Call.Bag
+	for _, p := range x.providers() {
+		schemas := x.schemas(ctx, p)
+		if schemas == nil {
+			continue
+		}
+		t, err := explain.TypeOf(schemas, p, x.version(p), x.text)
+		switch {
+		case err != nil:
+			x.errors = append(x.errors, diag.Errorf("Invalid provider schema", "The provider %s: %s.", p.ForDisplay(), err))
+		case t == nil:
+		case !t.Exists():
+			last := t.Path[len(t.Path)-1]
+			bag.Add(diag.Errorf("Nothing to explain", "%s has no attribute or block at %q, and the configuration declares no such address.%s", t.Name, strings.Join(t.Path, "."), diag.Meant(diag.Suggest(last, t.Names()))))
+			return true
+		default:
+			x.show(func(w io.Writer) error { return explainview.TypeJSON(w, t) }, func(w io.Writer) error { return explainview.Type(w, t) })
+			return true
+		}
+	}
+	return false
+}
+
+// providers returns the providers of the configuration and the built-in providers. The provider whose name the type begins
+// with is the first.
+func (x *asking) providers() []addr.Provider {
+	_, name, _ := explain.Split(x.text)
+	out := []addr.Provider{addr.Builtin("terraform"), addr.Builtin("lethe")}
+	for _, n := range x.session.Loader.Needs() {
+		if !slices.Contains(out, n.Provider) {
+			out = append(out, n.Provider)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b addr.Provider) int {
+		return cmp.Compare(rank(a, name), rank(b, name))
+	})
+	return out
+}
+
+func rank(p addr.Provider, typ string) int {
+	if p.Type == config.ImpliedProvider(typ) {
+		return 0
+	}
+	return 1
+}
+
+// schemas returns the schemas of a provider; nil if they are not available.
+func (x *asking) schemas(ctx context.Context, p addr.Provider) *provider.Schemas {
+	schemas, err := x.session.SchemasOf(ctx, p)
+	if err != nil {
+		summary, detail, _ := strings.Cut(err.Error(), ": ")
+		x.errors = append(x.errors, diag.Errorf(summary, "%s", detail))
+		return nil
+	}
+	return schemas
+}
+
+// version returns the version of a provider in the lock file; "" if it has none.
+func (x *asking) version(p addr.Provider) string {
+	lock, _ := x.session.Dir.Lock.Get(p)
+	return lock.Version
+}
+
+// function shows a function of a provider. It returns false if the text does not name one.
+func (x *asking) function(ctx context.Context) bool {
+	names := strings.Split(x.text, "::")
+	if len(names) < 3 || names[0] != "provider" {
+		return false
+	}
+	p, name := x.session.Loader.Tree.Root.Provider(names[1]), names[len(names)-1]
+	schemas := x.schemas(ctx, p)
+	if schemas == nil {
+		return false
+	}
+	f := schemas.Functions[name]
+	if f == nil {
+		var all []string
+		for n := range schemas.Functions {
+			all = append(all, n)
+		}
+		slices.Sort(all)
+		x.session.Dir.Call.Bag.Add(diag.Errorf("Nothing to explain", "The provider %s has no function %q.%s", p.ForDisplay(), name, diag.Meant(diag.Suggest(name, all))))
+		return true
+	}
+	e := &explain.Function{Name: x.text, Provider: p, Version: x.version(p), Function: f}
+	x.show(func(w io.Writer) error { return explainview.FunctionJSON(w, e) }, func(w io.Writer) error { return explainview.Function(w, e) })
+	return true
+}

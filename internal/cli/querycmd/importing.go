@@ -1,0 +1,156 @@
+package querycmd
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/config/style"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/engine/querying"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// imports collects results, to write one file for each type.
+type imports struct {
+	list []*querying.Result
+}
+
+func (i *imports) add(r *querying.Result) error {
+	if r.Block != nil {
+		i.list = append(i.list, r)
+	}
+	return nil
+}
+
+// fileOf returns the name of the file for a type.
+func fileOf(typ string) string { return "import_" + typ + ".tf" }
+
+// write writes the files. It writes none if one of them exists.
+func (i *imports) write(c *base.Call) ([]string, bool) {
+	texts := map[string]*strings.Builder{}
+	refs := references(i.list)
+	for _, x := range i.list {
+		b := texts[x.Type.Name]
+		if b == nil {
+			b = &strings.Builder{}
+			b.WriteString("# __generated__ by Lethe\n# Please review these resources. The import blocks may be removed after the apply.\n")
+			texts[x.Type.Name] = b
+		}
+		g := *x.Block
+		g.Refer = refs.of(x)
+		b.WriteString("\n" + style.Generate(g) + "\n" + x.Import)
+	}
+	var names []string
+	for _, typ := range slices.Sorted(maps.Keys(texts)) {
+		names = append(names, fileOf(typ))
+		if !mayWrite(c, fileOf(typ)) {
+			return nil, false
+		}
+	}
+	for _, typ := range slices.Sorted(maps.Keys(texts)) {
+		if err := writeNew(c.Path(fileOf(typ)), texts[typ].String()); err != nil {
+			c.Bag.Add(diag.Errorf("Failed to write generated configuration", "The file %s cannot be written: %s.", fileOf(typ), disk.Reason(err)))
+			return nil, false
+		}
+	}
+	return names, true
+}
+
+func writeNew(path, text string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if more := f.Close(); err == nil {
+		err = more
+	}
+	return err
+}
+
+// shortestReference is the length of the shortest text that becomes a reference. Shorter texts may be equal by chance.
+const shortestReference = 4
+
+// referring knows the texts that identify the imported objects, and the references written so far.
+type referring struct {
+	to    map[string]target // by text; a text of two objects has no target
+	edges map[string][]string
+}
+
+// target is an attribute of an imported object.
+type target struct{ object, attr string }
+
+// references collects the identifying texts of results: attributes that only the provider sets.
+func references(list []*querying.Result) *referring {
+	r := &referring{to: map[string]target{}, edges: map[string][]string{}}
+	twice := map[string]bool{}
+	for _, x := range list {
+		object := x.Type.Name + "." + x.Block.Name
+		for _, name := range identifying(x) {
+			text := x.Block.Value.GetAttr(name).AsString()
+			before, known := r.to[text]
+			switch {
+			case known && before.object != object:
+				twice[text] = true
+			case !known:
+				r.to[text] = target{object, name}
+			}
+		}
+	}
+	for text := range twice {
+		delete(r.to, text)
+	}
+	return r
+}
+
+// identifying returns the attributes of an object whose text can identify it, id first.
+func identifying(x *querying.Result) []string {
+	var out []string
+	for _, a := range x.Type.Attrs {
+		if a.Type != cty.String || !a.Computed || a.Optional && a.Name != "id" || a.Sensitive || a.WriteOnly {
+			continue
+		}
+		if v := x.Block.Value.GetAttr(a.Name); v.IsNull() || !v.IsKnown() || len(v.AsString()) < shortestReference {
+			continue
+		}
+		if a.Name == "id" {
+			out = append([]string{"id"}, out...)
+		} else {
+			out = append(out, a.Name)
+		}
+	}
+	return out
+}
+
+// of returns a function that writes references from an object. It writes none that would close a cycle.
+func (r *referring) of(x *querying.Result) func(string) string {
+	from := x.Type.Name + "." + x.Block.Name
+	return func(text string) string {
+		to, ok := r.to[text]
+		if !ok || to.object == from || r.reaches(to.object, from, map[string]bool{}) {
+			return ""
+		}
+		r.edges[from] = append(r.edges[from], to.object)
+		return to.object + "." + to.attr
+	}
+}
+
+func (r *referring) reaches(from, to string, seen map[string]bool) bool {
+	if from == to {
+		return true
+	}
+	if seen[from] {
+		return false
+	}
+	seen[from] = true
+	for _, next := range r.edges[from] {
+		if r.reaches(next, to, seen) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,64 @@
+package querycmd
+
+import (
+	"bufio"
+	"os"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/engine/querying"
+)
+
+// mayWrite reports an error if the file for generated configuration exists.
+func mayWrite(c *base.Call, name string) bool {
+	if name == "" {
+		return true
+	}
+	if _, err := os.Lstat(c.Path(name)); err == nil {
+		c.Bag.Add(base.GeneratedExists())
+		return false
+	}
+	return true
+}
+
+// generated is the file of -generate-config-out. It is created for the first result, and written as results arrive, so
+// that an interrupt or an error keeps the results before it.
+type generated struct {
+	path string
+	file *os.File
+	w    *bufio.Writer
+	n    int
+}
+
+// add writes the blocks of a result.
+func (g *generated) add(r *querying.Result) (err error) {
+	if r.Block == nil {
+		return nil
+	}
+	if g.file == nil {
+		if g.file, err = os.OpenFile(g.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err != nil {
+			return err
+		}
+		g.w = bufio.NewWriter(g.file)
+		_, _ = g.w.WriteString("# __generated__ by Lethe\n# Please review these resources and move them into your main configuration files.\n")
+	}
+	g.n++
+	_, err = g.w.WriteString("\n" + r.Resource + "\n" + r.Import)
+	return err
+}
+
+// close ends the file.
+func (g *generated) close(bag *diag.Bag) bool {
+	if g.file == nil {
+		return true
+	}
+	err := g.w.Flush()
+	if more := g.file.Close(); err == nil {
+		err = more
+	}
+	if err != nil {
+		bag.Add(diag.Errorf("Failed to write generated configuration", "The file %s cannot be written: %s.", g.path, disk.Reason(err)))
+	}
+	return err == nil
+}

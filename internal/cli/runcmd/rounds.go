@@ -1,0 +1,168 @@
+package runcmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/engine/rounds"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/view"
+)
+
+// applyRounds is an apply in rounds (ADR 52): a round plans what is known and applies it. The next round plans the rest
+// from the new state. A configuration whose instances are all known has one round. The state stays locked, also while
+// the user reads a question.
+type applyRounds struct {
+	*execution
+	f        *applyFlags
+	number   int
+	approval *rounds.Approval // of the first round
+	total    event.Summary    // of the earlier rounds
+}
+
+// run applies rounds until nothing is left, or the user must approve the rest.
+func (r *applyRounds) run(ctx context.Context) int {
+	r.s.Engine.Rounds = &engine.Rounds{}
+	for {
+		r.number++
+		result, code := r.planned(ctx)
+		if result == nil {
+			return code
+		}
+		if !r.save(ctx, result) {
+			return r.fail()
+		}
+		if len(result.Plan.Deferred) == 0 || r.f.rounds == roundsOne {
+			return r.last(ctx, result.Plan)
+		}
+		if !r.apply(ctx, result) {
+			return r.fail()
+		}
+	}
+}
+
+// planned plans a round, shows the plan and asks for approval. It returns nil and the exit code if the plan must not be
+// applied.
+func (r *applyRounds) planned(ctx context.Context) (*engine.Result, int) {
+	result, ok := r.planUnseen(ctx, r.number == 1 && !r.f.autoApprove)
+	if result == nil {
+		return nil, r.fail()
+	}
+	pl := result.Plan
+	if r.number > 1 || len(pl.Deferred) > 0 {
+		r.c.UI.Send(event.Round{Number: r.number, Left: len(pl.Deferred)})
+	}
+	if r.number == 1 || !ok || pl.Applyable() {
+		r.showPlan(pl, view.PlanOptions{Applying: true})
+	}
+	if !ok || pl.Applyable() && r.c.Interrupted() {
+		return nil, r.fail()
+	}
+	if r.number > 1 {
+		if code, ok := r.approveLater(pl); !ok {
+			return nil, code
+		}
+		return result, 0
+	}
+	if pl.Applyable() && !r.f.autoApprove && !approve(r.c, pl) {
+		return nil, r.fail()
+	}
+	r.approval = rounds.Approve(pl, r.f.maxNew)
+	return result, 0
+}
+
+// save writes the plan of a round that is about to be applied, with -out.
+func (r *applyRounds) save(ctx context.Context, result *engine.Result) bool {
+	to := r.f.out
+	if to == "" {
+		return true
+	}
+	if r.number > 1 {
+		to = fmt.Sprintf("%s.%d", to, r.number)
+	}
+	return r.savePlan(ctx, result, to)
+}
+
+// approveLater reports whether the first approval covers the plan of a later round, or the user approves it now. If not,
+// it returns the exit code.
+func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
+	more := r.approval.Uncovered(pl)
+	switch {
+	case r.f.rounds == roundsAll || !pl.Applyable():
+		return 0, true
+	case r.f.rounds != roundsAsk && len(more) == 0:
+		return 0, true
+	case r.f.autoApprove || !r.c.UI.MayAsk():
+		r.s.Engine.EndRounds(&r.c.Bag)
+		return r.left(slices.Concat(undone(pl), pl.Deferred), "The first approval does not cover the changes of this round. To apply them, run \"lethe apply\" again, or use -rounds=all."), false
+	case !approve(r.c, pl):
+		return r.fail(), false
+	}
+	r.approval.Extend(pl)
+	return 0, true
+}
+
+// undone returns the changes of a plan that was not applied.
+func undone(pl *plan.Plan) (out []*plan.Change) {
+	for _, c := range pl.Changes {
+		if c.Action != plan.NoOp || c.Importing != nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// apply applies a round after which others follow.
+func (r *applyRounds) apply(ctx context.Context, result *engine.Result) bool {
+	pl := result.Plan
+	if r.now.IsZero() {
+		r.now, r.uuids = r.c.Now(), &frame.UUIDs{}
+	}
+	settings := r.s.Engine.Settings
+	settings.Providers.KeepSessions = true // the next round needs the same providers
+	done, ok := r.carryOutPlan(ctx, pl, r.f, r.s.Engine.With(settings))
+	if !ok {
+		return false
+	}
+	r.c.UI.Diagnostics(r.c.Bag.List())
+	r.c.Bag.Clear()
+	r.ended(pl, done.Summary)
+	r.add(&done.Summary)
+	r.total = done.Summary
+	if !r.ws.EndRound() { // the state has everything that the journal has
+		return false
+	}
+	if r.earlier == nil {
+		r.earlier = &engine.Earlier{}
+	}
+	r.earlier.Add(result)
+	return true
+}
+
+// last applies the last round and reports all rounds.
+func (r *applyRounds) last(ctx context.Context, pl *plan.Plan) int {
+	done, ok := r.carryOutPlan(ctx, pl, r.f, r.s.Engine)
+	if !ok {
+		return r.fail()
+	}
+	if r.number > 1 || len(pl.Deferred) > 0 {
+		r.ended(pl, done.Summary)
+	}
+	r.add(&done.Summary)
+	return r.complete(ctx, pl, done, r.f)
+}
+
+// ended reports the end of a round.
+func (r *applyRounds) ended(pl *plan.Plan, s event.Summary) {
+	r.c.UI.Send(event.Round{Number: r.number, Ended: true, Left: len(pl.Deferred), Added: s.Added, Changed: s.Changed, Destroyed: s.Destroyed})
+}
+
+// add adds the counts of the earlier rounds to a summary.
+func (r *applyRounds) add(s *event.Summary) {
+	s.Added, s.Changed, s.Destroyed = s.Added+r.total.Added, s.Changed+r.total.Changed, s.Destroyed+r.total.Destroyed
+	s.Imported, s.Forgotten, s.Invoked = s.Imported+r.total.Imported, s.Forgotten+r.total.Forgotten, s.Invoked+r.total.Invoked
+}

@@ -1,0 +1,62 @@
+package runcmd
+
+import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+)
+
+// noteValues records the objects that a plan writes with values that later rounds need, before the plan is applied.
+func (o *execution) noteValues(pl *plan.Plan) bool {
+	o.values.written = o.s.Engine.EarlierValues(o.s.Program, pl, o.values.written)
+	if len(o.values.written) == 0 {
+		return true
+	}
+	err := o.ws.NoteEarlier(slices.Concat(o.values.found, o.values.written))
+	if err != nil {
+		o.c.Bag.Add(diag.Errorf("Failed to record progress", "The journal beside the state could not be written: %s.", err))
+	}
+	return err == nil
+}
+
+// applied notes that a plan was applied. If nothing is left, the notes about its objects are settled.
+func (o *execution) applied(pl *plan.Plan) {
+	v := &o.values
+	if len(v.found)+len(v.written) == 0 {
+		return
+	}
+	if v.decided == nil {
+		v.decided = map[string]bool{}
+	}
+	for _, c := range pl.Changes {
+		v.decided[c.Object.String()] = true
+	}
+	if len(pl.Deferred) > 0 {
+		return
+	}
+	var left []journal.EarlierValue
+	for _, x := range v.found {
+		x.Objects = slices.DeleteFunc(slices.Clone(x.Objects), func(o string) bool { return v.decided[o] })
+		if len(x.Objects) > 0 {
+			left = append(left, x)
+		}
+	}
+	v.found, v.written = left, nil
+	_ = o.ws.NoteEarlier(left) // a failure is reported when the journal ends
+}
+
+// objects returns the objects that lost runs have written, with the addresses of the ephemeral resources.
+func (v *values) objects() map[addr.Object]string {
+	out := map[addr.Object]string{}
+	for _, x := range v.found {
+		for _, name := range x.Objects {
+			if i, err := addr.ParseInstance(name); err == nil {
+				out[i.Current()] = x.Lease
+			}
+		}
+	}
+	return out
+}

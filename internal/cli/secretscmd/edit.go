@@ -1,0 +1,353 @@
+package secretscmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/config/rewrite"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// move is a target with the result of its edit.
+type move struct {
+	target target
+	result *rewrite.Result
+}
+
+// edition is the configuration with the edits of all moves.
+type edition struct {
+	draft  *rewrite.Draft
+	moves  []move
+	byHand []move // edits for the user
+}
+
+// edit makes the edits of all targets that are not skipped. It skips targets that cannot be moved.
+func (x *moving) edit(ctx context.Context) *edition {
+	given := x.session.Loader.Vars.Given
+	e := &edition{draft: rewrite.New(rewrite.Inputs{
+		Tree: x.tree, Texts: x.texts, Block: x.block(ctx), Fixed: x.fixed, Exists: x.exists(), Numbers: x.numbers,
+		Given: func(name string) string { return given[name].From },
+	})}
+	for _, w := range []way{toArgument, toEphemeral, toVariable, toManager} {
+		if w == toEphemeral {
+			e.draft.Settle(e.results())
+		}
+		for _, t := range x.targets {
+			if t.way != w || x.skipped[t.name] != "" {
+				continue
+			}
+			r := apply(e.draft, t)
+			switch {
+			case r.Refused != "":
+				x.skip(t.name, r.Refused)
+			case r.ByHand != "":
+				e.byHand = append(e.byHand, move{t, r})
+			default:
+				e.moves = append(e.moves, move{t, r})
+			}
+		}
+	}
+	return e
+}
+
+// results returns the results of the moves.
+func (e *edition) results() []*rewrite.Result {
+	var out []*rewrite.Result
+	for _, m := range e.moves {
+		out = append(out, m.result)
+	}
+	return out
+}
+
+// apply makes the edit of one target.
+func apply(d *rewrite.Draft, t target) *rewrite.Result {
+	switch t.way {
+	case toArgument:
+		return d.WriteOnly(t.resource, t.stored, t.to)
+	case toEphemeral:
+		return d.Data(t.resource)
+	case toVariable:
+		return d.Variable(t.resource.Name)
+	}
+	return d.Generator(t.resource, t.stored[0])
+}
+
+// fixed returns the reason why a file of the configuration must not be changed.
+func (x *moving) fixed(path string) string {
+	d := x.session.Dir
+	path = d.Call.Path(path)
+	for _, dir := range []string{d.Data, d.Vendored()} {
+		if dir != "" && strings.HasPrefix(real(path), real(d.Call.Path(dir))+string(filepath.Separator)) {
+			return "it belongs to an installed module"
+		}
+	}
+	info, err := os.Stat(path)
+	if err == nil && info.Mode().Perm()&0o200 != 0 {
+		var f *os.File
+		if f, err = os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+			f.Close()
+			return ""
+		}
+	}
+	return "it is read-only"
+}
+
+// real returns a path without symbolic links, if it exists.
+func real(path string) string {
+	if followed, err := filepath.EvalSymlinks(path); err == nil {
+		return followed
+	}
+	return path
+}
+
+// plan plans with the edited configuration. The diagnostics are in the bag of the call.
+func (x *moving) plan(ctx context.Context, e *edition) (*engine.Result, bool) {
+	s := x.session
+	s.Dir.Call.Bag.Clear()
+	s.Dir.Call.Bag.Add(x.warnings...)
+	if !x.compile(ctx, e) {
+		return nil, false
+	}
+	req, ok := s.PlanRequest(x.snapshot)
+	if !ok {
+		return nil, false
+	}
+	settings := s.Engine.Settings
+	settings.Sink = event.Discard // the command prints the edits before the plan
+	return s.Engine.With(settings).Plan(ctx, req, &s.Dir.Call.Bag)
+}
+
+// compile loads and compiles the edited configuration.
+func (x *moving) compile(ctx context.Context, e *edition) bool {
+	s := x.session
+	return s.Loader.LoadOver(e.draft.Changed()) && s.Loader.Vars.Collect() && s.Loader.Vars.AskAll() && s.Compile(ctx, vet.CheckOptions{})
+}
+
+// retries prepares another attempt after a plan with errors: first with plain numbers as versions, then, with -all, without
+// the targets that the errors are about. It returns false if nothing can be left out.
+func (x *moving) retries(ctx context.Context, e *edition) bool {
+	if !x.numbers && slices.ContainsFunc(slices.Collect(maps.Values(e.draft.Changed())), func(text []byte) bool {
+		return strings.Contains(string(text), `"lethe_secret_version"`)
+	}) {
+		x.numbers = true
+		return true
+	}
+	if !x.flags.all {
+		return false
+	}
+	errs := x.session.Dir.Call.Bag.List()
+	found := false
+	for _, m := range e.moves {
+		for _, d := range errs {
+			if d.Severity == diag.Error && x.concerns(m, d) {
+				x.skip(m.target.name, fmt.Sprintf("The edited configuration has an error: %s: %s", d.Summary, strings.Join(strings.Fields(d.Detail), " ")))
+				found = true
+				break
+			}
+		}
+	}
+	return found || x.alone(ctx, e)
+}
+
+// concerns reports whether a diagnostic is about a resource of a move.
+func (x *moving) concerns(m move, d diag.Diagnostic) bool {
+	i, err := addr.ParseInstance(d.Address)
+	return err == nil && (i.Resource() == m.target.resource || slices.Contains(m.result.Resources, i.Resource()))
+}
+
+// alone skips the moves whose edits alone do not compile. It returns false if all compile.
+func (x *moving) alone(ctx context.Context, e *edition) bool {
+	targets, skipped := x.targets, len(x.order)
+	defer func() { x.targets = targets }()
+	x.halve(ctx, e.moves)
+	return len(x.order) > skipped
+}
+
+// halve skips the moves whose edits alone do not compile. It compiles many moves together, because each compilation parses
+// all files, and halves a list of moves that does not compile.
+func (x *moving) halve(ctx context.Context, moves []move) {
+	x.targets = nil
+	for _, m := range moves {
+		x.targets = append(x.targets, m.target)
+	}
+	x.session.Dir.Call.Bag.Clear()
+	only := x.edit(ctx)
+	switch n := len(moves); {
+	case ctx.Err() != nil || len(only.moves) == 0 || x.compile(ctx, only):
+	case n == 1:
+		x.skip(moves[0].target.name, "The configuration has errors after the edit.")
+	default:
+		x.halve(ctx, moves[:n/2])
+		x.halve(ctx, moves[n/2:])
+	}
+}
+
+// replacement is an object of a move that the plan replaces.
+type replacement struct {
+	move   move
+	change *plan.Change
+}
+
+// replaced returns the objects of moves that the plan replaces, each with the moves that cause the replacement.
+func (x *moving) replaced(e *edition, r *engine.Result) []replacement {
+	var out []replacement
+	if r == nil {
+		return nil
+	}
+	for _, c := range r.Plan.Changes {
+		if !c.Action.Replaces() {
+			continue
+		}
+		var all, causes []replacement
+		for _, m := range e.moves {
+			if !slices.Contains(m.result.Resources, c.Object.Resource()) {
+				continue
+			}
+			all = append(all, replacement{m, c})
+			if slices.ContainsFunc(c.Replace, func(path cty.Path) bool { return passes(path, m.result.Arguments) }) {
+				causes = append(causes, replacement{m, c})
+			}
+		}
+		if len(causes) == 0 {
+			causes = all
+		}
+		out = append(out, causes...)
+	}
+	return out
+}
+
+// passes reports whether a path begins with one of the names.
+func passes(path cty.Path, names []string) bool {
+	if len(path) == 0 {
+		return false
+	}
+	step, ok := path[0].(cty.GetAttrStep)
+	return ok && slices.Contains(names, step.Name)
+}
+
+// refusal returns the reason why a replacement is not acceptable, "" if it is.
+func (x *moving) refusal(r replacement) string {
+	at := r.change.Object.Instance
+	if r.move.result.ReadsBack == at.Resource() && r.change.Action != plan.CreateDelete {
+		return fmt.Sprintf("The plan destroys %s before it creates it again, and the value is read from this object, so the value would be lost. First move the stored argument of %s, and apply.", at, at.Resource())
+	}
+	if slices.ContainsFunc(x.permitted, func(t addr.Target) bool { return t.Contains(at) }) {
+		return ""
+	}
+	return fmt.Sprintf("The plan replaces %s. To permit this, use -replace-ok=%s.", at, store.ShellCommand(at.String()))
+}
+
+// leaveOut skips the moves whose replacements are not acceptable.
+func (x *moving) leaveOut(replaced []replacement) bool {
+	found := false
+	for _, r := range replaced {
+		if why := x.refusal(r); why != "" {
+			x.skip(r.move.target.name, why)
+			found = true
+		}
+	}
+	return found
+}
+
+// refuses reports an error if a replacement is not acceptable.
+func (x *moving) refuses(replaced []replacement) bool {
+	for _, r := range replaced {
+		if why := x.refusal(r); why != "" {
+			x.session.Dir.Call.Bag.Add(notMoved("%s No file was changed.", why))
+			return true
+		}
+	}
+	return false
+}
+
+// finish judges the planned state, and writes the files.
+func (x *moving) finish(ctx context.Context, e *edition, r *engine.Result) int {
+	c := x.session.Dir.Call
+	x.judge(e, r.Plan)
+	if x.flags.dryRun {
+		c.UI.Print("\nNo file was changed, because of -dry-run.\n")
+		return c.UI.Done(base.ExitOK)
+	}
+	var edits []disk.Edit
+	var names []string
+	e.draft.Each(func(f rewrite.File) {
+		names = append(names, f.Name)
+		edits = append(edits, disk.Edit{Path: c.Path(f.Path), Old: f.Before, New: f.After})
+	})
+	err := ctx.Err()
+	if err == nil {
+		err = disk.ReplaceAll(c.FS(), edits)
+	}
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			err = errors.New("the command was interrupted")
+		}
+		c.Bag.Add(notMoved("The files cannot be written: %s. All files have their former content, unless the message names another.", err))
+		return c.UI.Fail()
+	}
+	c.UI.Print(fmt.Sprintf("\n%s edited: %s.\n\nNext, apply the plan with \"lethe apply\". Then remove the values from copies with \"lethe secrets scrub\".\n",
+		diag.Counted(len(names), "file was", "files were"), view.EscapeLine(strings.Join(names, ", "))))
+	return c.UI.Done(base.ExitOK)
+}
+
+// judge prints the secrets that the planned state still stores.
+func (x *moving) judge(e *edition, p *plan.Plan) {
+	c := x.session.Dir.Call
+	for _, m := range e.moves {
+		if m.target.way != toArgument {
+			continue
+		}
+		kept, unsure := false, false
+		for _, ch := range p.Changes {
+			if !slices.Contains(m.result.Resources, ch.Object.Resource()) {
+				continue
+			}
+			k, u := holds(ch.After.Raw, m.target.stored)
+			kept, unsure = kept || k || ch.Unchanged, unsure || u
+		}
+		switch {
+		case kept:
+			c.UI.Print(view.EscapeLine(m.target.name) + ": the planned state still has the value, because the provider decides the value of this argument. The state stores it until the provider reads the object again. After the apply, run \"lethe apply -refresh-only\", and verify with \"lethe secrets\".\n")
+		case unsure:
+			c.UI.Print(view.EscapeLine(m.target.name) + ": the provider decides during the apply which value the state stores. Verify afterwards with \"lethe secrets\".\n")
+		}
+	}
+}
+
+// holds reports whether a value has text at a path of names, and whether that is not known.
+func holds(v cty.Value, names []string) (held, unknown bool) {
+	switch {
+	case v == cty.NilVal || v.IsNull():
+		return false, false
+	case !v.IsKnown():
+		return false, true
+	case len(names) > 0 && v.Type().IsObjectType():
+		if !v.Type().HasAttribute(names[0]) {
+			return false, false
+		}
+		return holds(v.GetAttr(names[0]), names[1:])
+	case v.CanIterateElements():
+		for _, e := range v.Elements() {
+			h, u := holds(e, names)
+			held, unknown = held || h, unknown || u
+		}
+		return held, unknown
+	}
+	return len(names) == 0 && (v.Type() != cty.String || v.AsString() != ""), false
+}

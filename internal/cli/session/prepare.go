@@ -1,0 +1,39 @@
+package session
+
+import (
+	"context"
+
+	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/lang/vet"
+)
+
+// Prepare loads and compiles the configuration, and asks for missing values. If that fails, it reports all errors. empty
+// is the reason why a directory without configuration is an error, or "" if it is none.
+func (s *Session) Prepare(ctx context.Context, empty string, check vet.CheckOptions) bool {
+	defer s.Dir.Call.Times.Phase("read the configuration")()
+	l, vars := s.Loader, s.Loader.Vars
+	loaded := l.Load()
+	if l.Empty() && !loaded { // the error was reported
+		return false
+	}
+	if empty != "" && !l.RequireFiles(empty) {
+		return false
+	}
+	if !s.States.Ready() {
+		return false
+	}
+	s.AskProviders()
+	given := vars.Collect()
+	if loaded && given && vars.AskAll() && s.Compile(ctx, check) {
+		return true
+	}
+	s.Engine.Supply = nil // answers would not be used
+	s.Judge(ctx, check)
+	if !given {
+		vars.LeaveUnset() // a file with read errors may set them
+	}
+	if s.Program != nil {
+		frame.New(s.Program, s.FrameOptions(), &s.Dir.Call.Bag) // reports wrong values of variables
+	}
+	return false
+}

@@ -1,0 +1,42 @@
+package statecmd
+
+import (
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/session"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/transfer"
+	"github.com/lethe-iac/lethe/internal/workspace"
+)
+
+type transferFlags struct {
+	workdir.Options
+	target      workdir.Options
+	to, as      string
+	dryRun      bool
+	autoApprove bool
+}
+
+// transferring is a transfer in progress.
+type transferring struct {
+	f              *transferFlags
+	source, target side
+	plan           *transfer.Plan
+}
+
+// side is one directory of a transfer.
+type side struct {
+	*session.Session
+	call *base.Call
+	name string // of the target, for messages: the path as the user gave it
+	role string // for messages, with the name
+	ws   *workspace.State
+	next *plan.Plan // with the state after the move
+}
+
+// invalid reports a transfer that is not possible.
+func (t *transferring) invalid(format string, a ...any) bool {
+	t.source.call.Bag.Add(diag.Errorf("Invalid transfer", format, a...))
+	return false
+}

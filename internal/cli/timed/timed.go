@@ -1,0 +1,130 @@
+// Package timed records the times of a command: for the file of -timings, and for an OpenTelemetry collector.
+package timed
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/timing"
+	"github.com/lethe-iac/lethe/internal/timing/otlp"
+	"github.com/lethe-iac/lethe/internal/view/timeline"
+	"github.com/lethe-iac/lethe/internal/view/tracedoc"
+)
+
+// Flag registers -timings.
+func Flag(c *base.Call, to *string) {
+	c.Flags.Func("timings", "Write a chart of the times of this run to this `file`: .html is a page, .json are trace events for Perfetto.", func(s string) error {
+		if *to = s; !slices.Contains([]string{".html", ".json"}, filepath.Ext(s)) {
+			return errors.New("the name of the file must end in .html or .json")
+		}
+		return nil
+	})
+}
+
+// recording is a command that is recorded.
+type recording struct {
+	c           *base.Call
+	file        string
+	parallelism int
+	traces      *otlp.Settings // nil: no collector
+	trace       otlp.Trace
+}
+
+// Begin records a command if the user wants its times. file is the value of -timings, or "". It returns false if the
+// file cannot be written. The environment of programs that the command starts has the span of the command.
+func Begin(c *base.Call, file string, parallelism int) bool {
+	r := &recording{c: c, file: file, parallelism: cmp.Or(parallelism, 10)}
+	if file != "" && !r.mayWrite() {
+		return false
+	}
+	if otlp.Enabled(c.Getenv) {
+		r.join()
+	}
+	if file == "" && r.traces == nil {
+		return true
+	}
+	c.Times = timing.New(c.Stops.Began)
+	c.AtEnd(r.end)
+	return true
+}
+
+// join makes the command a part of the trace of its caller.
+func (r *recording) join() {
+	c := r.c
+	settings, err := otlp.Read(c.Getenv, c.Path)
+	if err != nil {
+		r.unsent(err)
+		return
+	}
+	trace, sampled := otlp.NewTrace(c.Getenv("TRACEPARENT"))
+	if !sampled {
+		return
+	}
+	for _, s := range settings.Secrets() {
+		c.Secrets.Add(s, secret.Origin{Addr: "OTEL_EXPORTER_OTLP_HEADERS", Kind: secret.Setting})
+	}
+	r.traces, r.trace = settings, trace
+	environ := slices.DeleteFunc(slices.Clone(c.Environ), func(v string) bool { return strings.HasPrefix(v, "TRACEPARENT=") })
+	c.Environ = append(environ, "TRACEPARENT="+trace.Header())
+}
+
+func (r *recording) unsent(err error) {
+	r.c.Bag.Add(diag.Warningf("Traces not sent", "OTEL_TRACES_EXPORTER=otlp is set, but the spans of this command were not sent: %s.", err))
+}
+
+func (r *recording) mayWrite() bool {
+	if err := disk.MayReplace(r.c.Path(r.file)); err != nil {
+		return r.failed(err)
+	}
+	return true
+}
+
+func (r *recording) failed(err error) bool {
+	r.c.Bag.Add(diag.Errorf("Failed to write the page", "The times of the run cannot be written to %s: %s.", r.file, disk.Reason(err)))
+	return false
+}
+
+// end writes the file and sends the spans, also if the command failed.
+func (r *recording) end() {
+	c := r.c
+	interrupted := c.Stops.Begin != nil && c.Stops.Begin.Err() != nil
+	run := c.Times.Finish(c.Command.Name, r.parallelism, interrupted)
+	if r.file != "" {
+		r.write(run)
+	}
+	if r.traces != nil {
+		about := otlp.About{Product: c.Product(), Version: base.Version, Failed: interrupted || run.Failed(), Scrub: c.Secrets.Scrub}
+		if err := otlp.Send(context.Background(), r.traces, r.trace, run, about); err != nil {
+			r.unsent(err)
+		}
+	}
+}
+
+func (r *recording) write(run *timing.Run) {
+	c := r.c
+	var b bytes.Buffer
+	var err error
+	begin := "{"
+	if filepath.Ext(r.file) == ".html" {
+		begin = "<!doctype html>"
+		err = timeline.Write(&b, run, timeline.Options{Product: c.Product(), Scrub: c.Secrets.Scrub})
+	} else {
+		err = tracedoc.Write(&b, run, c.Product(), c.Secrets.Scrub)
+	}
+	text, ok := c.Guarded(b.Bytes(), begin)
+	if err == nil && ok {
+		err = disk.Replace(c.FS(), c.Path(r.file), text)
+	}
+	if err != nil {
+		r.failed(err)
+	}
+}

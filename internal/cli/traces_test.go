@@ -1,0 +1,106 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const traced = `
+ephemeral "playground_lease" "l" {
+  name = "l"
+}
+resource "playground_secret" "a" {
+  name      = "a"
+  secret_wo = ephemeral.playground_lease.l.token
+}
+resource "terraform_data" "b" {
+  input = playground_secret.a.name
+  provisioner "local-exec" {
+    command = "echo seen: $TRACEPARENT"
+  }
+}
+`
+
+// TestTraces checks that a collector receives the spans of a command below the span of its caller, without secrets, and
+// that provisioners receive the span of the command.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	const id, parent, token = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "header-canary-5b1c"
+	var mu sync.Mutex
+	var bodies, header string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		bodies, header = bodies+string(body), r.Header.Get("Api-Key")
+	}))
+	defer server.Close()
+	p := newProcess(t, traced, "OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key="+token,
+		"OTEL_EXPORTER_OTLP_TIMEOUT=60000", "TRACEPARENT=00-"+id+"-"+parent+"-01", "NO_PROXY=127.0.0.1")
+	code, out := p.run("apply", "-auto-approve")
+	if code != 0 || strings.Contains(out, "Traces not sent") || strings.Contains(out, token) {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	var doc struct {
+		ResourceSpans []struct {
+			ScopeSpans []struct {
+				Spans []struct{ TraceID, SpanID, ParentSpanID, Name string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(bodies), &doc); err != nil || header != token {
+		t.Fatalf("header %q, %v: %s", header, err, bodies)
+	}
+	names, command := map[string]bool{}, ""
+	for _, s := range doc.ResourceSpans[0].ScopeSpans[0].Spans {
+		names[s.Name] = true
+		if s.TraceID != id {
+			t.Errorf("span %s is in the trace %s", s.Name, s.TraceID)
+		}
+		if s.Name == "apply" && s.ParentSpanID == parent {
+			command = s.SpanID
+		}
+	}
+	for _, want := range []string{"apply", "plan", "lock and read the state", "playground_secret.a", "create", "local-exec", "lease ephemeral.playground_lease.l", "start provider", "configure provider"} {
+		if !names[want] {
+			t.Errorf("there is no span %q in %v", want, names)
+		}
+	}
+	if command == "" || !strings.Contains(out, "seen: 00-"+id+"-"+command+"-01") {
+		t.Errorf("the provisioner did not receive the span %q:\n%s", command, out)
+	}
+	if strings.Contains(bodies, canary) || strings.Contains(bodies, token) {
+		t.Error("the spans contain a secret")
+	}
+	p.forgotten(out)
+}
+
+// TestTracesUnsent checks that an absent collector, and settings that are not supported, are one warning, and that the
+// variables have no effect without OTEL_TRACES_EXPORTER=otlp.
+func TestTracesUnsent(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "locals {}\n")
+	for _, c := range []struct {
+		env  []string
+		want string
+	}{
+		{[]string{"OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "NO_PROXY=127.0.0.1"}, "refused"},
+		{[]string{"OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, "supports only http/json"},
+		{[]string{"OTEL_TRACES_EXPORTER=otlp", "TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"}, ""},
+		{[]string{"OTEL_TRACES_EXPORTER=none", "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"}, ""},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"}, ""},
+	} {
+		q := *p
+		q.env = append(append([]string{}, p.env...), c.env...)
+		code, out := q.run("plan")
+		warnings := strings.Count(out, "Traces not sent")
+		if code != 0 || c.want == "" && warnings > 0 || c.want != "" && (warnings != 1 || !strings.Contains(out, c.want)) {
+			t.Errorf("%v: exit code %d:\n%s", c.env, code, out)
+		}
+	}
+}
