@@ -84,7 +84,7 @@ func TestPrepared(t *testing.T) {
 		t.Fatal(err)
 	}
 	engines := []engine{{"lethe", lethe(t)}, {"again", lethe(t)}}
-	for i, op := range []operation{noop, stale, destroy, show, stateList} {
+	for i, op := range []operation{noop, stale, destroy, show, stateList, secrets} {
 		l, err := b.line(row{Name: string(op), Shape: blocks, N: 3, Op: op}, i, engines, settings{pairs: 1, enough: 1 << 40, json: new(bytes.Buffer)})
 		if err != nil {
 			t.Fatal(err)
@@ -131,4 +131,37 @@ func lethe(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return e.Path
+}
+
+// TestRoundsCost compares an apply in five rounds with an apply of as many objects in one round: the provider gets the
+// same calls. The row of the table shows the CPU time.
+func TestRoundsCost(t *testing.T) {
+	record := filepath.Join(t.TempDir(), "figures.json")
+	var table, progress bytes.Buffer
+	err := command([]string{"-engine", "lethe=" + lethe(t), "-row", "^apply, (count 1,000|1,000 in five rounds)$", "-pairs", "1", "-json", record}, &table, &progress)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &progress)
+	}
+	data, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]figures{}
+	for entries := json.NewDecoder(bytes.NewReader(data)); entries.More(); {
+		var entry struct {
+			Row     string
+			Figures figures
+		}
+		if err := entries.Decode(&entry); err != nil {
+			t.Fatal(err)
+		}
+		seen[entry.Row] = entry.Figures
+	}
+	one, five := seen["apply, count 1,000"], seen["apply, 1,000 in five rounds"]
+	for _, call := range []string{"PlanResourceChange", "ApplyResourceChange"} {
+		if one.Calls[call] != 1000 || five.Calls[call] != one.Calls[call] {
+			t.Errorf("%d calls of %s in five rounds, %d in one", five.Calls[call], call, one.Calls[call])
+		}
+	}
+	t.Logf("CPU time of the engine: %.2f s in five rounds, %.2f s in one: %.2f times", five.engine(), one.engine(), five.engine()/one.engine())
 }

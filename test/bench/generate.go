@@ -40,6 +40,24 @@ func count(n int) files {
 	return root(&b)
 }
 
+// sensitive is n objects, of which every tenth has a sensitive value that no other object has.
+func sensitive(n int) files {
+	var b builder
+	b.add("resource \"bench_item\" \"r\" {\n  count = %d\n  name  = \"item-${count.index}\"\n}\n", n-n/10)
+	b.add("resource \"bench_item\" \"s\" {\n  count = %d\n  name  = sensitive(sha1(\"secret-${count.index}\"))\n}\n", n/10)
+	return root(&b)
+}
+
+// inRounds is n objects in five rounds: the number of objects of a round is known after the round before it.
+func inRounds(n int) files {
+	var b builder
+	b.add("resource \"bench_item\" \"r0\" {\n  count = %d\n  name  = \"item-${count.index}\"\n}\n", n/5)
+	for i := 1; i < 5; i++ {
+		b.add("resource \"bench_item\" \"r%d\" {\n  count = length(bench_item.r%d[0].id) > 0 ? %d : 0\n  name  = \"item-${count.index}\"\n}\n", i, i-1, n/5)
+	}
+	return root(&b)
+}
+
 func blocks(n int) files {
 	var b builder
 	for i := range n {

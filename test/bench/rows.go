@@ -6,29 +6,32 @@ type operation string
 const (
 	version   operation = "version"
 	validate  operation = "validate"
-	plan      operation = "plan"      // of nothing stored
-	apply     operation = "apply"     // of nothing stored
-	noop      operation = "no-op"     // a plan in which nothing changes
-	stale     operation = "stale"     // the same with -refresh=false
-	destroy   operation = "destroy"   // of everything
-	test      operation = "test"      // the test command
-	planFile  operation = "plan file" // a plan that is saved
-	show      operation = "show"      // of a saved plan
-	showJSON  operation = "show json" // of a saved plan
+	plan      operation = "plan"              // of nothing stored
+	apply     operation = "apply"             // of nothing stored
+	inAll     operation = "apply -rounds=all" // of nothing stored
+	noop      operation = "no-op"             // a plan in which nothing changes
+	stale     operation = "stale"             // the same with -refresh=false
+	destroy   operation = "destroy"           // of everything
+	test      operation = "test"              // the test command
+	planFile  operation = "plan file"         // a plan that is saved
+	show      operation = "show"              // of a saved plan
+	showJSON  operation = "show json"         // of a saved plan
+	showPage  operation = "show page"         // of a saved plan, as HTML
 	stateList operation = "state list"
+	secrets   operation = "secrets" // the list of stored secrets
 )
 
 // stored reports whether the command starts with a state in which everything exists.
 func (o operation) stored() bool {
 	switch o {
-	case noop, stale, destroy, stateList:
+	case noop, stale, destroy, stateList, secrets:
 		return true
 	}
 	return false
 }
 
 // planned reports whether the command reads a saved plan.
-func (o operation) planned() bool { return o == show || o == showJSON }
+func (o operation) planned() bool { return o == show || o == showJSON || o == showPage }
 
 // arguments returns the command line.
 func (o operation) arguments() []string {
@@ -41,16 +44,22 @@ func (o operation) arguments() []string {
 		return []string{"plan", "-no-color", "-input=false", "-refresh=false"}
 	case apply, destroy:
 		return []string{string(o), "-no-color", "-input=false", "-auto-approve"}
+	case inAll:
+		return []string{"apply", "-no-color", "-input=false", "-auto-approve", "-rounds=all"}
 	case test:
 		return []string{"test", "-no-color"}
 	case planFile:
 		return []string{"plan", "-no-color", "-input=false", "-out=saved.plan"}
 	case show:
 		return []string{"show", "-no-color", "saved.plan"}
+	case showPage:
+		return []string{"show", "-html=page.html", "saved.plan"}
 	case showJSON:
 		return []string{"show", "-json", "saved.plan"}
 	case stateList:
 		return []string{"state", "list"}
+	case secrets:
+		return []string{"secrets"}
 	default:
 		return []string{"plan", "-no-color", "-input=false"}
 	}
@@ -90,6 +99,7 @@ func rows() []row {
 		{"plan (create), 1,000 blocks", blocks, 1000, plan, nil, usual},
 		{"plan (create), 3,000 blocks", blocks, 3000, plan, nil, usual},
 		{"apply, count 1,000", count, 1000, apply, nil, usual},
+		{"apply, 1,000 in five rounds", inRounds, 1000, inAll, nil, usual},
 		{"apply, 300 blocks", blocks, 300, apply, nil, usual},
 		{"apply, 1,000 blocks", blocks, 1000, apply, nil, usual},
 		{"no-op plan, 1,000 blocks", blocks, 1000, noop, nil, usual},
@@ -153,7 +163,11 @@ func rows() []row {
 		{"15,000 changes, plan to a file", count, 15000, planFile, nil, big},
 		{"15,000 changes, show", count, 15000, show, nil, big},
 		{"15,000 changes, show -json", count, 15000, showJSON, nil, big},
+		{"10,000 changes, show -json", count, 10000, showJSON, nil, big},
+		{"10,000 changes, show -html", count, 10000, showPage, nil, big},
 		{"100,000 objects, no-op plan without refresh", count, 100000, stale, nil, big},
 		{"100,000 objects, state list", count, 100000, stateList, nil, big},
+		{"100,000 objects with 10,000 secrets, state list", sensitive, 100000, stateList, nil, big},
+		{"100,000 objects with 10,000 secrets, secrets", sensitive, 100000, secrets, nil, big},
 	}
 }

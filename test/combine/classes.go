@@ -91,7 +91,7 @@ var classes = []class{
 			return c.unneeded(at) || waits(Difference{At: at})
 		}) || c.onlyOutputs(d, more)
 	}},
-	{"replace an object with an ignored argument that became sensitive", func(c *comparison, d Difference) bool {
+	{"use `ignore_changes` for a part of a value that is no longer sensitive", func(c *comparison, d Difference) bool {
 		return strings.HasSuffix(d.Section, "sensitive") && c.ignores(d.At) && len(compact(d.A)) > len(compact(d.B)) && c.replaced(d.At)
 	}},
 	{"destroy a target with outputs whose blocks were edited", func(c *comparison, d Difference) bool {
@@ -239,7 +239,7 @@ var classes = []class{
 	{"target after a `moved` block", func(c *comparison, d Difference) bool {
 		return c.refused(d, "Moved resource instances excluded by targeting")
 	}},
-	{"evaluate conditions of unchanged objects", func(c *comparison, d Difference) bool {
+	{"evaluate conditions after the provisioners or the provider", func(c *comparison, d Difference) bool {
 		return d.What == "checks" && d.A == "unknown" && c.a.Apply != nil && c.a.Apply.Exit == 1 && c.a.unmoved(d.At) &&
 			slices.ContainsFunc(c.failures(), func(at string) bool { return c.dependsOn(at, d.At) })
 	}},
@@ -433,11 +433,11 @@ var classes = []class{
 		return (d.What == "plan" || c.b.altered(at) && !c.a.altered(at)) && d.Section != "exits" && c.about(d, waiting) ||
 			c.idle(d, func(ch any) bool { return slices.Contains(waiting, fmt.Sprint(get(ch, "address"))) })
 	}},
-	{"repeat a module with a data source that waits", func(c *comparison, d Difference) bool {
+	{"put a data source into a module with `depends_on`", func(c *comparison, d Difference) bool {
 		return d.What == "plan" && d.Section != "exits" && c.about(d, c.delayed(c.forOther)) ||
 			c.a.only("", "postcondition failed") && !slices.ContainsFunc(c.failures(), func(at string) bool { return !c.b.waits(at) || !c.a.waitsElsewhere(at) })
 	}},
-	{"evaluate postconditions of an object whose provisioners", func(c *comparison, d Difference) bool {
+	{"evaluate conditions after the provisioners or the provider", func(c *comparison, d Difference) bool {
 		return d.What == "checks" && strings.Contains(compact(d.A), `"unknown"`) && slices.ContainsFunc(unexpected.FindAllStringSubmatch(c.a.said(), -1), func(m []string) bool {
 			return keyless(m[1]+m[2]) == keyless(c.subject(d))
 		})

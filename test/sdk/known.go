@@ -23,7 +23,7 @@ var rules = []rule{
 		}
 		return false
 	}},
-	{"name a part of a sensitive value in `ignore_changes`", "Terraform loses marks in maps and in objects that are replaced", func(d Difference, b *Batch) bool {
+	{"use `ignore_changes` for a part of a value that is no longer sensitive", "Terraform loses marks in maps and in objects that are replaced", func(d Difference, b *Batch) bool {
 		return strings.Contains(d.Section, "sensitive") && strings.Contains(b.step(d), "ignore_changes") && len(places(d.A, d.B, "")) > 0 &&
 			!slices.ContainsFunc(places(d.A, d.B, ""), func(x place) bool { return x.b != nil })
 	}},

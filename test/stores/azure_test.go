@@ -40,7 +40,15 @@ import (
 type azure struct {
 	sync.Mutex
 	blobs  map[string]*azureBlob
+	former map[string][]azureVersion // if the account has versioning; nil without
 	writes int
+}
+
+// azureVersion is a former version of a blob, or a snapshot.
+type azureVersion struct {
+	id       string
+	snapshot bool
+	data     []byte
 }
 
 type azureBlob struct {
@@ -72,7 +80,20 @@ func (a *azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, _ := strings.CutPrefix(r.URL.Path, "/states/")
 	b := a.blobs[name]
 	if q.Get("comp") == "list" {
-		a.list(w, q.Get("prefix"))
+		a.list(w, q.Get("prefix"), strings.Contains(q.Get("include"), "versions"))
+		return
+	}
+	if id := q.Get("versionid") + q.Get("snapshot"); id != "" {
+		i := slices.IndexFunc(a.former[name], func(v azureVersion) bool { return v.id == id && v.snapshot == q.Has("snapshot") })
+		switch {
+		case i < 0:
+			refuse(http.StatusNotFound, "BlobNotFound")
+		case r.Method == http.MethodDelete:
+			a.former[name] = slices.Delete(a.former[name], i, i+1)
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.Write(a.former[name][i].data)
+		}
 		return
 	}
 	creating := r.Method == http.MethodPut && q.Get("comp") == ""
@@ -114,6 +135,7 @@ func (a *azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.writes++
 		b.etag, b.metadata = fmt.Sprintf(`"0x%d"`, a.writes), metadataOf(head)
 	case q.Get("comp") == "snapshot":
+		a.keep(name, b, true)
 		w.WriteHeader(http.StatusCreated)
 	case creating:
 		a.writes++
@@ -121,6 +143,7 @@ func (a *azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			b = &azureBlob{}
 			a.blobs[name] = b
 		}
+		a.keep(name, b, false)
 		b.data, b.etag, b.metadata = body, fmt.Sprintf(`"0x%d"`, a.writes), metadataOf(head)
 		w.Header().Set("ETag", b.etag)
 		w.WriteHeader(http.StatusCreated)
@@ -132,6 +155,14 @@ func (a *azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			w.Write(b.data)
 		}
+	}
+}
+
+// keep keeps the present content of a blob, if the account has versioning.
+func (a *azure) keep(name string, b *azureBlob, snapshot bool) {
+	if a.former != nil {
+		id := fmt.Sprintf("2026-11-01T10:00:%02d.0000000Z", len(a.former[name]))
+		a.former[name] = append(a.former[name], azureVersion{id, snapshot, b.data})
 	}
 }
 
@@ -160,9 +191,20 @@ func metadataOf(h http.Header) map[string]string {
 	return out
 }
 
-func (a *azure) list(w http.ResponseWriter, prefix string) {
+func (a *azure) list(w http.ResponseWriter, prefix string, versions bool) {
 	w.Header().Set("Content-Type", "application/xml")
 	fmt.Fprint(w, `<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs>`)
+	for name, all := range a.former {
+		for _, v := range all {
+			if versions && strings.HasPrefix(name, prefix) {
+				kind := "VersionId"
+				if v.snapshot {
+					kind = "Snapshot"
+				}
+				fmt.Fprintf(w, "<Blob><Name>%[1]s</Name><%[2]s>%[3]s</%[2]s><Properties><Content-Length>%[4]d</Content-Length></Properties></Blob>", name, kind, v.id, len(v.data))
+			}
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.blobs)) {
 		if strings.HasPrefix(name, prefix) {
 			fmt.Fprintf(w, "<Blob><Name>%s</Name><Properties><Content-Length>%d</Content-Length></Properties></Blob>", name, len(a.blobs[name].data))
@@ -210,8 +252,9 @@ func TestAzure(t *testing.T) {
 
 // startAzure runs an account behind a proxy that represents the whole cloud. It returns environment variables for
 // programs: the address and the authority of its certificates.
-func startAzure(t *testing.T) []string {
-	account := &azure{blobs: map[string]*azureBlob{}}
+func startAzure(t *testing.T) []string { return serveAzure(t, &azure{blobs: map[string]*azureBlob{}}) }
+
+func serveAzure(t *testing.T, account *azure) []string {
 	return append(startCloud(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != "acct.blob.core.windows.net" {
 			w.WriteHeader(http.StatusForbidden)

@@ -38,6 +38,7 @@ import (
 type gcs struct {
 	sync.Mutex
 	objects map[string]*gcsObject
+	former  map[string][]*gcsObject // noncurrent generations, if the bucket has versioning; nil without
 	writes  int
 }
 
@@ -86,6 +87,19 @@ func (g *gcs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	o, key := g.objects[name], r.Header.Get("X-Goog-Encryption-Key")
+	if n := q.Get("generation"); n != "" {
+		i := slices.IndexFunc(g.former[name], func(f *gcsObject) bool { return f.number() == n })
+		switch {
+		case i < 0:
+			w.WriteHeader(http.StatusNotFound)
+			return
+		case r.Method == http.MethodDelete:
+			g.former[name] = slices.Delete(g.former[name], i, i+1)
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		o = g.former[name][i]
+	}
 	if wanted := q.Get("ifGenerationMatch"); wanted != "" && wanted != o.number() {
 		w.WriteHeader(http.StatusPreconditionFailed)
 		return
@@ -93,10 +107,13 @@ func (g *gcs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost:
 		g.writes++
+		if o != nil && g.former != nil {
+			g.former[name] = append(g.former[name], o)
+		}
 		g.objects[name] = &gcsObject{body, 1000 + g.writes, key}
 		g.describe(w, name)
 	case r.Method == http.MethodGet && !named:
-		g.list(w, q.Get("prefix"))
+		g.list(w, q.Get("prefix"), q.Get("versions") == "true")
 	case o == nil:
 		w.WriteHeader(http.StatusNotFound)
 	case r.Method == http.MethodDelete:
@@ -114,8 +131,9 @@ func (g *gcs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (g *gcs) about(name string) map[string]string {
-	o := g.objects[name]
+func (g *gcs) about(name string) map[string]string { return g.objects[name].about(name) }
+
+func (o *gcsObject) about(name string) map[string]string {
 	return map[string]string{"kind": "storage#object", "bucket": "states", "name": name, "generation": o.number(), "metageneration": "1", "size": strconv.Itoa(len(o.data))}
 }
 
@@ -123,8 +141,16 @@ func (g *gcs) describe(w http.ResponseWriter, name string) {
 	_ = json.NewEncoder(w).Encode(g.about(name))
 }
 
-func (g *gcs) list(w http.ResponseWriter, prefix string) {
+func (g *gcs) list(w http.ResponseWriter, prefix string, versions bool) {
 	items := []map[string]string{}
+	for name, all := range g.former {
+		for _, o := range all {
+			if about := o.about(name); versions && strings.HasPrefix(name, prefix) {
+				about["timeCreated"], about["timeDeleted"] = "2026-11-01T10:00:00.000Z", "2026-11-02T10:00:00.000Z"
+				items = append(items, about)
+			}
+		}
+	}
 	for name := range g.objects {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && !strings.Contains(rest, "/") {
 			items = append(items, g.about(name))

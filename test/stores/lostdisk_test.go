@@ -59,10 +59,11 @@ func lostDisk(t *testing.T, p place) {
 		t.Fatalf("there is no interim state: %d objects", len(before))
 	}
 	interim := v.stored()
-	keeper := child(cmd.Process.Pid, "_keep")
-	if keeper == 0 {
-		t.Fatalf("there is no keeper:\n%s", &said)
-	}
+	keeper := 0
+	waittest.Until(t, "there is a keeper", func() bool {
+		keeper = child(cmd.Process.Pid, "_keep")
+		return keeper != 0
+	})
 	check(t, syscall.Kill(keeper, syscall.SIGKILL))
 	check(t, cmd.Process.Kill())
 	_ = cmd.Wait()

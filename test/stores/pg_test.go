@@ -52,6 +52,7 @@ func TestPostgres(t *testing.T) {
 				})
 			})
 			t.Run("connection of the lock", func(t *testing.T) { testLostLock(t, port, layout) })
+			t.Run("first runs", func(t *testing.T) { testFirstRuns(t, port, layout) })
 		})
 	}
 	t.Run("skipped", func(t *testing.T) { testSkipped(t, port) })
@@ -176,6 +177,47 @@ func testLostLock(t *testing.T, port, layout string) {
 		t.Errorf("written under the lock of another: %v", err)
 	}
 	check(t, unlock(ctx))
+}
+
+// testFirstRuns locks workspaces that have no row yet. The locks exclude other runs in the same workspace, and Terraform
+// while it creates any workspace, but neither runs in other workspaces nor in other schemas.
+func testFirstRuns(t *testing.T, port, layout string) {
+	lock := func(schema, workspace string) (func(context.Context) error, error) {
+		return opener(t, port, schema+" "+layout, layout)().Lock(ctx, workspace, store.NewLockInfo("OperationTypeApply", "1"))
+	}
+	refused := func(schema, workspace, text string) {
+		t.Helper()
+		var held *store.LockError
+		if _, err := lock(schema, workspace); !errors.As(err, &held) || held.Held == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s in %s: %v", workspace, schema, err)
+		}
+	}
+	st := opener(t, port, "first "+layout, layout)()
+	var ends []func(context.Context) error
+	for _, at := range [][2]string{{"first", "a"}, {"first", "b"}, {"second", "a"}} {
+		unlock, err := lock(at[0], at[1])
+		check(t, err)
+		ends = append(ends, unlock)
+	}
+	refused("first", "a", "the state is locked")
+	_, err := st.Put(ctx, "a", []byte("1"), "") // the workspace has a row from now on
+	check(t, err)
+	refused("first", "a", "the state is locked")
+	if query(t, port, `SELECT pg_try_advisory_lock(-1)`) != "f" { // Terraform takes this lock to create a workspace
+		t.Error("Terraform could create the workspaces at the same time")
+	}
+	for _, end := range ends {
+		check(t, end(ctx))
+	}
+	c, err := pgconn.Connect(ctx, "postgres://postgres@127.0.0.1:"+port+"/postgres?sslmode=disable")
+	check(t, err)
+	defer c.Close(ctx)
+	if _, err := c.Exec(ctx, `SELECT pg_advisory_lock(-1)`).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	for _, workspace := range []string{"a", "c"} {
+		refused("first", workspace, "another program is creating a workspace in this database")
+	}
 }
 
 // TestSessionDies breaks the connection of a lock during an apply, and another apply takes the lock. No created object

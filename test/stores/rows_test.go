@@ -335,7 +335,7 @@ UPDATE older.states_objects SET digest = substr(sha256(digest), 1, 16); ALTER TA
 		t.Errorf("%v %s", err, got)
 	}
 	h := st.Capabilities().History
-	if former, err := h.Former(ctx, "w", 1); err != nil || !bytes.Equal(former, doc) {
+	if former, err := h.Former(ctx, "w", store.Past{Serial: 1}); err != nil || !bytes.Equal(former, doc) {
 		t.Errorf("the former state: %v %s", err, former)
 	}
 }

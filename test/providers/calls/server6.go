@@ -2,6 +2,7 @@ package calls
 
 import (
 	"context"
+	"errors"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
@@ -175,4 +176,74 @@ func (s *server6) CallFunction(ctx context.Context, q *tfprotov6.CallFunctionReq
 		}
 		return 0, 0
 	})
+}
+
+// lists returns the server as a server of list resources.
+func (s *server6) lists() (tfprotov6.ListResourceServer, error) {
+	l, ok := s.next.(tfprotov6.ListResourceServer)
+	if !ok {
+		return nil, errors.New("the provider has no list resources")
+	}
+	return l, nil
+}
+
+func (s *server6) ValidateListResourceConfig(ctx context.Context, q *tfprotov6.ValidateListResourceConfigRequest) (*tfprotov6.ValidateListResourceConfigResponse, error) {
+	next, err := s.lists()
+	if err != nil {
+		return nil, err
+	}
+	return logged(ctx, s.book, func() facts {
+		return facts{call: "ValidateListResourceConfig", typ: q.TypeName, values: []value{wire6("config", q.Config)}}
+	}, q, next.ValidateListResourceConfig, func(a *tfprotov6.ValidateListResourceConfigResponse) (int, int) { return tally6(a.Diagnostics) })
+}
+
+// ListResource logs the beginning of the stream. The results are not counted.
+func (s *server6) ListResource(ctx context.Context, q *tfprotov6.ListResourceRequest) (*tfprotov6.ListResourceServerStream, error) {
+	next, err := s.lists()
+	if err != nil {
+		return nil, err
+	}
+	return logged(ctx, s.book, func() facts {
+		return facts{call: "ListResource", typ: q.TypeName, values: []value{wire6("config", q.Config)}, notes: map[string]any{"limit": q.Limit, "objects": q.IncludeResource}}
+	}, q, next.ListResource, func(*tfprotov6.ListResourceServerStream) (int, int) { return 0, 0 })
+}
+
+// actions returns the server as a server of actions.
+func (s *server6) actions() (tfprotov6.ActionServer, error) {
+	a, ok := s.next.(tfprotov6.ActionServer)
+	if !ok {
+		return nil, errors.New("the provider has no actions")
+	}
+	return a, nil
+}
+
+func (s *server6) ValidateActionConfig(ctx context.Context, q *tfprotov6.ValidateActionConfigRequest) (*tfprotov6.ValidateActionConfigResponse, error) {
+	next, err := s.actions()
+	if err != nil {
+		return nil, err
+	}
+	return logged(ctx, s.book, func() facts {
+		return facts{call: "ValidateActionConfig", typ: q.ActionType, values: []value{wire6("config", q.Config)}}
+	}, q, next.ValidateActionConfig, func(a *tfprotov6.ValidateActionConfigResponse) (int, int) { return tally6(a.Diagnostics) })
+}
+
+func (s *server6) PlanAction(ctx context.Context, q *tfprotov6.PlanActionRequest) (*tfprotov6.PlanActionResponse, error) {
+	next, err := s.actions()
+	if err != nil {
+		return nil, err
+	}
+	return logged(ctx, s.book, func() facts {
+		return facts{call: "PlanAction", typ: q.ActionType, values: []value{wire6("config", q.Config)}}
+	}, q, next.PlanAction, func(a *tfprotov6.PlanActionResponse) (int, int) { return tally6(a.Diagnostics) })
+}
+
+// InvokeAction logs the beginning of the stream.
+func (s *server6) InvokeAction(ctx context.Context, q *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
+	next, err := s.actions()
+	if err != nil {
+		return nil, err
+	}
+	return logged(ctx, s.book, func() facts {
+		return facts{call: "InvokeAction", typ: q.ActionType, values: []value{wire6("config", q.Config)}}
+	}, q, next.InvokeAction, func(*tfprotov6.InvokeActionServerStream) (int, int) { return 0, 0 })
 }

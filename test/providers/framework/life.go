@@ -437,6 +437,9 @@ func (l *life) overlay(state tftypes.Value, o *cloud.Object) (tftypes.Value, err
 			}
 			data, ok = json.RawMessage(text), true
 		}
+		if a := l.schema.Attributes[name]; a != nil && a.IsComputed() && o.Sealed[name+"_wo"] != "" {
+			data, ok = json.RawMessage(`""`), true // a value that was written through a write-only argument is not shown
+		}
 		if !ok {
 			continue
 		}

@@ -19,9 +19,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/function"
+	listing "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/metaschema"
@@ -141,7 +143,7 @@ func (p *playground) Configure(ctx context.Context, req provider.ConfigureReques
 		resp.Diagnostics.AddError("Configuring failed", err.Error())
 		return
 	}
-	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = s, s, s
+	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData, resp.ListResourceData = s, s, s, s
 }
 
 func (p *playground) Resources(context.Context) []func() resource.Resource {
@@ -182,6 +184,14 @@ func (p *playground) EphemeralResources(context.Context) []func() ephemeral.Ephe
 	}
 }
 
+func (p *playground) ListResources(context.Context) []func() listing.ListResource {
+	return []func() listing.ListResource{func() listing.ListResource { return newSearch(thing) }}
+}
+
+func (p *playground) Actions(context.Context) []func() action.Action {
+	return []func() action.Action{func() action.Action { return &act{} }}
+}
+
 func (p *playground) Functions(context.Context) []func() function.Function {
 	return functions()
 }
@@ -189,6 +199,8 @@ func (p *playground) Functions(context.Context) []func() function.Function {
 var (
 	_ provider.ProviderWithFunctions          = (*playground)(nil)
 	_ provider.ProviderWithEphemeralResources = (*playground)(nil)
+	_ provider.ProviderWithListResources      = (*playground)(nil)
+	_ provider.ProviderWithActions            = (*playground)(nil)
 	_ provider.ProviderWithValidateConfig     = (*playground)(nil)
 	_ provider.ProviderWithMetaSchema         = (*playground)(nil)
 )

@@ -28,6 +28,12 @@ func (r *rogue) GetMetadata(ctx context.Context, _ *tfprotov6.GetMetadataRequest
 		for name := range r.schemas.ephemeral {
 			a.EphemeralResources = append(a.EphemeralResources, tfprotov6.EphemeralResourceMetadata{TypeName: name})
 		}
+		for name := range r.schemas.lists {
+			a.ListResources = append(a.ListResources, tfprotov6.ListResourceMetadata{TypeName: name})
+		}
+		for name := range r.schemas.actions {
+			a.Actions = append(a.Actions, tfprotov6.ActionMetadata{TypeName: name})
+		}
 		for name := range r.schemas.functions {
 			a.Functions = append(a.Functions, tfprotov6.FunctionMetadata{Name: name})
 		}
@@ -45,6 +51,8 @@ func (r *rogue) GetProviderSchema(ctx context.Context, _ *tfprotov6.GetProviderS
 			ResourceSchemas:          r.schemas.resources,
 			DataSourceSchemas:        r.schemas.data,
 			EphemeralResourceSchemas: r.schemas.ephemeral,
+			ListResourceSchemas:      r.schemas.lists,
+			ActionSchemas:            r.schemas.actions,
 			Functions:                r.schemas.functions,
 		}
 		sc.diags = &a.Diagnostics

@@ -13,6 +13,8 @@ import (
 type schemas struct {
 	provider                   *tfprotov6.Schema
 	resources, data, ephemeral map[string]*tfprotov6.Schema
+	lists                      map[string]*tfprotov6.Schema
+	actions                    map[string]*tfprotov6.ActionSchema
 	functions                  map[string]*tfprotov6.Function
 	identity                   *tfprotov6.ResourceIdentitySchema
 }
@@ -78,6 +80,8 @@ func all(protocol int) schemas {
 				{Name: "token", Type: text, Computed: true, Sensitive: true},
 			}}},
 		},
+		lists:   map[string]*tfprotov6.Schema{"rogue_thing": {Block: searchBlock()}},
+		actions: map[string]*tfprotov6.ActionSchema{"rogue_act": {Schema: &tfprotov6.Schema{Block: actBlock()}}},
 		functions: map[string]*tfprotov6.Function{
 			"echo": {
 				Parameters: []*tfprotov6.FunctionParameter{{Name: "text", Type: text}},

@@ -14,7 +14,7 @@ import (
 const EnvAccount = "PLAYGROUND_ACCOUNT"
 
 // account has a stored secret and a write-only argument for it whose name does not follow the convention. Only a warning
-// of the validation shows that they belong together.
+// of the validation shows that they belong together. A new version of its token replaces the object.
 func account() *schema.Resource {
 	keep := func(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 		d.SetId("account-" + d.Get("name").(string))
@@ -34,6 +34,9 @@ func account() *schema.Resource {
 			"pin":              {Type: schema.TypeString, Optional: true, Sensitive: true, ConflictsWith: []string{"set_pin"}},
 			"set_pin":          {Type: schema.TypeString, Optional: true, WriteOnly: true},
 			"set_pin_revision": {Type: schema.TypeInt, Optional: true},
+			"token":            {Type: schema.TypeString, Optional: true, Sensitive: true},
+			"token_wo":         {Type: schema.TypeString, Optional: true, WriteOnly: true},
+			"token_wo_version": {Type: schema.TypeInt, Optional: true, ForceNew: true},
 		},
 	}
 }

@@ -41,18 +41,28 @@ func (p *strict) Schema(_ context.Context, _ provider.SchemaRequest, resp *provi
 		"region": schema.StringAttribute{Required: true, Description: "Where everything is."},
 		"label":  schema.StringAttribute{Optional: true},
 		"token":  schema.StringAttribute{Optional: true, Sensitive: true},
+		"reach":  schema.BoolAttribute{Optional: true, Description: "Whether configuring fails if the region is unknown."},
 	}}
 }
 
 func (p *strict) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
 	var region types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("region"), &region)...)
+	var reach types.Bool
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("reach"), &reach)...)
+	if region.IsUnknown() && reach.ValueBool() {
+		resp.Diagnostics.AddError("Region unknown", "The provider cannot be configured without a region.")
+	}
 	calls.Note(ctx, "region", region.ValueString())
 	resp.ResourceData, resp.DataSourceData = region.ValueString(), region.ValueString()
 }
 
 func (p *strict) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{func() resource.Resource { return &thing{} }}
+	return []func() resource.Resource{
+		func() resource.Resource { return &thing{} },
+		func() resource.Resource { return &manifest{} },
+		func() resource.Resource { return &chart{} },
+	}
 }
 
 func (p *strict) DataSources(context.Context) []func() datasource.DataSource {
@@ -139,5 +149,37 @@ func (t *thing) Delete(ctx context.Context, req resource.DeleteRequest, resp *re
 	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
 	if err := cloud.Here().Delete(thingType, m.ID.ValueString()); err != nil {
 		resp.Diagnostics.AddError("Deleting failed", err.Error())
+	}
+}
+
+// manifest is a thing that cannot be planned without a region, like objects whose schema a server defines.
+type manifest struct{ thing }
+
+func (m *manifest) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = "strict_manifest"
+}
+
+func (m *manifest) ModifyPlan(_ context.Context, _ resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if m.region == "" {
+		resp.Diagnostics.AddError("No region", "The region is needed to plan a manifest.")
+	}
+}
+
+// chart is a thing whose plan is deferred without a region, if the engine allows that. It can be planned nevertheless.
+type chart struct{ thing }
+
+func (c *chart) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = "strict_chart"
+}
+
+func (c *chart) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	var name types.String
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("name"), &name)...)
+	switch {
+	case c.region != "":
+	case req.ClientCapabilities.DeferralAllowed:
+		resp.Deferred = &resource.Deferred{Reason: resource.DeferredReasonAbsentPrereq}
+	case name.ValueString() == "needs-region":
+		resp.Diagnostics.AddError("No region", "The region is needed to plan this chart.")
 	}
 }
