@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -112,12 +113,20 @@ func (p *tab) listen(event any) {
 	}
 }
 
+// run runs actions. After a navigation, an action can still reach the former document, which the browser is about to
+// remove. The actions run again then.
 func (p *tab) run(actions ...chromedp.Action) {
 	p.t.Helper()
-	if err := chromedp.Run(p.ctx, actions...); err != nil {
+	err := chromedp.Run(p.ctx, actions...)
+	for err != nil && removed.MatchString(err.Error()) {
+		err = chromedp.Run(p.ctx, actions...)
+	}
+	if err != nil {
 		p.t.Fatal(err)
 	}
 }
+
+var removed = regexp.MustCompile(`Cannot find context with specified id|Execution context was destroyed|Inspected target navigated or closed`)
 
 // is evaluates an expression and compares its value.
 func (p *tab) is(want any, expression string) {
