@@ -131,9 +131,11 @@ func checkArchive(t *testing.T, path string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := exec.Command("man", "--warnings", "-l", page).CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "-json") || strings.Contains(string(out), "warning") {
-				t.Errorf("man: %v\n%s", err, out)
+			var warnings bytes.Buffer
+			man := exec.Command("man", "--warnings", "-l", page)
+			man.Stderr = &warnings
+			if out, err := man.Output(); err != nil || !strings.Contains(string(out), "-json") || warnings.Len() > 0 {
+				t.Errorf("man: %v, %s\n%s", err, &warnings, out)
 			}
 		}
 	}
