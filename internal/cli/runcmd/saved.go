@@ -22,7 +22,7 @@ var changesPlan = diag.Errorf("Can't change plan options when applying a saved p
 
 // applySaved applies a saved plan, without asking.
 func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) int {
-	if len(f.targets)+len(f.excludes)+len(f.replace)+len(f.allowDestroy)+len(f.invoke) > 0 {
+	if len(f.targets)+len(f.targetFiles)+len(f.excludes)+len(f.excludeFiles)+len(f.replace)+len(f.allowDestroy)+len(f.invoke) > 0 {
 		// -refresh affects only planning. It is accepted, because test suites of providers use it with every plan.
 		c.Bag.Add(changesPlan)
 		return c.UI.Fail()
