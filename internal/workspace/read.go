@@ -101,7 +101,7 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 	if err != nil {
 		problem := diag.Errorf("Failed to load state", "Error refreshing state: %s", err)
 		if errors.As(err, &damaged) {
-			problem.Detail += ". To check the state and its backups, run: lethe state check"
+			problem.Detail += "." + checkIt
 		}
 		env.Bag.Add(Problem(err, problem))
 		return nil, "", false
@@ -114,9 +114,16 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 	if !ok && req.Operation.Policy().Forces {
 		return &state.Snapshot{}, version, giveUp(ctx, env, req, data, bag.List()[0].Summary+".")
 	}
-	env.Bag.Move(&bag)
+	list := bag.List()
+	if !ok {
+		list[len(list)-1].Detail += checkIt
+	}
+	env.Bag.Add(list...)
 	return s, version, ok
 }
+
+// checkIt is the end of messages about a state that cannot be read.
+const checkIt = " To check the state and its backups, run: lethe state check"
 
 // sentence is an error of a store as a sentence.
 func sentence(err error) string { return strings.TrimSuffix(store.Sentence(err), ".") + "." }
