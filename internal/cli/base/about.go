@@ -2,6 +2,7 @@ package base
 
 import (
 	"flag"
+	"slices"
 	"strings"
 )
 
@@ -34,7 +35,7 @@ func (c *Call) About() About {
 	}
 	c.Flags.VisitAll(func(f *flag.Flag) {
 		value, text := flag.UnquoteUsage(f)
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0s" && !strings.HasPrefix(text, "Accepted") {
+		if !slices.Contains([]string{"", "false", "0", "0s"}, f.DefValue) && !strings.HasPrefix(text, "Accepted") {
 			text += " The default is " + f.DefValue + "."
 		}
 		a.Options = append(a.Options, Option{"-" + f.Name, value, strings.Join(strings.Fields(text), " ")})

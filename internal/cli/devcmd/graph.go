@@ -45,7 +45,7 @@ it shows the declarations between both addresses.`,
 		c.Flags.StringVar(&f.format, "format", "dot", "The `form` of the drawing: "+formats+".")
 		c.Flags.StringVar(&f.from, "from", "", "Draw only the resource or module with this `address` and its dependencies.")
 		c.Flags.StringVar(&f.to, "to", "", "Draw only the resource or module with this `address` and its dependents.")
-		c.Flags.IntVar(&f.depth, "depth", 0, "With -from or -to: draw at most this `number` of references away. 0 draws all.")
+		c.Flags.IntVar(&f.depth, "depth", 0, "With -from or -to: draw at most this `number` of references away. By default, or with 0, draw all.")
 		c.Flags.Bool("draw-cycles", false, "Accepted for compatibility. A cycle is always reported with its path.")
 		c.Flags.Int("module-depth", -1, "Accepted for compatibility. All `levels` of modules are drawn.")
 		c.Flags.Bool("verbose", false, "Accepted for compatibility.")

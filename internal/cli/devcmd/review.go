@@ -23,7 +23,7 @@ func (f *reviewFlags) define(c *base.Call) {
 	f.PageFlags.Define(c)
 	c.FoldFlag()
 	c.Flags.BoolVar(&f.markdown, "markdown", false, "Print the plan as Markdown for a comment, without sensitive values.")
-	c.Flags.IntVar(&f.limit, "max", 0, "The greatest `length` of the Markdown in bytes: 65536, unless given.")
+	c.Flags.IntVar(&f.limit, "max", 0, "The greatest `length` of the Markdown in bytes: 65536, unless set.")
 	c.Flags.Func("format", "With `json-review`: print the reviewed plan as JSON, without sensitive values.", func(s string) error {
 		if f.document = s == "json-review"; !f.document {
 			return errors.New("the only value is json-review; for other forms use -json, -markdown or -html")

@@ -24,7 +24,7 @@ type PageFlags struct {
 // Define registers the flags.
 func (f *PageFlags) Define(c *base.Call) {
 	c.Flags.StringVar(&f.File, "html", "", "Write the plan as a page without sensitive values to this `file`.")
-	c.Flags.BoolVar(&f.Full, "full", false, "Show values of more than 4 KB as a whole, on the page and in Markdown.")
+	c.Flags.BoolVar(&f.Full, "full", false, "Show values of more than 4 KB as a whole, on the page of -html and in the Markdown of \"show\".")
 }
 
 // MayWrite reports an error if the page cannot be written: the file is a directory, or its directory does not exist.

@@ -34,7 +34,7 @@ confirmation prompt.`,
 		f.define(c)
 		f.defineInvoke(c)
 		timed.Flag(c, &f.Timings)
-		c.Flags.BoolVar(&f.foreign, "foreign-plan", false, "Apply a saved plan that another machine sealed.")
+		c.Flags.BoolVar(&f.foreign, "foreign-plan", false, "Apply a saved plan that LETHE_PLAN_KEY did not seal, although the variable is set. Without the variable, omit the warning about a plan of another machine.")
 		c.Flags.Func("unknown", "With `create`: create objects again that an interrupted run may have created.", func(s string) error {
 			f.createsAgain = s == "create"
 			if !f.createsAgain {

@@ -32,7 +32,7 @@ func (f *applyFlags) define(c *base.Call) {
 	f.defineRounds(c)
 	c.Flags.StringVar(&f.out, "out", "", "Write the plan of the first round to this `file`, the plan of the second round to FILE.2, and so on, before each is applied.")
 	c.Flags.IntVar(&f.maxNew, "rounds-max-new", 100, "The `number` of objects that later rounds may create without another question.")
-	c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval of plan before applying.")
+	c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval of plan before applying. Changes of later rounds stay limited, unless -rounds=all is set.")
 	c.Flags.BoolVar(&f.mayForget, "suppress-forget-errors", false, "Exit with 0 although objects were forgotten instead of destroyed.")
 }
 
