@@ -37,6 +37,39 @@ func TestDecisionsAreListed(t *testing.T) {
 }
 
 var (
+	requirement   = regexp.MustCompile(`(?m)^\t(\S+) v\S+$`) // without "// indirect"
+	majorVersion  = regexp.MustCompile(`/v\d+$`)
+	ownerOnGitHub = regexp.MustCompile(`^github\.com/[^/]+/`)
+)
+
+// TestLibrariesHaveReasons checks that ADR 17 names each module that go.mod requires directly. A module of a repository
+// with several modules is named by the repository.
+func TestLibrariesHaveReasons(t *testing.T) {
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons, err := os.ReadFile("../../docs/adr/0017-libraries.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, _, _ := strings.Cut(string(reasons), "**Rejected alternatives.**")
+	found := requirement.FindAllStringSubmatch(string(mod), -1)
+	if len(found) < 30 {
+		t.Fatalf("go.mod has only %d direct requirements", len(found))
+	}
+	for _, m := range found {
+		name := strings.TrimPrefix(majorVersion.ReplaceAllString(m[1], ""), "google.golang.org/")
+		if on := ownerOnGitHub.FindString(name); on != "" {
+			name, _, _ = strings.Cut(strings.TrimPrefix(name, on), "/")
+		}
+		if !strings.Contains(table, name) {
+			t.Errorf("docs/adr/0017-libraries.md lacks a row with a reason for %s", m[1])
+		}
+	}
+}
+
+var (
 	codeBlock = regexp.MustCompile("(?s)```.*?```")
 	localLink = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 )
