@@ -16,7 +16,7 @@ import (
 // LeasesList is the command `leases list`.
 var LeasesList = &base.Command{
 	Name: "leases list", Short: "List leases that were left open",
-	Long: "Lists leases of ephemeral resources that runs of this workspace opened on this machine\nand, as far as Lethe knows, did not close. For each lease it shows the address, the\nprovider, the time and the run. It marks leases of a run that is in progress.",
+	Long: "Lists leases of ephemeral resources that runs of this workspace opened and did not close,\nas far as the files beside the state and in this directory show. For each lease it shows\nthe address, the provider, the time and the run. It marks leases of a run that is in\nprogress. Leases of runs in other directories are listed there.",
 	Examples: [][2]string{
 		{"lethe leases list", "List leases that may still be open"},
 		{"lethe leases list -json", "Print the list as JSON"},
