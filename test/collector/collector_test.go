@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// receive starts the receiver. It returns its URL and what it passes on.
+// receive starts the receiver. It returns its URL and the sink of its spans.
 func receive(t *testing.T) (string, *consumertest.TracesSink) {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -103,7 +103,7 @@ resource "terraform_data" "bad" {
 }
 `
 
-// span is what the tests read of a span.
+// span has the parts of a span that the tests read.
 type span struct {
 	name, id, parent string
 	failed           bool
