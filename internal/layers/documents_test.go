@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -70,11 +71,20 @@ func TestLibrariesHaveReasons(t *testing.T) {
 }
 
 var (
-	codeBlock = regexp.MustCompile("(?s)```.*?```")
-	localLink = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	codeBlock   = regexp.MustCompile("(?s)```.*?```")
+	localLink   = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	heading     = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInAnchor = regexp.MustCompile(`\]\([^)]*\)|[^\pL\pN_ -]`)
 )
 
-// TestLinks checks that the targets of links between documents exist.
+// hasAnchor reports whether a document has a heading with an anchor, as hosts of repositories derive it.
+func hasAnchor(text, anchor string) bool {
+	return slices.ContainsFunc(heading.FindAllStringSubmatch(text, -1), func(m []string) bool {
+		return strings.ReplaceAll(strings.ToLower(notInAnchor.ReplaceAllString(m[1], "")), " ", "-") == anchor
+	})
+}
+
+// TestLinks checks that the targets of links between documents exist, with their headings.
 func TestLinks(t *testing.T) {
 	err := filepath.WalkDir("../..", func(name string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() && strings.HasPrefix(e.Name(), ".") && e.Name() != ".." {
@@ -85,8 +95,18 @@ func TestLinks(t *testing.T) {
 		}
 		text, err := os.ReadFile(name)
 		for _, m := range localLink.FindAllStringSubmatch(codeBlock.ReplaceAllString(string(text), ""), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
+			target := name
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(name), m[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s links to %s, which does not exist", name, m[1])
+			}
+			if m[2] == "" || filepath.Ext(target) != ".md" {
+				continue
+			}
+			if to, err := os.ReadFile(target); err == nil && !hasAnchor(codeBlock.ReplaceAllString(string(to), ""), m[2]) {
+				t.Errorf("%s links to the heading %s of %s, which does not exist", name, m[2], target)
 			}
 		}
 		return err
