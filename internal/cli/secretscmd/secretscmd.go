@@ -33,9 +33,9 @@ var Secrets = &base.Command{
 	Name: "secrets", Args: "[plan-file...]", Short: "List secrets that are stored in clear",
 	Long: `Lists the secrets that are stored in clear in the state, in its backups, earlier
 versions and journals, in states that could not be stored, and in the given plan
-files. It prints addresses and attributes, and never a value. The same label (#3)
-means the same value, inside one report. For each secret it prints why it counts
-as one, where it is stored, and how to store it no longer.
+files. It prints addresses and attributes, and never a value or its digest. The
+same label (#3) means the same value, inside one report. For each secret it prints
+why it counts as one, where it is stored, and how to store it no longer.
 
 The exit code is 2 if a secret is stored in clear, and 0 if none is. The command
 takes no lock and changes nothing.`,
