@@ -20,10 +20,16 @@ import (
 // plan has that mode, because wrappers repeat the options of the plan.
 var changesPlan = diag.Errorf("Can't change plan options when applying a saved plan", "The saved plan already includes its mode, targets and other planning options. To change them, make a new plan.")
 
+// plansOtherwise reports whether an option changes the plan. -refresh is accepted, because test suites of providers use it
+// with every plan, and -rounds=1, because a saved plan is one round.
+func (f *applyFlags) plansOtherwise() bool {
+	lists := len(f.targets) + len(f.targetFiles) + len(f.excludes) + len(f.excludeFiles) + len(f.replace) + len(f.allowDestroy) + len(f.invoke)
+	return lists > 0 || f.changed != nil || f.deferEphemerals != nil || f.rounds != "" && f.rounds != roundsOne
+}
+
 // applySaved applies a saved plan, without asking.
 func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) int {
-	if len(f.targets)+len(f.targetFiles)+len(f.excludes)+len(f.excludeFiles)+len(f.replace)+len(f.allowDestroy)+len(f.invoke) > 0 {
-		// -refresh affects only planning. It is accepted, because test suites of providers use it with every plan.
+	if f.plansOtherwise() {
 		c.Bag.Add(changesPlan)
 		return c.UI.Fail()
 	}
