@@ -31,6 +31,7 @@ const (
 	testComments kind = "comments of tests"
 	messages     kind = "messages"
 	documents    kind = "documents"
+	scripts      kind = "comments of scripts"
 	subjects     kind = "commit subjects"
 )
 
@@ -136,7 +137,7 @@ func TestEnglish(t *testing.T) {
 	}
 	all := map[string]*counts{}
 	total := map[kind]*counts{}
-	for _, x := range append(goTexts(t), markdownTexts(t)...) {
+	for _, x := range slices.Concat(goTexts(t), scriptTexts(t), markdownTexts(t)) {
 		for _, c := range []*counts{entry(all, string(x.kind)+": "+x.place), entry(total, x.kind)} {
 			c.add(x)
 		}
@@ -308,6 +309,37 @@ func goTexts(t *testing.T) []text {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return out
+}
+
+// scriptTexts returns the comments above the files of script tests, without lines that programs read.
+func scriptTexts(t *testing.T) []text {
+	t.Helper()
+	files, err := filepath.Glob(root + "/internal/cli/testdata/script/*/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("there are no scripts", err)
+	}
+	var out []text
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, _ := filepath.Rel(root, name)
+		rel = filepath.ToSlash(rel)
+		commands, _, _ := strings.Cut(string(data), "\n-- ")
+		var comment []string
+		n := 0
+		for line := range strings.SplitSeq(commands+"\n", "\n") {
+			n++
+			if words, ok := strings.CutPrefix(line, "#"); ok && !strings.HasPrefix(words, " Terraform does the same.") {
+				comment = append(comment, strings.TrimSpace(words))
+			} else if len(comment) > 0 {
+				out = append(out, text{scripts, path.Dir(rel), fmt.Sprintf("%s:%d", rel, n-len(comment)), strings.Join(comment, " ")})
+				comment = nil
+			}
+		}
 	}
 	return out
 }
