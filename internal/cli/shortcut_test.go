@@ -10,10 +10,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScriptsWithoutShortcuts runs scripts again with all shortcuts disabled: one in ten, or all of them with
+// testWithoutShortcuts runs scripts again with all shortcuts disabled: one in ten, or all of them with
 // LETHE_LONG. The sample depends on the names and on LETHE_TEST_SAMPLE, such as the hash of a commit. Scripts that
 // count calls are excluded, because shortcuts change the counts on purpose.
-func TestScriptsWithoutShortcuts(t *testing.T) {
+func testWithoutShortcuts(t *testing.T) {
 	t.Parallel()
 	p := params(func(e *testscript.Env) error {
 		e.Setenv(shortcut.Variable, "all")
