@@ -89,6 +89,7 @@ func (b *block) shorten(n int) {
 
 // cutLines returns the beginning and the end of a text in at most n bytes, beside a notice.
 func cutLines(text string, n int, notice string) string {
+	n = max(0, n)
 	if len(text) <= n {
 		return text
 	}
