@@ -100,6 +100,9 @@ func (x *importFinisher) generate(ctx context.Context, im frame.Import) (string,
 		return "", false
 	}
 	t := &object.Tools{Object: im.To.Current(), Provider: guard.Of(s.Provider), Type: typ, Walk: x.p.run.Objects, Bag: x.p.run.Bag}
+	if !conform(t, &im) {
+		return "", false
+	}
 	v, ok := t.Existing(ctx, im.ID, im.Identity, object.Stored{Provider: u.Instance})
 	if !ok {
 		return "", false

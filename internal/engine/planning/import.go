@@ -46,7 +46,7 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 		return object.Current{}, nil, true
 	}
 	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.inst.Key, x.inst)
-	if !ok {
+	if !ok || !conform(t, &im) {
 		return object.Current{}, nil, false
 	}
 	entry, known, ok := t.Import(ctx, im.ID, im.Identity, object.Stored{Provider: u.Instance, Several: x.p.imports.byCommand(x.inst)})

@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
@@ -43,6 +44,21 @@ func (r importRequests) find(d *program.Declaration, inst addr.Instance) (im fra
 		}
 	}
 	return frame.Import{}, false, true
+}
+
+// conform converts the identity of an import to the identity schema of the type. It reports an error if that is
+// impossible: a provider would receive an import without id and identity.
+func conform(t *object.Tools, im *frame.Import) bool {
+	if im.Identity == cty.NilVal {
+		return true
+	}
+	v, err := t.Type.ImportIdentity(im.Identity)
+	if err != nil {
+		t.Bag.Add(diag.Errorf("Invalid import identity argument", "The identity in the import block for %s is not valid: %s.", im.To, err).At(im.Block.Identity.Range()))
+		return false
+	}
+	im.Identity = v
+	return true
 }
 
 // byCommand reports whether the import command imports an instance.

@@ -1,10 +1,14 @@
 package guard
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -154,6 +158,38 @@ func (t *Type) identityType() cty.Type {
 		atys[a.Name] = a.Type
 	}
 	return cty.Object(atys)
+}
+
+// ImportIdentity converts the identity of an import to the type of the identities. Attributes that the import omits are
+// null. The error is the end of a sentence.
+func (t *Type) ImportIdentity(given cty.Value) (cty.Value, error) {
+	switch ty := given.Type(); {
+	case t.Identity == nil:
+		return cty.NilVal, fmt.Errorf("objects of the type %s have no identity, so the import needs an id", t.Name)
+	case !ty.IsObjectType() && !ty.IsMapType():
+		return cty.NilVal, errors.New("an identity is an object")
+	}
+	attrs, was := map[string]cty.Value{}, given.AsValueMap()
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if !slices.ContainsFunc(t.Identity.Attrs, func(a provider.IdentityAttr) bool { return a.Name == name }) {
+			return cty.NilVal, fmt.Errorf("the identity of the type %s has no attribute %q", t.Name, name)
+		}
+	}
+	for _, a := range t.Identity.Attrs {
+		v, ok := was[a.Name]
+		if !ok {
+			v = cty.NullVal(a.Type)
+		}
+		v, err := convert.To(v, a.Type)
+		switch {
+		case err != nil:
+			return cty.NilVal, fmt.Errorf("the attribute %q must be a %s", a.Name, a.Type.FriendlyName())
+		case v.IsNull() && a.Required:
+			return cty.NilVal, fmt.Errorf("the attribute %q is required", a.Name)
+		}
+		attrs[a.Name] = v
+	}
+	return cty.ObjectVal(attrs), nil
 }
 
 // IdentityWire encodes an identity for a request. NilVal and null become the empty message.

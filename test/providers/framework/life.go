@@ -279,6 +279,7 @@ func (l *life) ImportState(ctx context.Context, req resource.ImportStateRequest,
 		resource.ImportStatePassthroughID(ctx, path.Root("id"), req, resp)
 	} else {
 		resource.ImportStatePassthroughWithIdentity(ctx, path.Root("id"), path.Root("id"), req, resp)
+		resp.Diagnostics.Append(resp.Identity.SetAttribute(ctx, path.Root("realm"), "local")...)
 	}
 	if resp.Diagnostics.HasError() {
 		return
