@@ -2,6 +2,7 @@ package style
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -19,12 +20,12 @@ import (
 // Generation describes an object without configuration, for which Generate writes a block.
 type Generation struct {
 	Type, Name string
-	ID         string              // the ID of its import, for the comment; may be empty
-	Provider   config.ProviderName // zero if the type implies the provider
-	Schema     *schema.Block       // of the resource type
-	Value      cty.Value           // from the provider: an object of the schema, without marks
+	ID         string        // the ID of its import, for the comment; may be empty
+	Provider   string        // of the argument provider (ProviderOf); "" if the type implies it
+	Schema     *schema.Block // of the resource type
+	Value      cty.Value     // from the provider: an object of the schema, without marks
 	// Omit reports whether an attribute or block is omitted, because the provider rejected it in combination with
-	// others. It may be nil.
+	// others (Settle). It may be nil.
 	Omit func(cty.Path) bool
 	// Exact is true if the block must have exactly the values of the object. Otherwise strings with JSON become calls of
 	// jsonencode even if these change spaces and the order of keys.
@@ -37,19 +38,19 @@ type Generation struct {
 // omits:
 //
 //   - attributes that are only computed, and a computed attribute called id;
-//   - optional computed attributes with an empty value;
+//   - optional computed attributes with an empty value, if the value may mean that they are not set;
 //   - optional attributes that are null or deprecated;
 //   - attributes for which Omit returns true.
 //
 // It writes null with a comment for values that it may not show or does not know: sensitive values, write-only
 // arguments, and required arguments without a value. Strings with a JSON object or array become calls of jsonencode.
 func Generate(g Generation) string {
-	w := &writer{omit: g.Omit, refer: g.Refer, exact: g.Exact}
+	w := &writer{omit: g.Omit, refer: g.Refer, exact: g.Exact, zeros: zeros(g.Schema)}
 	if g.ID != "" {
 		w.line("# __generated__ by Lethe from %s", config.Quoted(g.ID))
 	}
 	w.line("resource %s %s {", config.Quoted(g.Type), config.Quoted(g.Name))
-	if g.Provider.Local != "" && (g.Provider.Alias != "" || g.Provider.Local != config.ImpliedProvider(g.Type)) {
+	if g.Provider != "" {
 		w.line("provider = %s", g.Provider)
 	}
 	w.body(g.Schema, g.Value, nil)
@@ -57,12 +58,23 @@ func Generate(g Generation) string {
 	return string(hclwrite.Format([]byte(w.b.String())))
 }
 
-// Import returns an import block for an object with an identity. provider is zero if the type implies it.
-func Import(to addr.Resource, provider config.ProviderName, identity cty.Value) string {
+// ProviderOf returns the argument provider of a generated block: "" if the type implies the provider.
+func ProviderOf(typ string, name config.ProviderName, key addr.Key) string {
+	switch {
+	case key != addr.NoKey:
+		return name.String() + key.String()
+	case name.Alias == "" && name.Local == config.ImpliedProvider(typ):
+		return ""
+	}
+	return name.String()
+}
+
+// Import returns an import block for an object with an identity. provider is as in Generation.
+func Import(to addr.Resource, provider string, identity cty.Value) string {
 	w := &writer{}
 	w.line("import {")
 	w.line("to = %s", to)
-	if provider.Local != "" && (provider.Alias != "" || provider.Local != config.ImpliedProvider(to.Type)) {
+	if provider != "" {
 		w.line("provider = %s", provider)
 	}
 	w.b.WriteString("identity = {\n")
@@ -77,9 +89,31 @@ func Import(to addr.Resource, provider config.ProviderName, identity cty.Value) 
 	return string(hclwrite.Format([]byte(w.b.String())))
 }
 
+// Settle omits what a provider rejects. objections returns the rejected paths of a configuration. If some of them have
+// empty values, only these are omitted at first: the others are then often accepted.
+func (g *Generation) Settle(objections func(config cty.Value) []cty.Path) {
+	var omitted []cty.Path
+	g.Omit = func(path cty.Path) bool { return slices.ContainsFunc(omitted, path.Equals) }
+	for range 3 { // empty values, the others, and what the provider rejects without them
+		rejected := slices.DeleteFunc(objections(g.Config()), g.Omit)
+		unneeded := slices.DeleteFunc(slices.Clone(rejected), func(p cty.Path) bool {
+			v, err := p.Apply(g.Value)
+			return err != nil || !empty(v)
+		})
+		if len(unneeded) > 0 {
+			rejected = unneeded
+		}
+		if len(rejected) == 0 {
+			return
+		}
+		omitted = append(omitted, rejected...)
+	}
+}
+
 // Config returns the value of the generated block, so that the provider can validate it. Unlike the block, it contains
 // sensitive values.
 func (g Generation) Config() cty.Value {
+	zeros := zeros(g.Schema)
 	v, err := cty.Transform(g.Value, func(path cty.Path, v cty.Value) (cty.Value, error) {
 		a := g.Schema.Attribute(path)
 		if a == nil || a.Required {
@@ -89,7 +123,7 @@ func (g Generation) Config() cty.Value {
 			return v, nil // inside the value of an attribute
 		}
 		id := len(path) == 1 && a.Name == "id"
-		if a.Computed && (!a.Optional || id || empty(v)) || a.Deprecated || a.WriteOnly || g.Omit != nil && g.Omit(path) {
+		if a.Computed && (!a.Optional || id || unset(a, v, zeros)) || a.Deprecated || a.WriteOnly || g.Omit != nil && g.Omit(path) {
 			return cty.NullVal(v.Type()), nil
 		}
 		return v, nil
@@ -105,6 +139,19 @@ type writer struct {
 	omit  func(cty.Path) bool
 	refer func(string) string
 	exact bool
+	zeros bool
+}
+
+// zeros reports whether the provider returns zero values for optional computed arguments that are not set. The library
+// of older providers does. It declares id as an argument.
+func zeros(b *schema.Block) bool {
+	return slices.ContainsFunc(b.Attrs, func(a *schema.Attr) bool { return a.Name == "id" && a.Optional && a.Computed })
+}
+
+// unset reports whether an optional argument is not set in the configuration of an object. Nothing is known about an
+// empty sensitive value, which must not be written.
+func unset(a *schema.Attr, v cty.Value, zeros bool) bool {
+	return v.IsNull() || a.Computed && (zeros || a.Sensitive) && empty(v)
 }
 
 func (w *writer) line(format string, a ...any) { fmt.Fprintf(&w.b, format+"\n", a...) }
@@ -144,7 +191,7 @@ func (w *writer) attr(a *schema.Attr, v cty.Value, path cty.Path) (string, bool)
 		return "null # write-only", true
 	case a.Sensitive && (a.Required || !empty(v)):
 		return "null # sensitive", true
-	case optional && (v.IsNull() || a.Computed && empty(v)):
+	case optional && unset(a, v, w.zeros):
 		return "", false
 	case v.IsNull():
 		return "null # required: set a value", true
@@ -211,7 +258,7 @@ func (w *writer) fields(b *strings.Builder, o *schema.Object, v cty.Value, path 
 	b.WriteString("{\n")
 	for _, a := range o.Attrs {
 		if text, ok := w.attr(a, get(v, a.Name), append(path[:len(path):len(path)], cty.GetAttrStep{Name: a.Name})); ok {
-			b.WriteString(a.Name + " = " + text + "\n")
+			b.WriteString(key(a.Name) + " = " + text + "\n")
 		}
 	}
 	b.WriteString("}")
@@ -237,16 +284,16 @@ func (w *writer) blocks(n *schema.Nested, v cty.Value, path cty.Path) {
 
 // block writes one nested block. It writes a block without content only if always is true.
 func (w *writer) block(n *schema.Nested, label string, v cty.Value, path cty.Path, always bool) {
-	inner := &writer{omit: w.omit, refer: w.refer, exact: w.exact}
+	inner := &writer{omit: w.omit, refer: w.refer, exact: w.exact, zeros: w.zeros}
 	inner.body(n.Block, v, path)
 	if text := inner.b.String(); text != "" || always {
 		w.line("%s%s {\n%s}", n.Name, label, text)
 	}
 }
 
-// key returns the text of a key of an object or map.
+// key returns the text of a key of an object or map. An object that begins with the word "for" would be an expression.
 func key(s string) string {
-	if hclsyntax.ValidIdentifier(s) {
+	if hclsyntax.ValidIdentifier(s) && s != "for" {
 		return s
 	}
 	return config.Quoted(s)

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
@@ -66,7 +67,7 @@ func TestGenerate(t *testing.T) {
 		"timeouts":       cty.NullVal(cty.Object(map[string]cty.Type{"create": cty.String})),
 	})
 	got := Generate(Generation{
-		Type: "cloud_server", Name: "web", ID: `i-"1"`, Provider: config.ProviderName{Local: "cloud", Alias: "eu"},
+		Type: "cloud_server", Name: "web", ID: `i-"1"`, Provider: "cloud.eu",
 		Schema: block, Value: value,
 		Omit: func(p cty.Path) bool { return len(p) == 1 && p[0] == cty.GetAttrStep{Name: "objection"} },
 	})
@@ -125,12 +126,64 @@ resource "cloud_server" "web" {
 }
 
 func TestGenerateSmallest(t *testing.T) {
-	got := Generate(Generation{Type: "a_b", Name: "c", Provider: config.ProviderName{Local: "a"}, Schema: &schema.Block{}, Value: cty.EmptyObjectVal})
-	if got != "resource \"a_b\" \"c\" {\n}\n" {
-		t.Errorf("%q", got)
+	for _, x := range []struct {
+		name config.ProviderName
+		key  addr.Key
+		want string
+	}{
+		{config.ProviderName{Local: "a"}, addr.NoKey, ""},
+		{config.ProviderName{Local: "x"}, addr.NoKey, "  provider = x\n"},
+		{config.ProviderName{Local: "a", Alias: "by"}, addr.StringKey("k"), "  provider = a.by[\"k\"]\n"},
+	} {
+		got := Generate(Generation{Type: "a_b", Name: "c", Provider: ProviderOf("a_b", x.name, x.key), Schema: &schema.Block{}, Value: cty.EmptyObjectVal})
+		if want := "resource \"a_b\" \"c\" {\n" + x.want + "}\n"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
-	got = Generate(Generation{Type: "a_b", Name: "c", Provider: config.ProviderName{Local: "x"}, Schema: &schema.Block{}, Value: cty.EmptyObjectVal})
-	if got != "resource \"a_b\" \"c\" {\n  provider = x\n}\n" {
-		t.Errorf("%q", got)
+}
+
+// TestGenerateEmptyValues shows that values are written if a default of the provider could replace them.
+func TestGenerateEmptyValues(t *testing.T) {
+	inner := cty.Object(map[string]cty.Type{"for": cty.Number})
+	block := &schema.Block{Attrs: []*schema.Attr{
+		{Name: "conflict", Type: cty.List(cty.String), Optional: true, Computed: true},
+		{Name: "flag", Type: cty.Bool, Optional: true, Computed: true},
+		{Name: "id", Type: cty.String, Computed: true},
+		{Name: "list", Type: cty.List(inner), Optional: true, Object: &schema.Object{Nesting: schema.List, Attrs: []*schema.Attr{
+			{Name: "for", Type: cty.Number, Optional: true, Computed: true},
+		}}},
+		{Name: "secret", Type: cty.Bool, Optional: true, Computed: true, Sensitive: true},
+		{Name: "set", Type: cty.String, Optional: true},
+		{Name: "tags", Type: cty.Map(cty.String), Optional: true},
+		{Name: "text", Type: cty.String, Optional: true, Computed: true},
+	}}
+	g := Generation{Type: "a_b", Name: "c", Schema: block, Value: cty.ObjectVal(map[string]cty.Value{
+		"conflict": cty.ListValEmpty(cty.String), "flag": cty.False, "id": cty.StringVal("x"),
+		"list":   cty.ListVal([]cty.Value{cty.ObjectVal(map[string]cty.Value{"for": cty.Zero})}),
+		"secret": cty.False, "set": cty.StringVal("s"), "text": cty.StringVal(""),
+		"tags": cty.MapVal(map[string]cty.Value{"for": cty.StringVal("v")}),
+	})}
+	g.Settle(func(config cty.Value) []cty.Path {
+		if config.GetAttr("conflict").IsNull() || config.GetAttr("set").IsNull() {
+			return nil
+		}
+		return []cty.Path{cty.GetAttrPath("set"), cty.GetAttrPath("conflict")}
+	})
+	want := `resource "a_b" "c" {
+  flag = false
+  list = [
+    {
+      "for" = 0
+    },
+  ]
+  set = "s"
+  tags = {
+    "for" = "v"
+  }
+  text = ""
+}
+`
+	if d := cmp.Diff(want, Generate(g)); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
 	}
 }

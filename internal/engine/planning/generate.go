@@ -92,7 +92,7 @@ func (x *importFinisher) generate(ctx context.Context, im frame.Import) (string,
 	}
 	u, name, ok := x.through(im)
 	if !ok {
-		return refuse("there is no such provider configuration")
+		return refuse("there is no such provider configuration, or its key is not constant")
 	}
 	s, ok := x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.After)
 	typ := x.p.run.Types.Of(ctx, x.p.run.Bag, u.Instance.Provider, im.To.Resource(), im.To)
@@ -107,12 +107,8 @@ func (x *importFinisher) generate(ctx context.Context, im frame.Import) (string,
 	if !ok {
 		return "", false
 	}
-	g := style.Generation{Type: im.To.Type, Name: im.To.Name, ID: im.ID, Provider: name, Schema: typ.Block, Value: v}
-	if objected := t.Objections(ctx, g.Config()); len(objected) > 0 {
-		g.Omit = func(path cty.Path) bool {
-			return slices.ContainsFunc(objected, func(o cty.Path) bool { return o.Equals(path) })
-		}
-	}
+	g := style.Generation{Type: im.To.Type, Name: im.To.Name, ID: im.ID, Provider: style.ProviderOf(im.To.Type, name, u.Instance.Key), Schema: typ.Block, Value: v}
+	g.Settle(func(config cty.Value) []cty.Path { return t.Objections(ctx, config) })
 	return style.Generate(g), true
 }
 
@@ -128,5 +124,11 @@ func (x *importFinisher) through(im frame.Import) (declared.Use, config.Provider
 	a := x.p.run.Program.Tree().Root.Provider(name.Local)
 	u := declared.Use{Instance: addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: a, Alias: name.Alias}}}
 	u.Decl, u.Declared = x.p.run.Program.ProviderFor(addr.Module{}, a, name.Alias)
-	return u, name, u.Declared || name.Alias == ""
+	ok := u.Declared || name.Alias == ""
+	if im.Provider != nil && im.Provider.Key != nil {
+		key, ds := im.Provider.Key.Value(nil)
+		u.Instance.Key, ok = addr.KeyOf(key)
+		ok = ok && !ds.HasErrors() && u.Declared
+	}
+	return u, name, ok
 }

@@ -8,11 +8,14 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // names gives names to generated resources: the name of the list block, the key of its instance, and a number.
 type names struct {
-	prog *program.Program
+	prog  *program.Program
+	state *state.Snapshot        // may be nil
+	other map[addr.Resource]bool // in moved, removed and import blocks
 
 	mu    sync.Mutex
 	taken map[[2]string]bool // beginnings of names, by type
@@ -20,8 +23,19 @@ type names struct {
 	seen  map[uint64]struct{} // hashes of the types and identities of generated blocks
 }
 
-func (n *names) init(p *program.Program) {
-	n.prog, n.taken, n.seed, n.seen = p, map[[2]string]bool{}, maphash.MakeSeed(), map[uint64]struct{}{}
+func (n *names) init(p *program.Program, s *state.Snapshot) {
+	n.prog, n.state, n.taken, n.seed, n.seen = p, s, map[[2]string]bool{}, maphash.MakeSeed(), map[uint64]struct{}{}
+	n.other = map[addr.Resource]bool{}
+	root := p.Tree().Root.Module
+	for _, m := range root.Moved {
+		n.other[m.From.Target.Resource()] = true
+	}
+	for _, r := range root.Removed {
+		n.other[r.From.Target.Resource()] = true
+	}
+	for to := range p.UndeclaredImports() {
+		n.other[to] = true
+	}
 }
 
 // generated records an object, and reports whether it was recorded before.
@@ -54,10 +68,13 @@ func (n *names) label(i addr.Instance) string {
 	return label
 }
 
-// free returns a name that the configuration does not declare.
+// free returns a name that the configuration does not have, and no object in the state: a block with its name would change
+// that object.
 func (n *names) free(typ, label string, i int) string {
 	for name := label + "_" + strconv.Itoa(i); ; name += "_" {
-		if _, declared := n.prog.Resource(addr.Resource{Mode: addr.Managed, Type: typ, Name: name}); !declared {
+		r := addr.Resource{Mode: addr.Managed, Type: typ, Name: name}
+		_, declared := n.prog.Resource(r)
+		if !declared && !n.other[r] && n.state.Resource(r.In(addr.ModuleInstance{})) == nil {
 			return name
 		}
 	}

@@ -2,11 +2,9 @@ package querying
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/style"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
@@ -27,7 +25,7 @@ import (
 type Request struct {
 	Program *program.Program
 	Options frame.Options
-	State   *state.Snapshot // of the objects that blocks refer to; nil: their values are unknown
+	State   *state.Snapshot // of the objects that blocks refer to, and of names in use; nil: their values are unknown
 
 	Objects  func(typ string) bool // whole objects of the type are needed, whatever the block asks for; may be nil
 	Ignore   func(*Result) bool    // the result is not reported; may be nil
@@ -42,7 +40,6 @@ type Result struct {
 	object.Listed
 	List     addr.Instance
 	Type     *object.Type
-	Provider config.ProviderName
 	Managed  Management
 	Block    *style.Generation // generated configuration; nil without Request.Generate, and if another result has it
 	Resource string            // its text
@@ -50,7 +47,10 @@ type Result struct {
 }
 
 // Counts are the numbers of results of all searches.
-type Counts struct{ Reported, Managed, Unsure, Ignored int }
+type Counts struct {
+	Reported, Managed, Unsure, Ignored int
+	Limited                            int // searches that had as many results as their limit
+}
 
 // querier is one query.
 type querier struct {
@@ -73,7 +73,7 @@ func Query(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (Counts
 		return Counts{}, false
 	}
 	defer q.run.End()
-	q.names.init(req.Program)
+	q.names.init(req.Program, req.State)
 	if req.Managed != nil {
 		q.was = newManaged(q.run, req.Managed)
 	}
@@ -259,13 +259,19 @@ func (s *search) find(ctx context.Context, t *object.Tools, what object.Search, 
 	}
 	send := q.run.Settings.Send
 	send(event.ListStarted{List: s.inst, Config: config})
-	ok := false
+	ok, read := false, int64(0)
 	stop := q.run.Budget.Stop()
 	called := t.Walk.Token(ctx, func() {
-		ok = t.List(stop, what, func(found object.Listed) bool { return s.take(ctx, t, found) && stop.Err() == nil })
+		ok = t.List(stop, what, func(found object.Listed) bool {
+			read++
+			return s.take(ctx, t, found) && stop.Err() == nil
+		})
 	})
 	q.mu.Lock()
 	c := &q.counts
+	if read >= what.Limit {
+		c.Limited++
+	}
 	c.Reported, c.Managed, c.Unsure, c.Ignored = c.Reported+s.done.Total, c.Managed+s.done.Managed, c.Unsure+s.done.Unsure, c.Ignored+s.done.Ignored
 	q.mu.Unlock()
 	if s.err != nil {
@@ -288,7 +294,7 @@ func (s *search) take(ctx context.Context, t *object.Tools, found object.Listed)
 	if s.kept != nil {
 		s.kept.add(t.Type, found)
 	}
-	r := &Result{Listed: found, List: s.inst, Type: t.Type, Provider: s.d.Res.LocalProvider()}
+	r := &Result{Listed: found, List: s.inst, Type: t.Type}
 	switch {
 	case q.req.Ignore != nil && q.req.Ignore(r):
 		s.done.Ignored++
@@ -343,12 +349,8 @@ func (s *search) generate(ctx context.Context, t *object.Tools, r *Result) bool 
 			return false
 		}
 	}
-	g := &style.Generation{Type: r.Type.Name, Name: name, Provider: r.Provider, Schema: r.Type.Block, Value: v, Exact: true}
-	if objected := quiet.Objections(ctx, g.Config()); len(objected) > 0 {
-		g.Omit = func(path cty.Path) bool {
-			return slices.ContainsFunc(objected, func(o cty.Path) bool { return o.Equals(path) })
-		}
-	}
-	r.Block, r.Resource, r.Import = g, style.Generate(*g), style.Import(res, r.Provider, r.Identity)
+	g := &style.Generation{Type: r.Type.Name, Name: name, Provider: style.ProviderOf(r.Type.Name, s.d.Res.LocalProvider(), s.use.Instance.Key), Schema: r.Type.Block, Value: v, Exact: true}
+	g.Settle(func(config cty.Value) []cty.Path { return quiet.Objections(ctx, config) })
+	r.Block, r.Resource, r.Import = g, style.Generate(*g), style.Import(res, g.Provider, r.Identity)
 	return true
 }
