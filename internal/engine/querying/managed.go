@@ -46,9 +46,13 @@ type typeName struct {
 type stored struct {
 	once       sync.Once
 	identities map[string]bool // whole identities, as JSON
+	whole      []cty.Value     // the same
 	partial    []cty.Value     // identities with null attributes
 	ids        map[string]bool // of objects without an identity
 	blind      bool            // an object has neither
+
+	mu      sync.Mutex
+	reduced map[string]map[string]bool // whole identities without some attributes, as JSON, by the names of these attributes
 }
 
 func newManaged(r *run.Run, states []*state.Snapshot) *managed {
@@ -60,7 +64,7 @@ func (m *managed) stored(p addr.Provider, name string) *stored {
 	defer m.mu.Unlock()
 	k := typeName{p.Canon(), name}
 	if m.by[k] == nil {
-		m.by[k] = &stored{identities: map[string]bool{}, ids: map[string]bool{}}
+		m.by[k] = &stored{identities: map[string]bool{}, ids: map[string]bool{}, reduced: map[string]map[string]bool{}}
 	}
 	return m.by[k]
 }
@@ -112,6 +116,7 @@ func (x *stored) add(t *object.Type, e *state.Entry) {
 		x.partial = append(x.partial, identity)
 	case identity != cty.NilVal && !identity.IsNull():
 		x.identities[string(plainJSON(identity))] = true
+		x.whole = append(x.whole, identity)
 	case e.ID() != "":
 		x.ids[e.ID()] = true
 	default:
@@ -133,7 +138,7 @@ func (m *managed) of(t *object.Type, u declared.Use, found object.Listed) Manage
 	x := m.stored(u.Instance.Provider, t.Name)
 	id := idOf(found)
 	switch {
-	case x.identities[string(plainJSON(found.Identity))] || x.ids[id]:
+	case x.matchesWhole(found.Identity) || x.ids[id]:
 		return IsManaged
 	case x.matchesPartial(found.Identity):
 		return IsManaged
@@ -143,12 +148,49 @@ func (m *managed) of(t *object.Type, u declared.Use, found object.Listed) Manage
 	return Unmanaged
 }
 
+// matchesWhole reports whether a whole stored identity has no attribute that differs. Null attributes match anything.
+// The first result with other null attributes than before makes an index, so that each result needs one look-up.
+func (x *stored) matchesWhole(identity cty.Value) bool {
+	key := plainJSON(identity)
+	if !hasNull(identity) {
+		return x.identities[string(key)]
+	}
+	missing := ""
+	for it := identity.ElementIterator(); it.Next(); {
+		if name, v := it.Element(); v.IsNull() {
+			missing += " " + name.AsString()
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.reduced[missing] == nil {
+		index := map[string]bool{}
+		for _, was := range x.whole {
+			index[string(plainJSON(reduced(was, identity)))] = true
+		}
+		x.reduced[missing] = index
+	}
+	return x.reduced[missing][string(key)]
+}
+
+// reduced returns an identity with null for the attributes that are null in another.
+func reduced(identity, other cty.Value) cty.Value {
+	attrs := identity.AsValueMap()
+	for name, v := range other.AsValueMap() {
+		if v.IsNull() {
+			attrs[name] = v
+		}
+	}
+	return cty.ObjectVal(attrs)
+}
+
 // matchesPartial reports whether a stored identity has no attribute that differs. Null attributes match anything.
 func (x *stored) matchesPartial(identity cty.Value) bool {
 	for _, was := range x.partial {
 		same := true
 		for name, v := range was.AsValueMap() {
-			same = same && (v.IsNull() || identity.GetAttr(name).RawEquals(v))
+			now := identity.GetAttr(name)
+			same = same && (v.IsNull() || now.IsNull() || now.RawEquals(v))
 		}
 		if same {
 			return true

@@ -45,6 +45,7 @@ func (s *search) ListResourceConfigSchema(_ context.Context, _ listing.ListResou
 		Attributes: map[string]listschema.Attribute{
 			"prefix":  listschema.StringAttribute{Optional: true, Description: "The beginning of the names."},
 			"invent":  listschema.Int64Attribute{Optional: true, Description: "How many objects to invent, instead of the objects in the cloud."},
+			"realm":   listschema.StringAttribute{Optional: true, Description: "none: identities have no realm."},
 			"token":   listschema.StringAttribute{Optional: true},
 			"fail_on": listschema.StringAttribute{Optional: true, Description: "Where to fail: validate, list."},
 			"delay":   listschema.StringAttribute{Optional: true, Description: "How long the first result takes."},
@@ -90,7 +91,7 @@ func (s *search) List(ctx context.Context, req listing.ListRequest, stream *list
 				return
 			}
 			r := req.NewListResult(ctx)
-			s.describe(ctx, req, o, &r)
+			s.describe(ctx, req, o, config.str("realm") != "none", &r)
 			if n == 0 && config.has("warn") {
 				r.Diagnostics.AddWarning("Warned", config.str("warn"))
 			}
@@ -133,12 +134,14 @@ func (s *search) objects(config view) iter.Seq2[*cloud.Object, error] {
 }
 
 // describe fills a result.
-func (s *search) describe(ctx context.Context, req listing.ListRequest, o *cloud.Object, r *listing.ListResult) {
+func (s *search) describe(ctx context.Context, req listing.ListRequest, o *cloud.Object, realm bool, r *listing.ListResult) {
 	var name string
 	_ = json.Unmarshal(o.Attributes["name"], &name)
 	r.DisplayName = "Thing " + name
 	r.Diagnostics.Append(r.Identity.SetAttribute(ctx, path.Root("id"), o.ID)...)
-	r.Diagnostics.Append(r.Identity.SetAttribute(ctx, path.Root("realm"), "local")...)
+	if realm {
+		r.Diagnostics.Append(r.Identity.SetAttribute(ctx, path.Root("realm"), "local")...)
+	}
 	if !req.IncludeResource {
 		return
 	}
