@@ -79,6 +79,7 @@ const shortestReference = 4
 type referring struct {
 	to    map[string]target // by text; a text of two objects has no target
 	edges map[string][]string
+	named map[string]bool // objects that others refer to
 }
 
 // target is an attribute of an imported object.
@@ -86,7 +87,7 @@ type target struct{ object, attr string }
 
 // references collects the identifying texts of results: attributes that only the provider sets.
 func references(list []*querying.Result) *referring {
-	r := &referring{to: map[string]target{}, edges: map[string][]string{}}
+	r := &referring{to: map[string]target{}, edges: map[string][]string{}, named: map[string]bool{}}
 	twice := map[string]bool{}
 	for _, x := range list {
 		object := x.Type.Name + "." + x.Block.Name
@@ -131,10 +132,12 @@ func (r *referring) of(x *querying.Result) func(string) string {
 	from := x.Type.Name + "." + x.Block.Name
 	return func(text string) string {
 		to, ok := r.to[text]
-		if !ok || to.object == from || r.reaches(to.object, from, map[string]bool{}) {
+		// Most objects refer to objects before them in the list, and no object refers to them yet.
+		if !ok || to.object == from || r.named[from] && r.reaches(to.object, from, map[string]bool{}) {
 			return ""
 		}
 		r.edges[from] = append(r.edges[from], to.object)
+		r.named[to.object] = true
 		return to.object + "." + to.attr
 	}
 }
