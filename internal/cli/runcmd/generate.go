@@ -104,7 +104,18 @@ func (o *execution) addGenerated(ctx context.Context, blocks map[addr.Resource]s
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		text.WriteString("\n" + byName[name])
 	}
-	return o.writeGenerated(text.Bytes()) && o.s.Loader.LoadWith(filepath.Base(o.f.generate), text.Bytes()) && o.s.Compile(ctx, vet.CheckOptions{})
+	return o.writeGenerated(text.Bytes()) && o.s.Loader.LoadWith(o.generatedName(), text.Bytes()) && o.s.Compile(ctx, vet.CheckOptions{})
+}
+
+// generatedName returns the name that the generated file has in the root module. A file that is elsewhere, or is not a
+// configuration file, needs another name: a file of the module may have its own.
+func (o *execution) generatedName() string {
+	path := o.c.Path(o.f.generate)
+	name := filepath.Base(path)
+	if ext := filepath.Ext(name); filepath.Dir(path) == filepath.Clean(o.s.Dir.Root) && (ext == ".tf" || ext == ".tofu") {
+		return name
+	}
+	return "generated_" + name + ".tf"
 }
 
 // showGenerated adds the generated blocks to the changes of a plan, for its view.
