@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -51,7 +52,7 @@ func (x *step) invoke(ctx context.Context, c *plan.Change, part int, up bool, fa
 		if dg.Severity == diag.Error && continues {
 			dg.Severity = diag.Warning
 		}
-		dg.Detail += fmt.Sprintf("\n\n%s invoked the action (%s).", c.Object, i.of.Trigger.Event)
+		dg.Detail = strings.TrimSpace(dg.Detail + fmt.Sprintf("\n\n%s invoked the action (%s).", c.Object, i.of.Trigger.Event))
 		x.run.Bag.Add(dg)
 	}
 	if ok || continues {
@@ -207,12 +208,12 @@ func agrees(planned, actual cty.Value) bool {
 	switch {
 	case !planned.IsKnown():
 		return true
-	case planned.IsNull() || actual.IsNull() || !planned.Type().Equals(actual.Type()) || planned.IsWhollyKnown():
+	case planned.IsNull() || actual.IsNull() || planned.IsWhollyKnown():
 		return planned.RawEquals(actual)
-	case planned.Type().IsSetType() || !planned.CanIterateElements():
-		return true // which elements of a set correspond is not known
-	case planned.LengthInt() != actual.LengthInt():
-		return false
+	case planned.Type().IsSetType():
+		return planned.Type().Equals(actual.Type()) // which elements correspond is not known
+	case !actual.CanIterateElements() || planned.LengthInt() != actual.LengthInt():
+		return false // the types of unknown elements may differ
 	}
 	for it, other := planned.ElementIterator(), actual.ElementIterator(); it.Next() && other.Next(); {
 		k, v := it.Element()

@@ -29,6 +29,7 @@ func (a *act) Schema(_ context.Context, _ action.SchemaRequest, resp *action.Sch
 			"text":      actionschema.StringAttribute{Required: true, Description: "The line to append."},
 			"file":      actionschema.StringAttribute{Optional: true, Description: "The file."},
 			"reads":     actionschema.StringAttribute{Optional: true, Description: "A file that must exist when the action is invoked."},
+			"anything":  actionschema.DynamicAttribute{Optional: true, Description: "Its text is appended in place of text."},
 			"messages":  actionschema.ListAttribute{Optional: true, ElementType: stringType, Description: "Reports of progress."},
 			"secret_wo": actionschema.StringAttribute{Optional: true, WriteOnly: true},
 			"fail_on":   actionschema.StringAttribute{Optional: true, Description: "Where to fail: validate, plan, invoke."},
@@ -66,7 +67,11 @@ func (a *act) Invoke(ctx context.Context, req action.InvokeRequest, resp *action
 		_, err = os.Stat(reads)
 	}
 	if name := config.str("file"); err == nil && name != "" {
-		err = appendLine(name, config.str("text"))
+		line := config.str("text")
+		if config.has("anything") {
+			line = config["anything"].String()
+		}
+		err = appendLine(name, line)
 	}
 	if err != nil {
 		resp.Diagnostics.AddError("The action failed", err.Error())
