@@ -124,10 +124,13 @@ func (x *invoking) plan(ctx context.Context, caller *mark.Value) bool {
 // final reports whether the configuration of an action for the end of an object will not change until apply. Otherwise it
 // reports an error.
 func (x *invoking) final(inst addr.Instance, config mark.Value) bool {
-	of := x.t.Object
+	of, s := x.t.Object, x.p.run.Program.Schema(x.i.Decl)
 	switch {
 	case config.Has(mark.Ephemeral):
 		x.p.run.Bag.Add(diag.Errorf("Invalid use of an ephemeral value", "%s is invoked when %s is destroyed. The plan contains the configuration of such actions, so it cannot have ephemeral values.", inst, of).At(x.at).About(of.Instance))
+		return false
+	case !s.NullWriteOnly(config.Raw).RawEquals(config.Raw):
+		x.p.run.Bag.Add(diag.Errorf("Action for destroy must be known", "%s is invoked when %s is destroyed. The plan contains the configuration of such actions, and no plan contains values of write-only arguments, so these must be null.", inst, of).At(x.at).About(of.Instance))
 		return false
 	case !config.Raw.IsWhollyKnown():
 		x.p.run.Bag.Add(diag.Errorf("Action for destroy must be known", "%s is invoked when %s is destroyed, so its configuration must be known during plan. It depends on values that are known only after apply.", inst, of).At(x.at).About(of.Instance))
@@ -150,11 +153,11 @@ func (x *invoking) exists(inst addr.Instance, config mark.Value) bool {
 			lacking = append(lacking, to.String())
 		}
 	})
-	text := "Some of its values are known only after apply."
+	text := "has values that are known only after apply, such as results of timestamp() and attributes of objects that do not exist. Run \"lethe apply\" to create such objects, or use values that are known during plan."
 	if slices.Sort(lacking); len(lacking) > 0 {
-		text = "The state has no object of " + strings.Join(slices.Compact(lacking), ", ") + "."
+		text = "refers to objects that do not exist. The state has no object of " + strings.Join(slices.Compact(lacking), ", ") + ".\n\nRun \"lethe apply\" to create them, and then invoke the action."
 	}
-	x.p.run.Bag.Add(diag.Errorf("Action configuration is not known", "The configuration of %s refers to objects that do not exist. %s\n\nRun \"lethe apply\" to create them, and then invoke the action.", inst, text).At(d.Range).About(inst))
+	x.p.run.Bag.Add(diag.Errorf("Action configuration is not known", "The configuration of %s %s", inst, text).At(d.Range).About(inst))
 	return false
 }
 
