@@ -116,6 +116,7 @@ var missingBase = map[string]struct{ title, what string }{
 	"resource":  {"Missing resource to override", "resource"},
 	"data":      {"Missing data resource to override", "data resource"},
 	"ephemeral": {"Missing ephemeral resource to override", "ephemeral resource"},
+	"action":    {"Missing resource to override", "action"},
 }
 
 func (d *overrides) block(b *hcl.Block) {
