@@ -27,8 +27,8 @@ type Generation struct {
 	// Omit reports whether an attribute or block is omitted, because the provider rejected it in combination with
 	// others (Settle). It may be nil.
 	Omit func(cty.Path) bool
-	// Exact is true if the block must have exactly the values of the object. Otherwise strings with JSON become calls of
-	// jsonencode even if these change spaces and the order of keys.
+	// Exact is true if the block must have exactly the values of the object. Otherwise an argument with JSON becomes a call
+	// of jsonencode even if it changes spaces and the order of keys.
 	Exact bool
 	// Refer returns an expression to write instead of a string, or "". It may be nil.
 	Refer func(text string) string
@@ -43,7 +43,8 @@ type Generation struct {
 //   - attributes for which Omit returns true.
 //
 // It writes null with a comment for values that it may not show or does not know: sensitive values, write-only
-// arguments, and required arguments without a value. Strings with a JSON object or array become calls of jsonencode.
+// arguments, and required arguments without a value. Strings with a JSON object or array become calls of jsonencode. In
+// the elements of a value they do so only if the call returns the same text.
 func Generate(g Generation) string {
 	w := &writer{omit: g.Omit, refer: g.Refer, exact: g.Exact, zeros: zeros(g.Schema)}
 	if g.ID != "" {
@@ -307,12 +308,17 @@ func (w *writer) expression(b *strings.Builder, v cty.Value) {
 	case t == cty.String:
 		w.stringExpression(b, v.AsString())
 	case t.IsObjectType() || t.IsMapType():
-		w.mapExpression(b, v)
+		w.elements().mapExpression(b, v)
 	case v.CanIterateElements():
-		w.listExpression(b, v)
+		w.elements().listExpression(b, v)
 	default:
 		b.Write(hclwrite.TokensForValue(v).Bytes())
 	}
+}
+
+// elements returns the writer of the elements of a value. Providers ignore changes of spaces only in whole arguments.
+func (w *writer) elements() *writer {
+	return &writer{omit: w.omit, refer: w.refer, exact: true, zeros: w.zeros}
 }
 
 func (w *writer) mapExpression(b *strings.Builder, v cty.Value) {

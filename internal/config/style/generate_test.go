@@ -161,7 +161,7 @@ func TestGenerateEmptyValues(t *testing.T) {
 		"conflict": cty.ListValEmpty(cty.String), "flag": cty.False, "id": cty.StringVal("x"),
 		"list":   cty.ListVal([]cty.Value{cty.ObjectVal(map[string]cty.Value{"for": cty.Zero})}),
 		"secret": cty.False, "set": cty.StringVal("s"), "text": cty.StringVal(""),
-		"tags": cty.MapVal(map[string]cty.Value{"for": cty.StringVal("v")}),
+		"tags": cty.MapVal(map[string]cty.Value{"for": cty.StringVal("v"), "json": cty.StringVal(`{"a":1}`), "spaces": cty.StringVal(`{"a": 1}`)}),
 	})}
 	g.Settle(func(config cty.Value) []cty.Path {
 		if config.GetAttr("conflict").IsNull() || config.GetAttr("set").IsNull() {
@@ -179,6 +179,10 @@ func TestGenerateEmptyValues(t *testing.T) {
   set = "s"
   tags = {
     "for" = "v"
+    json = jsonencode({
+      a = 1
+    })
+    spaces = "{\"a\": 1}"
   }
   text = ""
 }
