@@ -106,7 +106,10 @@ func runQuery(ctx context.Context, c *base.Call, f *queryFlags) int {
 		}
 	}
 	if f.unmanaged && ok {
-		c.UI.Line(fmt.Sprintf("\n%s not managed, %d managed.%s%s", results(counts.Reported), counts.Managed, unsure(counts.Unsure), limited(counts.Limited)))
+		c.UI.Line(fmt.Sprintf("\n%s not managed, %d managed.%s", results(counts.Reported), counts.Managed, unsure(counts.Unsure)))
+	}
+	if n := counts.Limited; n > 0 && ok && (f.unmanaged || r.req.Generate) {
+		c.UI.Line(fmt.Sprintf("\nThere may be more objects: %s reached the limit.", diag.Counted(n, "list block", "list blocks")))
 	}
 	if !ok || r.imports != nil && !r.planImports(ctx) {
 		return c.UI.Fail()
@@ -122,14 +125,6 @@ func unsure(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" For %s of these, the states do not tell: they have objects without an identity and without an id.", results(n))
-}
-
-// limited tells that a search may have left out objects, so that nobody takes its results for all objects of an account.
-func limited(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" There may be more objects: %s reached the limit.", diag.Counted(n, "list block", "list blocks"))
 }
 
 // begin compiles the configuration with its query files, and reads the states that the query needs.
