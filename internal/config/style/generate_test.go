@@ -10,6 +10,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
 func TestGenerate(t *testing.T) {
@@ -189,5 +192,33 @@ func TestGenerateEmptyValues(t *testing.T) {
 `
 	if d := cmp.Diff(want, Generate(g)); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// TestGenerateTexts shows that any text is written as an expression with the same value, as a key and as an element.
+func TestGenerateTexts(t *testing.T) {
+	parts := []string{"", "a", "for", "null", "1", "-", ".", " ", "é", "${x}", "%{y}", "$", "%", "{", "}", "[1, 2]", `{"a":1}`, `{"a":"${x}"}`, "\n", "\r", "\"", "\\", "#", "<<E\nx\nE", "\x00", "\u0301", "\u2028", "\ufeff"}
+	texts, all := map[string]cty.Value{}, []cty.Value{}
+	for _, x := range parts {
+		for _, y := range parts {
+			texts[x+y] = cty.StringVal(y + x)
+			all = append(all, cty.StringVal(x+y))
+		}
+	}
+	value := cty.ObjectVal(map[string]cty.Value{"map": cty.MapVal(texts), "set": cty.SetVal(all)})
+	got := Generate(Generation{Type: "a_b", Name: "c", Value: value, Exact: true, Schema: &schema.Block{Attrs: []*schema.Attr{
+		{Name: "map", Type: cty.Map(cty.String), Optional: true}, {Name: "set", Type: cty.Set(cty.String), Optional: true},
+	}}})
+	f, ds := hclsyntax.ParseConfig([]byte(got), "x.tf", hcl.InitialPos)
+	if ds.HasErrors() {
+		t.Fatal(ds)
+	}
+	functions := map[string]function.Function{"jsonencode": stdlib.JSONEncodeFunc}
+	for name, a := range f.Body.(*hclsyntax.Body).Blocks[0].Body.Attributes {
+		v, ds := a.Expr.Value(&hcl.EvalContext{Functions: functions})
+		want := value.GetAttr(name)
+		if got, err := convert.Convert(v, want.Type()); ds.HasErrors() || err != nil || !got.RawEquals(want) {
+			t.Errorf("%s: %v %v\n%#v, want\n%#v", name, ds, err, got, want)
+		}
 	}
 }
