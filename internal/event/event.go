@@ -36,10 +36,11 @@ const (
 	Renew
 	Close
 	Provision
+	Invoke
 )
 
 func (o Op) String() string {
-	return [...]string{"", "refresh", "import", "read", "create", "update", "delete", "forget", "open", "renew", "close", "provision"}[o]
+	return [...]string{"", "refresh", "import", "read", "create", "update", "delete", "forget", "open", "renew", "close", "provision", "invoke"}[o]
 }
 
 // Call is a call that may be repeated after a failure.

@@ -30,6 +30,7 @@ var vocabulary = map[event.Op]words{
 	event.Renew:     {"Renewing...", "Renewal complete", "renewing", "Renewal errored", "renew", "ephemeral_op"},
 	event.Close:     {"Closing...", "Closing complete", "closing", "Closing errored", "close", "ephemeral_op"},
 	event.Provision: {"", "", "provisioning", "", "provision", ""},
+	event.Invoke:    {"", "", "invoking an action", "", "invoke", ""},
 }
 
 // about is a line about an object.

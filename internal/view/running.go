@@ -100,10 +100,22 @@ func (r *running) follow(e event.Event) {
 			o.provisioning = false
 		}
 		delete(r.ops, opKey{e.Object, event.Provision, run})
+	case event.ActionStarted:
+		r.begin(invoking(e.Invocation, run), time.Time{})
+	case event.ActionDone:
+		delete(r.ops, invoking(e.Invocation, run))
 	case event.Transfer:
 		r.move(e)
 	}
 	r.arrange()
+}
+
+// invoking returns the key of an invocation: an object invokes its actions one after another.
+func invoking(i event.Invocation, run string) opKey {
+	if i.Trigger.Object == (addr.Object{}) {
+		return opKey{i.Action.Current(), event.Invoke, run}
+	}
+	return opKey{i.Trigger.Object, event.Invoke, run}
 }
 
 // of returns the current operation on an object, other than a provisioner that runs by itself; nil if no operation is
@@ -217,13 +229,13 @@ func (r *running) list() []*op {
 }
 
 // due returns the operations that were not reported for a heartbeat, and marks them as reported. It omits refreshing,
-// and provisioners, which print by themselves.
+// and provisioners and actions, which print by themselves.
 func (r *running) due(now time.Time) []*op {
 	var out []*op
 	for _, o := range r.list() {
 		for took := now.Sub(o.began); took >= o.heard+heartbeat; {
 			o.heard = took.Truncate(heartbeat)
-			if o.op != event.Refresh && o.op != event.Provision && o.op != event.Import {
+			if o.op != event.Refresh && o.op != event.Provision && o.op != event.Import && o.op != event.Invoke {
 				out = append(out, o)
 			}
 		}

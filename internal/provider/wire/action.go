@@ -48,8 +48,12 @@ func (c *client) Invoke(ctx context.Context, r provider.ActionRequest) iter.Seq2
 			}
 		}
 		if err == io.EOF {
+			why := "This is a bug in the provider. Report it to its developers."
+			if c.stopped.Load() {
+				why = "The interrupt has asked the provider to give up the call."
+			}
 			yield(provider.Invoked{Unanswered: true}, provider.Diags{diag.Errorf("Plugin did not respond",
-				"The %s ended the call %s for %s without a report of its end. This is a bug in the provider. Report it to its developers.", c, c.methods.short(invokeAction), r.Type)})
+				"The %s ended the call %s for %s without a report of its end. %s", c, c.methods.short(invokeAction), r.Type, why)})
 			return
 		}
 		yield(provider.Invoked{Unanswered: silent(err)}, provider.Diags{c.fault(ctx, invokeAction, err)})

@@ -54,6 +54,7 @@ type Noted struct {
 
 // Stop asks the provider to give up the calls in progress.
 func (c *client) Stop(ctx context.Context) error {
+	c.stopped.Store(true)
 	var resp wirepb.StopProvider_Response
 	if err := c.conn.Invoke(ctx, c.methods[stopProvider], &wirepb.StopProvider_Request{}, &resp); err != nil {
 		return c.fault(ctx, stopProvider, err)

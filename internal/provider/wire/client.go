@@ -46,6 +46,7 @@ type client struct {
 	close   func() error
 	schemas onceSchemas
 	crashed atomic.Bool // the process has ended, as a call found out
+	stopped atomic.Bool // the provider was asked to give up the calls in progress
 }
 
 // onceSchemas has the schemas of the process. Concurrent callers share one request.
