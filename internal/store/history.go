@@ -175,10 +175,10 @@ func (l *Local) History(_ context.Context, workspace string) ([]Past, error) {
 	}
 	for _, k := range all {
 		data, err := l.readKept(workspace, k)
-		if err != nil || data == nil {
+		if err == nil && data == nil {
 			continue // another command has removed it, or another program has changed it
 		}
-		_, lineage, _ := identity(data)
+		_, lineage, _ := identity(data) // "" if it cannot be read
 		out = append(out, signed(Past{Serial: k.serial, Lineage: lineage, Time: k.time}, writers))
 	}
 	return out, nil
@@ -219,24 +219,26 @@ func (l *Local) RewriteFormer(ctx context.Context, workspace string, rewrite fun
 	if err != nil {
 		return 0, err
 	}
+	var problems error
 	for _, k := range all {
 		path := filepath.Join(l.historyDir(workspace), k.name)
 		data, err := disk.Read(l.fs, path)
 		if err == nil && data != nil {
 			data, err = rewrite(k.serial, data)
 		}
-		if err == nil {
-			err = ctx.Err()
+		if ctx.Err() != nil {
+			return changed, ctx.Err()
 		}
 		if err == nil && data != nil {
-			err = disk.Replace(l.fs, path, data)
-			changed++
+			if err = disk.Replace(l.fs, path, data); err == nil {
+				changed++
+			}
 		}
 		if err != nil {
-			return changed, fmt.Errorf("the former state with the serial %d: %w", k.serial, err)
+			problems = errors.Join(problems, fmt.Errorf("the former state with the serial %d: %w", k.serial, disk.Reason(err)))
 		}
 	}
-	return changed, nil
+	return changed, problems
 }
 
 // writer is who wrote a state. The time of the file belongs to its identity, because another program may write a state

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,6 +125,39 @@ func TestFormerNot(t *testing.T) {
 	o = LocalOptions{Dir: t.TempDir(), Backup: NoBackup}
 	if got := serials(t, commands(t, o, 1, 3, 1)); len(got) != 1 {
 		t.Errorf("without a backup there are %v", got)
+	}
+}
+
+// locked is a file system where the file with a name cannot be read.
+type locked struct {
+	disk.FS
+	name string
+}
+
+func (l locked) ReadFile(name string) ([]byte, error) {
+	if strings.HasSuffix(name, l.name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return l.FS.ReadFile(name)
+}
+
+// TestFormerUnreadable checks that a former state that cannot be read is listed, so that its reader gets the error, and that
+// the others are rewritten nevertheless.
+func TestFormerUnreadable(t *testing.T) {
+	o := LocalOptions{Dir: t.TempDir()}
+	commands(t, o, 1, 4, 1)
+	o.FS = locked{disk.OS, "-2.tfstate"}
+	l := NewLocal(o)
+	list, err := l.History(t.Context(), Default)
+	if err != nil || len(list) != 4 || list[2].Serial != 2 || list[2].Time.IsZero() {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if data, err := l.Former(t.Context(), Default, list[2]); err == nil {
+		t.Errorf("%q was read", data)
+	}
+	n, err := l.RewriteFormer(t.Context(), Default, func(serial uint64, _ []byte) ([]byte, error) { return former(int(serial), 2), nil })
+	if n != 2 || err == nil || err.Error() != "the former state with the serial 2: permission denied" {
+		t.Errorf("%d were changed: %v", n, err)
 	}
 }
 

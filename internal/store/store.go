@@ -198,7 +198,8 @@ type Historian interface {
 type FormerRewriter interface {
 	// RewriteFormer calls rewrite for each former state of a workspace, in its stored form, and replaces the state by the
 	// result; nil keeps it. A store that shares objects between states calls it for each object, as a separate state. It
-	// stops at the first error, and returns the number of changed states. A state is replaced whole or not at all.
+	// returns the number of changed states. A state is replaced whole or not at all. A store without shared objects changes
+	// the other states after an error of one.
 	RewriteFormer(ctx context.Context, workspace string, rewrite func(serial uint64, stored []byte) ([]byte, error)) (changed int, err error)
 }
 
