@@ -88,8 +88,8 @@ func (s *Session) close() {
 // Lock locks the state of the selected workspace for the operation of the session. The engine records open leases in
 // that state.
 func (s *Session) Lock(ctx context.Context, part workspace.Selecting) (*workspace.State, bool) {
-	// The journal of a state records open leases of one command.
-	return s.lock(ctx, states.Locking{Operation: s.Operation, Part: part, Shared: !s.opens()})
+	// The journal of a state records open leases of one command. The edits of secrets move may add ephemeral resources.
+	return s.lock(ctx, states.Locking{Operation: s.Operation, Part: part, Shared: !s.Dir.Call.Command.Makes && !s.opens()})
 }
 
 // LockToSettle is Lock for an operation that settles the unknown outcomes of calls for an object.
