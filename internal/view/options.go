@@ -99,7 +99,7 @@ func (o Options) oneLine(s string) string { return EscapeLine(o.scrub(s)) }
 // PlanOptions are what a view must know about a plan beside the plan.
 type PlanOptions struct {
 	Saved    string // the file it was saved to
-	Applying bool   // it will be applied by the same command
+	Applying bool   // the same command applies it, or prints the next step itself
 	Earlier  bool   // it was shown when it was saved: only programs get its changes again
 	Schemas  provider.Lookup
 }

@@ -255,7 +255,7 @@ func (r *run) planImports(ctx context.Context) bool {
 	if result == nil {
 		return false
 	}
-	r.c.UI.Plan(result.Plan, view.PlanOptions{Schemas: s.Schemas()})
+	r.c.UI.Plan(result.Plan, view.PlanOptions{Applying: true, Schemas: s.Schemas()})
 	if ok {
 		r.c.UI.Line("\nNothing was applied. Review the files, and run `lethe apply`.")
 	}
