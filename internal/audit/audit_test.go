@@ -194,11 +194,31 @@ func TestVariablesOfPlansAreFound(t *testing.T) {
 func TestCommonValuesAreNotSearchedFor(t *testing.T) {
 	for text, want := range map[string]bool{
 		"postgres": true, "Password": true, "PRODUCTION": true, "true": true, "5432": true, "1234567": true, "12345678": false, "eu-central-1": true,
-		"us-east1-b": true, "localhost:5432": true, "hunter2-hunter2": false, "correcthorse": false, "canary-77aa": false, "aB3dEf9h": false, "aB3dEf9": true,
+		"us-east1-b": true, "us-gov-west-1": true, "northamerica-northeast1": true, "correct-horse-42": false, "db-password1": false, "localhost:5432": true, "hunter2-hunter2": false, "correcthorse": false, "canary-77aa": false, "aB3dEf9h": false, "aB3dEf9": true,
 	} {
 		if common(text) != want {
 			t.Errorf("%q: %t", text, !want)
 		}
+	}
+}
+
+func TestKeysThatAreSecretsAreNotShown(t *testing.T) {
+	a := New(inputs())
+	one := db("managed", "a", `{"password":"`+canary+`","tags":{"`+canary+`":"x-`+canary+`"}}`, `,"index_key":"`+canary+`"`)
+	a.State(a.Place(Place{Kind: State}), snapshot(t, 2))
+	a.State(a.Place(Place{Kind: Backup}), snapshot(t, 1, one))
+	r := report(t, a)
+	want := []string{
+		`[1] test_db.a["(sensitive value)"]  contained encryption`, // the key of a map
+		`[1] test_db.a["(sensitive value)"] password schema write-onlypassword_wo`,
+		`[1] test_db.a["(sensitive value)"] tags["(sensitive value)"] contained encryption`,
+	}
+	if got := lines(r); !slices.Equal(got, want) || bytes.Contains(BaselineOf(r), []byte("canary")) {
+		t.Errorf("got:\n%s", strings.Join(got, "\n"))
+	}
+	m := r.Removal(r.Places[0], nil)
+	if len(m.Secrets) != 1 || strings.Contains(strings.Join(m.Secrets[0].Stored, ""), "canary") {
+		t.Errorf("%+v", m.Secrets)
 	}
 }
 

@@ -202,7 +202,7 @@ func (x *examination) finding(u *unit, path string, why Reason, texts []string) 
 	key := findingKey{u.name, path, why}
 	f := x.found[key]
 	if f == nil {
-		f = &Finding{Address: u.name, Path: path, Reason: why, object: u.object, known: map[string]bool{}, in: map[*Place]map[string]bool{}}
+		f = &Finding{Address: u.name, Path: path, Reason: why, object: u.object, at: [2]string{u.name, path}, known: map[string]bool{}, in: map[*Place]map[string]bool{}}
 		x.found[key] = f
 	}
 	for _, text := range texts {
@@ -234,7 +234,7 @@ func (x *examination) register() {
 				short[text] = true
 				continue
 			}
-			x.set.Add(text, secret.Origin{Kind: secret.WriteOnly})
+			x.set.Add(text, secret.Origin{Kind: secret.WriteOnly, Sensitive: true})
 		}
 	}
 	x.short = len(short)

@@ -22,6 +22,7 @@ type Finding struct {
 	Remedy   Remedy
 
 	object addr.Object // zero unless an object has it
+	at     [2]string   // the address and the path, with keys that are secrets
 	unit   *unit       // the first unit with the finding
 	values []string    // different values, in the order in which they were found
 	known  map[string]bool
@@ -66,7 +67,8 @@ type Report struct {
 	Gaps     []Gap
 	Packed   []string // addresses of values with so much packed into them that they were not searched completely
 
-	labels map[string]int // by value
+	labels map[string]int    // by value
+	hider  *strings.Replacer // of Hide; nil before the first call
 }
 
 // Clear returns the number of findings in clear.
@@ -82,15 +84,18 @@ func (r *Report) Clear() int {
 
 // Hide replaces the values of the report in a text. It replaces no value that is too short or too common to be searched for.
 func (r *Report) Hide(text string) string {
-	values := slices.SortedFunc(maps.Keys(r.labels), func(a, b string) int { return len(b) - len(a) })
-	for _, v := range values {
-		if common(v) {
-			continue
+	if r.hider == nil {
+		var pairs []string
+		for _, v := range slices.SortedFunc(maps.Keys(r.labels), func(a, b string) int { return len(b) - len(a) }) {
+			if common(v) {
+				continue
+			}
+			pairs = append(pairs, v, mark.Sensitive.Mask())
+			if quoted := config.Quoted(v); quoted != `"`+v+`"` {
+				pairs = append(pairs, quoted[1:len(quoted)-1], mark.Sensitive.Mask())
+			}
 		}
-		text = strings.ReplaceAll(text, v, mark.Sensitive.Mask())
-		if quoted := config.Quoted(v); quoted != `"`+v+`"` {
-			text = strings.ReplaceAll(text, quoted[1:len(quoted)-1], mark.Sensitive.Mask())
-		}
+		r.hider = strings.NewReplacer(pairs...)
 	}
-	return text
+	return r.hider.Replace(text)
 }

@@ -55,12 +55,12 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 			inUse[text] = true
 		}
 		if f.in[current] != nil && f.isSource() {
-			stored[[2]string{f.Address, f.Path}] = true
+			stored[f.at] = true
 		}
 	}
 	shared := map[string]bool{}
 	for _, f := range r.Findings {
-		if f.isSource() && stored[[2]string{f.Address, f.Path}] {
+		if f.isSource() && stored[f.at] {
 			for _, text := range f.values {
 				shared[text] = true
 			}
@@ -77,7 +77,7 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 			switch {
 			case f.in[current][text]:
 				continue // it is no former value
-			case stored[[2]string{f.Address, f.Path}]:
+			case stored[f.at]:
 				kept[StillStored] = append(kept[StillStored], label)
 			case inUse[text]:
 				kept[StillInUse] = append(kept[StillInUse], label)
@@ -95,8 +95,21 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 			}
 		}
 	}
-	for text, s := range found {
-		s.copies(r, text)
+	in := map[*Removed]map[*Place]bool{}
+	for _, f := range r.Findings {
+		for p, texts := range f.in {
+			for text := range texts {
+				if s := found[text]; s != nil {
+					if in[s] == nil {
+						in[s] = map[*Place]bool{}
+					}
+					in[s][p] = true
+				}
+			}
+		}
+	}
+	for _, s := range found {
+		s.copies(r.Places, in[s])
 		m.Secrets = append(m.Secrets, *s)
 	}
 	slices.SortFunc(m.Secrets, func(a, b Removed) int { return cmp.Compare(a.Label, b.Label) })
@@ -121,10 +134,10 @@ func (m *Removal) add(found map[string]*Removed, f *Finding, text string, label 
 	s.Stored = append(s.Stored, f.stored())
 }
 
-// copies finds the places that contain the value of s, in any value.
-func (s *Removed) copies(r *Report, text string) {
-	for _, p := range r.Places {
-		if !slices.ContainsFunc(r.Findings, func(f *Finding) bool { return f.in[p][text] }) {
+// copies records the places that contain the value of s.
+func (s *Removed) copies(all []*Place, in map[*Place]bool) {
+	for _, p := range all {
+		if !in[p] {
 			continue
 		}
 		s.Copies = append(s.Copies, p)

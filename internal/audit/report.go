@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,7 +27,10 @@ func (a *Auditor) Report(ctx context.Context) (*Report, error) {
 
 // report sorts the findings and numbers their values.
 func (x *examination) report() *Report {
-	r := &Report{Places: x.places, Short: x.short, Packed: x.packed}
+	r := &Report{Places: x.places, Short: x.short}
+	for _, address := range x.packed {
+		r.Packed = append(r.Packed, x.withoutKeys(address))
+	}
 	for _, f := range x.found {
 		r.Findings = append(r.Findings, f)
 	}
@@ -50,6 +54,7 @@ func (x *examination) report() *Report {
 			}
 		}
 		f.Remedy = x.remedy(f)
+		f.Address, f.Path = x.withoutKeys(f.Address), x.set.Scrub(f.Path)
 	}
 	r.Values, r.labels = len(labels), labels
 	for key, types := range x.gaps {
@@ -64,6 +69,14 @@ func (x *examination) report() *Report {
 		return cmp.Or(strings.Compare(a.Provider.String(), b.Provider.String()), strings.Compare(a.Problem, b.Problem))
 	})
 	return r
+}
+
+// keys matches the keys of instances and modules in an address.
+var keys = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// withoutKeys returns an address without the keys that contain secrets.
+func (x *examination) withoutKeys(address string) string {
+	return keys.ReplaceAllStringFunc(address, x.set.Scrub)
 }
 
 // compare is the order of findings: objects as "state list" lists them, then outputs, variables and messages.

@@ -22,8 +22,16 @@ var errRemains = errors.New("a value remains in it in a form that cannot be remo
 // privateKey is the name of private data in states. They are JSON in base64.
 const privateKey = "private"
 
+// The names of the key of an instance in states, and of the paths of sensitive attributes. Null is not valid there, or leads to
+// another address.
+const (
+	indexKey = "index_key"
+	pathsKey = "sensitive_attributes"
+)
+
 // rewrite returns a JSON text without the values, and whether it had any. A string or number that is a value becomes
-// null. Inside a longer string, a mask replaces the value in each of its encoded forms. All other bytes stay.
+// null. Inside a longer string and in keys and paths, a mask replaces the value in each of its encoded forms. All other bytes
+// stay.
 func (w *rewriter) rewrite(text []byte) (out []byte, changed bool, err error) {
 	if !w.holds(text) {
 		return text, false, nil
@@ -49,9 +57,19 @@ func (w *rewriter) holds(text []byte) bool {
 func (w *rewriter) splice(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	key := ""
+	depth, paths := 0, 0 // paths is the depth of the list of paths
 	for i := 0; i < len(text); {
 		end := i + 1
 		switch c := text[i]; {
+		case c == '[' || c == '{':
+			if depth++; key == pathsKey && paths == 0 {
+				paths = depth
+			}
+		case c == ']' || c == '}':
+			if depth == paths {
+				paths = 0
+			}
+			depth--
 		case c == '"':
 			end = stringEnd(text, i)
 			isKey := bytes.HasPrefix(bytes.TrimLeft(text[end:], " \t\r\n"), []byte(":"))
@@ -63,7 +81,7 @@ func (w *rewriter) splice(text []byte) []byte {
 				out = append(out, w.scrubbed(text[i:end], s)...)
 			case key == privateKey:
 				out = append(out, w.private(text[i:end], s)...)
-			case w.values[s]:
+			case w.values[s] && key != indexKey && paths == 0:
 				out = append(out, "null"...)
 			default:
 				out = append(out, w.scrubbed(text[i:end], s)...)

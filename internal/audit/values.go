@@ -142,8 +142,9 @@ var names = map[string]bool{
 	"utf8mb4_unicode_ci": true, "arn:aws:iam::aws:policy": true,
 }
 
-// region matches the names of regions and zones of cloud services.
-var region = regexp.MustCompile(`^[a-z]+(-[a-z]+)+-?[0-9]+(-?[a-z])?$`)
+// region matches the names of regions and zones of cloud services. They have a direction, which passwords of several words
+// seldom have.
+var region = regexp.MustCompile(`^[a-z]+(-[a-z]+)*-(north|south|east|west|central)(east|west)?-?[0-9]+(-?[a-z])?$`)
 
 // letters matches words of letters of one case.
 var letters = regexp.MustCompile(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)$`)
