@@ -187,6 +187,54 @@ func TestScrubRowsOfOneSerial(t *testing.T) {
 	u.noCanary()
 }
 
+// TestMoveInRows moves a secret of a state in rows. The plan of the command claims nothing, so that others may work on the
+// state. After an apply and scrub, no row has the secret.
+func TestMoveInRows(t *testing.T) {
+	ours, err := lethe()
+	check(t, err)
+	bin, err := playground()
+	check(t, err)
+	port := startPostgres(t)
+	p := rowsPlace(port, "moving")
+	rc := filepath.Join(t.TempDir(), "rc")
+	check(t, os.WriteFile(rc, []byte("provider_installation {\n  dev_overrides {\n    \"registry.opentofu.org/lethe/playground\" = \""+bin+"\"\n  }\n}\n"), 0o600))
+	u := newDirectory(t, ours, place{p.backend, append(p.env, "TF_CLI_CONFIG_FILE="+rc, "PLAYGROUND_CLOUD="+t.TempDir(), "TF_VAR_password="+canary, "LETHE_VERSION_KEY=0123456789abcdef")})
+	u.configure(`
+terraform {
+  required_providers {
+    playground = { source = "lethe/playground" }
+  }
+}
+variable "password" {
+  sensitive = true
+}
+resource "playground_ssm_parameter" "t" {
+  name  = "t"
+  type  = "SecureString"
+  value = var.password
+}
+resource "terraform_data" "other" {
+  input = "x"
+}
+` + p.backend)
+	u.run(0, "apply", "-auto-approve")
+	moved := u.run(0, "secrets", "move", "-all")
+	if !strings.Contains(moved, "1 file was edited: main.tf.") || strings.Contains(moved, canary) {
+		t.Error(moved)
+	}
+	u.run(0, "apply", "-auto-approve")
+	u.run(0, "apply", "-refresh-only", "-auto-approve") // the provider decides the value until it reads the object
+	if r := u.scrub(); r.Outcome != "changed" {
+		t.Errorf("%+v", r)
+	}
+	if n := query(t, port, `SELECT count(*) FROM moving.states_objects x WHERE x::text LIKE '%`+canary+`%'`); n != "0" {
+		t.Errorf("%s rows have the secret", n)
+	}
+	u.run(0, "plan", "-detailed-exitcode")
+	u.run(0, "secrets")
+	u.noCanary()
+}
+
 // TestForgottenDataInRows reads results of data sources that are not stored again, and prints this, if a plan of the changed
 // resources needs them.
 func TestForgottenDataInRows(t *testing.T) {
