@@ -221,10 +221,17 @@ func (x *scrubbing) note(name string, err error) {
 	}
 }
 
-// deletePlan deletes a plan file.
+// deletePlan deletes a plan file, and the file that it leads to if it is a symbolic link.
 func (x *scrubbing) deletePlan(name string) {
 	c := x.session.Dir.Call
-	err := c.FS().Remove(c.Path(name))
+	path := c.Path(name)
+	file, err := disk.Resolve(c.FS(), path)
+	if err == nil {
+		err = c.FS().Remove(file)
+	}
+	if err == nil && file != path {
+		err = c.FS().Remove(path)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
