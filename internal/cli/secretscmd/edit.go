@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/rewrite"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
@@ -41,8 +41,9 @@ type edition struct {
 func (x *moving) edit(ctx context.Context) *edition {
 	given := x.session.Loader.Vars.Given
 	e := &edition{draft: rewrite.New(rewrite.Inputs{
-		Tree: x.tree, Texts: x.texts, Block: x.block(ctx), Fixed: x.fixed, Exists: x.exists(), Numbers: x.numbers,
-		Given: func(name string) string { return given[name].From },
+		Tree: x.tree, Texts: x.texts, Block: x.block(ctx), Fixed: x.fixed, Exists: x.exists(), Hide: x.report.Hide,
+		Given:  func(name string) string { return given[name].From },
+		Number: func(of addr.Resource, argument string) bool { return x.numbers[of.String()+"."+argument] },
 	})}
 	for _, w := range []way{toArgument, toEphemeral, toVariable, toManager} {
 		if w == toEphemeral {
@@ -56,7 +57,7 @@ func (x *moving) edit(ctx context.Context) *edition {
 			switch {
 			case r.Refused != "":
 				x.skip(t.name, r.Refused)
-			case r.ByHand != "":
+			case r.ByHand != nil || r.Advice != "":
 				e.byHand = append(e.byHand, move{t, r})
 			default:
 				e.moves = append(e.moves, move{t, r})
@@ -71,6 +72,17 @@ func (e *edition) results() []*rewrite.Result {
 	var out []*rewrite.Result
 	for _, m := range e.moves {
 		out = append(out, m.result)
+	}
+	return out
+}
+
+// byResource returns the moves by the resources whose arguments they have changed.
+func (e *edition) byResource() map[addr.Resource][]move {
+	out := map[addr.Resource][]move{}
+	for _, m := range e.moves {
+		for _, r := range m.result.Resources {
+			out[r] = append(out[r], m)
+		}
 	}
 	return out
 }
@@ -97,6 +109,9 @@ func (x *moving) fixed(path string) string {
 			return "it belongs to an installed module"
 		}
 	}
+	if x.places[real(path)] > 1 {
+		return "other modules have it, too, through symbolic links"
+	}
 	info, err := os.Stat(path)
 	if err == nil && info.Mode().Perm()&0o200 != 0 {
 		var f *os.File
@@ -106,6 +121,21 @@ func (x *moving) fixed(path string) string {
 		}
 	}
 	return "it is read-only"
+}
+
+// filePlaces counts the places of each file in the configuration.
+func (x *moving) filePlaces() map[string]int {
+	out, seen := map[string]int{}, map[*config.Module]bool{}
+	x.tree.Root.Walk(func(n *config.Node) {
+		if seen[n.Module] {
+			return
+		}
+		seen[n.Module] = true
+		for _, f := range n.Module.Files {
+			out[real(x.session.Dir.Call.Path(filepath.Join(n.Module.Dir, filepath.Base(f.Name))))]++
+		}
+	})
+	return out
 }
 
 // real returns a path without symbolic links, if it exists.
@@ -139,43 +169,61 @@ func (x *moving) compile(ctx context.Context, e *edition) bool {
 	return s.Loader.LoadOver(e.draft.Changed()) && s.Loader.Vars.Collect() && s.Loader.Vars.AskAll() && s.Compile(ctx, vet.CheckOptions{})
 }
 
-// retries prepares another attempt after a plan with errors: first with plain numbers as versions, then, with -all, without
-// the targets that the errors are about. It returns false if nothing can be left out.
+// retries prepares another attempt after a plan with errors: first with plain numbers as the versions that the errors are
+// about, then, with -all, without the targets that they are about. Where the cause is not known, all versions become numbers.
+// It returns false if nothing can be left out.
 func (x *moving) retries(ctx context.Context, e *edition) bool {
-	if !x.numbers && slices.ContainsFunc(slices.Collect(maps.Values(e.draft.Changed())), func(text []byte) bool {
-		return strings.Contains(string(text), `"lethe_secret_version"`)
-	}) {
-		x.numbers = true
-		return true
-	}
-	if !x.flags.all {
-		return false
-	}
-	errs := x.session.Dir.Call.Bag.List()
-	found := false
+	errs, found := e.errors(x.session.Dir.Call.Bag.List()), false
 	for _, m := range e.moves {
-		for _, d := range errs {
-			if d.Severity == diag.Error && x.concerns(m, d) {
-				x.skip(m.target.name, fmt.Sprintf("The edited configuration has an error: %s: %s", d.Summary, strings.Join(strings.Fields(d.Detail), " ")))
+		for _, r := range slices.Concat([]addr.Resource{m.target.resource}, m.result.Resources, m.result.Versions) {
+			d, wrong := errs[r]
+			if wrong && len(m.result.Versions) > 0 {
+				x.numbers[m.target.name], found = true, true
+			} else if wrong && x.flags.all {
+				why := strings.Join(strings.Fields(d.Summary+": "+d.Detail), " ")
+				x.skip(m.target.name, "The edited configuration has an error: "+x.report.Hide(x.session.Dir.Call.Secrets.ScrubMessage(strings.TrimSuffix(why, ":"))))
 				found = true
-				break
 			}
 		}
 	}
-	return found || x.alone(ctx, e)
+	if found {
+		return true
+	}
+	for _, m := range e.moves {
+		if len(m.result.Versions) > 0 {
+			x.numbers[m.target.name], found = true, true
+		}
+	}
+	return found || x.flags.all && x.alone(ctx, e)
 }
 
-// concerns reports whether a diagnostic is about a resource of a move.
-func (x *moving) concerns(m move, d diag.Diagnostic) bool {
-	i, err := addr.ParseInstance(d.Address)
-	return err == nil && (i.Resource() == m.target.resource || slices.Contains(m.result.Resources, i.Resource()))
+// errors returns the errors about resources, one for each.
+func (e *edition) errors(all []diag.Diagnostic) map[addr.Resource]diag.Diagnostic {
+	out := map[addr.Resource]diag.Diagnostic{}
+	for _, d := range all {
+		var about []addr.Resource
+		if i, err := addr.ParseInstance(d.Address); err == nil {
+			about = append(about, i.Resource())
+		} else if d.Subject != nil {
+			about = e.draft.At(d.Subject.Filename, d.Subject.Start.Byte)
+		}
+		for _, r := range about {
+			if d.Severity == diag.Error {
+				out[r] = d
+			}
+		}
+	}
+	return out
 }
 
-// alone skips the moves whose edits alone do not compile. It returns false if all compile.
+// alone skips the moves whose edits alone do not compile. It returns false if all compile; then the errors stay reported.
 func (x *moving) alone(ctx context.Context, e *edition) bool {
-	targets, skipped := x.targets, len(x.order)
-	defer func() { x.targets = targets }()
+	bag, targets, skipped := &x.session.Dir.Call.Bag, x.targets, len(x.order)
+	errs := bag.List()
 	x.halve(ctx, e.moves)
+	x.targets = targets
+	bag.Clear()
+	bag.Add(errs...)
 	return len(x.order) > skipped
 }
 
@@ -210,15 +258,13 @@ func (x *moving) replaced(e *edition, r *engine.Result) []replacement {
 	if r == nil {
 		return nil
 	}
+	of := e.byResource()
 	for _, c := range r.Plan.Changes {
 		if !c.Action.Replaces() {
 			continue
 		}
 		var all, causes []replacement
-		for _, m := range e.moves {
-			if !slices.Contains(m.result.Resources, c.Object.Resource()) {
-				continue
-			}
+		for _, m := range of[c.Object.Resource()] {
 			all = append(all, replacement{m, c})
 			if slices.ContainsFunc(c.Replace, func(path cty.Path) bool { return passes(path, m.result.Arguments) }) {
 				causes = append(causes, replacement{m, c})
@@ -309,23 +355,22 @@ func (x *moving) finish(ctx context.Context, e *edition, r *engine.Result) int {
 // judge prints the secrets that the planned state still stores.
 func (x *moving) judge(e *edition, p *plan.Plan) {
 	c := x.session.Dir.Call
-	for _, m := range e.moves {
-		if m.target.way != toArgument {
-			continue
-		}
-		kept, unsure := false, false
-		for _, ch := range p.Changes {
-			if !slices.Contains(m.result.Resources, ch.Object.Resource()) {
-				continue
-			}
+	kept, unsure := map[string]bool{}, map[string]bool{}
+	of := e.byResource()
+	for _, ch := range p.Changes {
+		for _, m := range of[ch.Object.Resource()] {
 			k, u := holds(ch.After.Raw, m.target.stored)
-			kept, unsure = kept || k || ch.Unchanged, unsure || u
+			kept[m.target.name] = kept[m.target.name] || k || ch.Unchanged
+			unsure[m.target.name] = unsure[m.target.name] || u
 		}
-		switch {
-		case kept:
-			c.UI.Print(view.EscapeLine(m.target.name) + ": the planned state still has the value, because the provider decides the value of this argument. The state stores it until the provider reads the object again. After the apply, run \"lethe apply -refresh-only\", and verify with \"lethe secrets\".\n")
-		case unsure:
-			c.UI.Print(view.EscapeLine(m.target.name) + ": the provider decides during the apply which value the state stores. Verify afterwards with \"lethe secrets\".\n")
+	}
+	for _, m := range e.moves {
+		switch name := m.target.name; {
+		case m.target.way != toArgument:
+		case kept[name]:
+			c.UI.Print(view.EscapeLine(name) + ": the planned state still has the value, because the provider decides the value of this argument. The state stores it until the provider reads the object again. After the apply, run \"lethe apply -refresh-only\", and verify with \"lethe secrets\".\n")
+		case unsure[name]:
+			c.UI.Print(view.EscapeLine(name) + ": the provider decides during the apply which value the state stores. Verify afterwards with \"lethe secrets\".\n")
 		}
 	}
 }

@@ -2,7 +2,6 @@ package secretscmd
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -11,7 +10,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/config/rewrite"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
-	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/view"
 )
@@ -60,7 +58,7 @@ func runMove(ctx context.Context, c *base.Call, f *moveFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	x := &moving{session: s, flags: f, permitted: permitted, skipped: map[string]string{}}
+	x := &moving{session: s, flags: f, permitted: permitted, skipped: map[string]string{}, numbers: map[string]bool{}, known: map[block]bool{}}
 	if !x.open(ctx) || !x.find(ctx) {
 		return c.UI.Fail()
 	}
@@ -84,7 +82,7 @@ func (x *moving) open(ctx context.Context) bool {
 	ws, ok := s.Lock(ctx, nil)
 	if ok {
 		x.snapshot, x.tree = ws.Snapshot(), s.Loader.Tree
-		x.texts = rewrite.Parse(x.tree)
+		x.texts, x.places = rewrite.Parse(x.tree), x.filePlaces()
 	}
 	return ok
 }
@@ -110,7 +108,7 @@ func (x *moving) run(ctx context.Context) int {
 		}
 		x.announce(edited)
 		if planned != nil {
-			c.UI.Plan(planned.Plan, view.PlanOptions{Schemas: x.session.Schemas()})
+			c.UI.Plan(planned.Plan, view.PlanOptions{Applying: true, Schemas: x.session.Schemas()})
 		}
 		if !ok {
 			c.Bag.Add(notMoved("The plan with the edited configuration has errors, see above. No file was changed."))
@@ -160,7 +158,11 @@ func (x *moving) printByHand(edited *edition) bool {
 	c := x.session.Dir.Call
 	for _, m := range edited.byHand {
 		c.UI.Print(view.EscapeLine(m.target.name) + " was not moved. " + view.EscapeLine(strings.Join(m.result.Notes, " ")) + "\nMake this edit yourself:\n\n")
-		c.UI.Print(indented(x.hide(m.result.ByHand, edited)) + "\n")
+		c.UI.Print(indented(edited.draft.Conceal(m.result.Advice)))
+		for _, f := range m.result.ByHand {
+			c.UI.Print(indented(edited.draft.Difference(f)))
+		}
+		c.UI.Print("\n")
 	}
 	return len(edited.byHand) > 0
 }
@@ -182,7 +184,7 @@ func (x *moving) announce(edited *edition) {
 	}
 	c.UI.Print("\n")
 	edited.draft.Each(func(f rewrite.File) {
-		c.UI.Print(indented(x.hide(rewrite.Difference(f.Name, f.Before, f.After), edited)) + "\n")
+		c.UI.Print(indented(edited.draft.Difference(f)) + "\n")
 	})
 	x.printByHand(edited)
 	x.printSkipped()
@@ -195,14 +197,4 @@ func indented(text string) string {
 		b.WriteString("  " + view.EscapeLine(strings.TrimSuffix(line, "\n")) + "\n")
 	}
 	return b.String()
-}
-
-// hide replaces the secrets in a difference: the values of the state, and the constants that were moved.
-func (x *moving) hide(text string, edited *edition) string {
-	for _, m := range slices.Concat(edited.moves, edited.byHand) {
-		for _, constant := range m.result.Constants {
-			text = strings.ReplaceAll(text, constant, mark.Sensitive.Mask())
-		}
-	}
-	return x.report.Hide(text)
 }

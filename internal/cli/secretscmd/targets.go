@@ -44,6 +44,14 @@ type moveFlags struct {
 	replaceOK   base.List
 }
 
+// block is a target without the calls of its module: one edit concerns all of them.
+type block struct {
+	way    way
+	module *config.Module
+	local  addr.Resource
+	stored string
+}
+
 // notMoved returns the error for a move that changed nothing.
 func notMoved(format string, a ...any) diag.Diagnostic {
 	return diag.Errorf("Secret not moved", "%s", fmt.Sprintf(format, a...))
@@ -59,9 +67,11 @@ type moving struct {
 	targets   []target
 	skipped   map[string]string // why a target is not moved, by its name; used with -all
 	order     []string          // the names in skipped, in order
-	numbers   bool              // versions are plain numbers
+	numbers   map[string]bool   // the targets whose versions are plain numbers, by their names
+	known     map[block]bool    // the targets
 	tree      *config.Tree      // before edits
 	texts     *rewrite.Texts    // of tree
+	places    map[string]int    // the number of places of each file in tree, by its path without symbolic links
 	warnings  []diag.Diagnostic // about the targets
 }
 
@@ -111,7 +121,15 @@ func (x *moving) add(t target, why string) {
 		x.skip(t.name, why)
 		return
 	}
-	if !slices.ContainsFunc(x.targets, func(o target) bool { return o.name == t.name }) {
+	at := block{t.way, rewrite.ModuleAt(x.tree, t.resource.Module), t.resource, strings.Join(t.stored, ".")}
+	if at.module != nil {
+		at.local.Module = addr.Module{}
+	}
+	if t.way == toEphemeral {
+		at.stored = ""
+	}
+	if !x.known[at] {
+		x.known[at] = true
 		x.targets = append(x.targets, t)
 	}
 }

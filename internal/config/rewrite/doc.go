@@ -4,15 +4,19 @@
 // and either replaces some of them or refuses and leaves all unchanged. The caller loads the texts, plans with them, and
 // writes them.
 //
-// Edits replace ranges of the source, so that comments and the layout of other lines stay. A file in the canonical style
-// is formatted with hclwrite after each edit. Other files keep their style.
+// Edits replace ranges of the source, so that comments and the layout of other lines stay. In a file in the canonical style,
+// the edited part is formatted with hclwrite. Other files keep their style, and all files their line ends. A part is one block,
+// so the work of many edits is linear.
 //
 //	writeonly.go, version.go   a stored argument becomes a write-only argument, with its version
 //	generator.go               the value of a generator is read from a secret manager
 //	sources.go                 variables and data sources that feed only such uses become ephemeral
 //	permits.go                 whether each use of a value accepts an ephemeral value
-//	uses.go                    the references of a module, and the place of each
-//	edits.go, difference.go    edits of texts, and their differences
+//	reads.go                   whether an expression uses an attribute behind other steps
+//	conceal.go                 differences of texts, without secrets
+//	edits.go                   edits of texts, which can be undone
 //	known.go                   defects of providers, generators, arguments of readers
 //	draft.go                   Draft: modules and their files
+//	uses.go                    the references of a part, and the place of each
+//	parts.go                   files, their parts, and an index of these
 package rewrite

@@ -2,13 +2,11 @@ package rewrite
 
 import (
 	"bytes"
-	"iter"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -28,8 +26,10 @@ type Inputs struct {
 	Given func(variable string) string
 	// Exists reports whether the state has an object of the resource.
 	Exists func(addr.Resource) bool
-	// Numbers is true if versions of secrets are plain numbers, never lethe_secret_version.
-	Numbers bool
+	// Number reports whether the version for an argument of a resource is a plain number, never a lethe_secret_version.
+	Number func(of addr.Resource, argument string) bool
+	// Hide replaces the secrets of the state in a text; may be nil.
+	Hide func(string) string
 }
 
 // Result describes one move.
@@ -38,12 +38,13 @@ type Result struct {
 	Lives   []string // where the value is afterwards, each as the end of a sentence
 	Callers []string // places that pass the value and must do so at apply, each as a noun
 	Notes   []string // sentences
-	// Constants are the texts of the constant strings in the moved expression, with their quotes.
-	Constants []string
-	// ByHand is the edit as text, if a file must not be changed. Nothing was changed then.
-	ByHand string
+	// ByHand are the edited parts of files, if one of the files must not be changed. Nothing was changed then.
+	ByHand []File
+	Advice string // the same for JSON, as text
 	// Resources are the resources whose arguments were changed.
 	Resources []addr.Resource
+	// Versions are the lethe_secret_version resources that were added.
+	Versions []addr.Resource
 	// Arguments are the names of the changed arguments at the top level of these resources.
 	Arguments []string
 	// ReadsBack is the resource whose write-only argument receives the value that its own object keeps. The object must
@@ -60,60 +61,26 @@ type Draft struct {
 	in      Inputs
 	modules []*module
 	of      map[*config.Module]*module
+	log     []change                // all edits, so that a refused move can be undone
+	settled map[declaration]*Result // the places of the values of sources
+	// constants are the texts of strings in the moved expressions, with the texts that are shown for them.
+	constants map[string]string
+	concealer *strings.Replacer // of the constants; nil if they have changed
 }
 
 // module is a directory of files, which several calls may share.
 type module struct {
-	nodes []*config.Node
-	files []*file
-	index map[symbol][]use // nil if the texts have changed since
+	nodes    []*config.Node
+	files    []*file
+	index    *index
+	mentions map[string]string // the JSON file that may have a reference; nil before the first look-up
 }
 
-// file is a configuration file.
-type file struct {
-	name, path   string
-	before, text []byte
-	body         *hclsyntax.Body // nil for JSON
-	tidy         bool            // in the canonical style
-}
-
-// symbol names a declaration inside its module.
-type symbol struct {
-	kind string // var, local, data, ephemeral, module or resource
-	a, b string // the names; b is the name of an output for module, and "" for var and local
-}
-
-// kind is the kind of the place of a reference.
-type kind uint8
-
-const (
-	argument  kind = iota // of a resource, data or ephemeral block
-	session               // an argument of a provider
-	provision             // of a provisioner or a connection
-	condition             // of a variable, an output, a resource or a check
-	local                 // a local value
-	input                 // an argument of a module call
-	output                // the value of an output
-	order                 // depends_on
-	repeat                // count or for_each
-	other                 // everything else
-)
-
-// place is the place of a reference.
-type place struct {
-	kind  kind
-	f     *file
-	block *hclsyntax.Block // the block at the top level, or in a check block
-	path  []string         // of an argument
-	name  string           // of a local value, an output, or an input; otherwise for messages
-	// whole is the expression that the place consists of.
-	whole hclsyntax.Expression
-}
-
-// use is a reference to a symbol.
-type use struct {
-	place
-	traversal hcl.Traversal
+// change is an edit of a part, with its former text.
+type change struct {
+	p    *part
+	text []byte
+	body *hclsyntax.Body
 }
 
 // declaration is a symbol of a module.
@@ -142,9 +109,9 @@ func Parse(t *config.Tree) *Texts {
 		}
 		files := make([]file, len(n.Module.Files))
 		for i, f := range n.Module.Files {
-			files[i] = file{name: f.Name, path: filepath.Join(n.Module.Dir, filepath.Base(f.Name)), before: f.Bytes, text: f.Bytes}
+			files[i] = file{name: f.Name, path: filepath.Join(n.Module.Dir, filepath.Base(f.Name)), before: f.Bytes}
 			files[i].tidy = bytes.Equal(hclwrite.Format(f.Bytes), f.Bytes)
-			files[i].parse()
+			files[i].split()
 		}
 		out.of[n.Module] = files
 	})
@@ -156,13 +123,21 @@ func New(in Inputs) *Draft {
 	if in.Texts == nil {
 		in.Texts = Parse(in.Tree)
 	}
-	d := &Draft{in: in, of: map[*config.Module]*module{}}
+	d := &Draft{in: in, of: map[*config.Module]*module{}, settled: map[declaration]*Result{}, constants: map[string]string{}}
+	place := 0
 	in.Tree.Root.Walk(func(n *config.Node) {
 		m := d.of[n.Module]
 		if m == nil {
-			m = &module{}
+			m = &module{index: newIndex()}
 			for _, f := range in.Texts.of[n.Module] {
+				f.index, f.parts = m.index, slices.Clone(f.parts)
 				m.files = append(m.files, &f)
+				for i, p := range f.parts {
+					f.parts[i] = &part{file: &f, place: place, text: p.text, body: p.body}
+					f.parts[i].record()
+					m.index.add(f.parts[i])
+					place++
+				}
 			}
 			d.of[n.Module] = m
 			d.modules = append(d.modules, m)
@@ -172,20 +147,6 @@ func New(in Inputs) *Draft {
 	return d
 }
 
-// parse parses the text of a file. It reports whether that succeeded; JSON always succeeds and has no body.
-func (f *file) parse() bool {
-	if strings.HasSuffix(f.name, ".json") {
-		return true
-	}
-	parsed, ds := hclsyntax.ParseConfig(f.text, f.name, hcl.InitialPos)
-	if ds.HasErrors() {
-		return false
-	}
-	body, ok := parsed.Body.(*hclsyntax.Body)
-	f.body = body
-	return ok
-}
-
 // Changed returns the new texts of the changed files, by path.
 func (d *Draft) Changed() map[string][]byte {
 	out := map[string][]byte{}
@@ -193,33 +154,52 @@ func (d *Draft) Changed() map[string][]byte {
 	return out
 }
 
-// File is a changed file.
+// File is a changed file, or a changed part of it.
 type File struct {
 	Name          string // in messages
 	Path          string
 	Before, After []byte
+	Line          int // the number of lines before the part
 }
 
 // Each calls f for each changed file.
 func (d *Draft) Each(f func(File)) {
-	for x := range d.files() {
-		if !bytes.Equal(x.before, x.text) {
-			f(File{x.name, x.path, x.before, x.text})
+	for _, m := range d.modules {
+		for _, x := range m.files {
+			if after := x.content(); !bytes.Equal(x.before, after) {
+				f(File{Name: x.name, Path: x.path, Before: x.before, After: after})
+			}
 		}
 	}
 }
 
-// files returns the files of all modules, in order.
-func (d *Draft) files() iter.Seq[*file] {
-	return func(yield func(*file) bool) {
-		for _, m := range d.modules {
-			for _, f := range m.files {
-				if !yield(f) {
-					return
+// At returns the resource whose block is at an offset of a file, in each place of its module.
+func (d *Draft) At(name string, offset int) (out []addr.Resource) {
+	for _, m := range d.modules {
+		for _, f := range m.files {
+			at := offset
+			for _, p := range f.parts {
+				if f.name == name && at >= 0 && at < len(p.text) {
+					out = append(out, m.at(p, at)...)
 				}
+				at -= len(p.text)
 			}
 		}
 	}
+	return out
+}
+
+// at returns the resource whose block is at an offset of a part, in each place of the module.
+func (m *module) at(p *part, offset int) (out []addr.Resource) {
+	for b := range p.blocks() {
+		if b.Type != "resource" || offset < b.TypeRange.Start.Byte || offset > b.CloseBraceRange.End.Byte {
+			continue
+		}
+		for _, n := range m.nodes {
+			out = append(out, addr.Resource{Module: n.Path, Mode: addr.Managed, Type: b.Labels[0], Name: b.Labels[1]})
+		}
+	}
+	return out
 }
 
 // module returns the module at a path, nil if the configuration has none.
@@ -245,24 +225,55 @@ func nodeAt(t *config.Tree, at addr.Module) *config.Node {
 func (m *module) root() bool { return m.nodes[0].Parent == nil }
 
 // blocks calls f for the top-level blocks of a type with labels, and for those in check blocks. Override files may repeat a
-// block.
-func (m *module) blocks(typ string, labels []string, f func(*file, *hclsyntax.Block)) {
-	for _, x := range m.files {
-		if x.body == nil {
-			continue
-		}
-		for _, b := range x.body.Blocks {
-			inner := hclsyntax.Blocks{b}
-			if b.Type == "check" {
-				inner = b.Body.Blocks
+// block. For outputs, no label means all of them.
+func (m *module) blocks(typ string, labels []string, f func(*part, *hclsyntax.Block)) {
+	for _, p := range inOrder(m.index.blocks[headOf(typ, labels)]) {
+		for b := range p.blocks() {
+			if b.Type == typ && len(b.Labels) >= len(labels) && slices.Equal(b.Labels[:len(labels)], labels) {
+				f(p, b)
 			}
-			for _, b := range inner {
-				if b.Type == typ && len(b.Labels) >= len(labels) && slices.Equal(b.Labels[:len(labels)], labels) {
-					f(x, b)
+		}
+	}
+}
+
+// uses returns the references of a module to a symbol.
+func (m *module) uses(s symbol) []use {
+	out := m.usesOf(s)
+	if s.kind == "module" && s.b != "" { // a reference to the whole module counts as well
+		out = append(out, m.usesOf(symbol{"module", s.a, ""})...)
+	}
+	return out
+}
+
+func (m *module) usesOf(s symbol) []use {
+	var out []use
+	for _, p := range inOrder(m.index.uses[s]) {
+		out = append(out, p.uses[s]...)
+	}
+	return out
+}
+
+// words matches references in JSON files, and other texts.
+var words = regexp.MustCompile(`[\w.-]+`)
+
+// inJSON returns the name of a JSON file of the module that may refer to a symbol, "" if none does. References in JSON are
+// parts of strings, so a mention of the name counts.
+func (m *module) inJSON(s symbol) string {
+	if m.mentions == nil {
+		m.mentions = map[string]string{}
+		for _, f := range m.files {
+			if !f.isJSON() {
+				continue
+			}
+			for _, word := range words.FindAllString(string(f.before), -1) {
+				names := strings.SplitN(word, ".", 4)
+				for n := range min(len(names), 3) {
+					m.mentions[strings.Join(names[:n+1], ".")] = f.name
 				}
 			}
 		}
 	}
+	return m.mentions[s.text()]
 }
 
 // children returns the modules that a call of m leads to.
@@ -300,8 +311,6 @@ func localProvider(b *hclsyntax.Block) string {
 	return config.ImpliedProvider(b.Labels[0])
 }
 
-var modes = map[string]addr.Mode{"resource": addr.Managed, "data": addr.Data, "ephemeral": addr.Ephemeral}
-
 // resource returns the address of the resource of a block, in the first of the places of its module.
 func (m *module) resource(b *hclsyntax.Block) addr.Resource {
 	return addr.Resource{Module: m.nodes[0].Path, Mode: modes[b.Type], Type: b.Labels[0], Name: b.Labels[1]}
@@ -319,7 +328,7 @@ func (d *Draft) fixed(f *file) string {
 		}
 	}
 	switch {
-	case f.body == nil:
+	case f.isJSON():
 		return "it is JSON"
 	case generated.MatchString(head):
 		return "a program generated it"
@@ -338,4 +347,12 @@ func ProviderOf(t *config.Tree, r addr.Resource) (addr.Provider, bool) {
 		return addr.Provider{}, false
 	}
 	return n.Provider(declared.LocalProvider().Local), true
+}
+
+// ModuleAt returns the module at a path, which several calls may share; nil if the configuration has none.
+func ModuleAt(t *config.Tree, at addr.Module) *config.Module {
+	if n := nodeAt(t, at); n != nil {
+		return n.Module
+	}
+	return nil
 }

@@ -3,141 +3,112 @@ package rewrite
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 )
 
-// edit replaces a range of the text of a file.
+// edit replaces a range of the text of a part.
 type edit struct {
-	f        *file
+	f        *part
 	from, to int
 	text     string
 }
 
 // replace returns the edit that replaces a range.
-func replace(f *file, at hcl.Range, text string) edit {
+func replace(f *part, at hcl.Range, text string) edit {
 	return edit{f, at.Start.Byte, at.End.Byte, text}
 }
 
-// source returns the text at a range of a file.
-func (f *file) source(at hcl.Range) string { return string(f.text[at.Start.Byte:at.End.Byte]) }
-
 // apply makes edits, which must not overlap. It reports false, without a change, if a text cannot be parsed afterwards.
 func (d *Draft) apply(edits []edit) bool {
-	old := d.texts()
+	mark := len(d.log)
 	slices.SortStableFunc(edits, func(a, b edit) int { return b.from - a.from })
-	changed := map[*file]bool{}
+	texts := map[*part][]byte{}
 	for _, e := range edits {
-		e.f.text = slices.Concat(e.f.text[:e.from], []byte(e.text), e.f.text[e.to:])
-		changed[e.f] = true
-	}
-	ok := true
-	for f := range changed {
-		if f.tidy {
-			f.text = hclwrite.Format(f.text)
+		text, begun := texts[e.f]
+		if !begun {
+			text = e.f.text
 		}
-		ok = ok && f.parse()
+		texts[e.f] = slices.Concat(text[:e.from], []byte(e.f.withEnds(e.text)), text[e.to:])
 	}
-	for _, m := range d.modules {
-		m.index = nil
+	for p, text := range texts {
+		if p.tidy {
+			text = hclwrite.Format(text)
+		}
+		if bytes.Equal(text, p.text) {
+			continue
+		}
+		body, ok := parse(p.name, text)
+		if !ok {
+			d.restore(mark)
+			return false
+		}
+		d.log = append(d.log, change{p, p.text, p.body})
+		p.set(text, body)
 	}
-	if !ok {
-		d.restore(old)
-	}
-	return ok
+	return true
 }
 
-// texts returns the present texts of all files.
-func (d *Draft) texts() map[*file][]byte {
-	out := map[*file][]byte{}
-	for f := range d.files() {
-		out[f] = f.text
-	}
-	return out
+// set replaces the text of a part.
+func (p *part) set(text []byte, body *hclsyntax.Body) {
+	p.index.remove(p)
+	p.text, p.body = text, body
+	p.record()
+	p.index.add(p)
 }
 
-// restore replaces all texts by former ones.
-func (d *Draft) restore(texts map[*file][]byte) {
-	for _, m := range d.modules {
-		m.index = nil
-	}
-	for _, f := range d.edited(texts) {
-		f.text = texts[f]
-		f.parse()
+// restore undoes the edits since a mark of the log.
+func (d *Draft) restore(mark int) {
+	for len(d.log) > mark {
+		last := d.log[len(d.log)-1]
+		d.log = d.log[:len(d.log)-1]
+		last.p.set(last.text, last.body)
 	}
 }
 
-// edited returns the files whose texts differ from former ones.
-func (d *Draft) edited(since map[*file][]byte) []*file {
-	var out []*file
-	for f := range d.files() {
-		if !bytes.Equal(f.text, since[f]) {
-			out = append(out, f)
+// edited returns the parts that have changed since a mark of the log, in order, each with its text at the mark.
+func (d *Draft) edited(mark int) (parts []*part, former map[*part][]byte) {
+	former = map[*part][]byte{}
+	for _, c := range d.log[mark:] {
+		if _, later := former[c.p]; !later {
+			former[c.p] = c.text
 		}
 	}
-	return out
+	return inOrder(former), former
 }
 
-// indent returns the white space before the text at an offset, on its line.
-func (f *file) indent(at int) string {
-	line := f.text[bytes.LastIndexByte(f.text[:at], '\n')+1:]
-	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
-}
-
-// afterLine returns the offset behind the line that contains the end of a range.
-func (f *file) afterLine(at hcl.Range) int {
-	end := at.End.Byte
-	if end > 0 && f.text[end-1] == '\n' { // a heredoc
-		return end
-	}
-	if n := bytes.IndexByte(f.text[end:], '\n'); n >= 0 {
-		return end + n + 1
-	}
-	return len(f.text)
-}
-
-// insert returns the edit that adds an argument to a block: after another of its arguments, or at its end if after is nil.
-func insert(f *file, b *hclsyntax.Block, after *hclsyntax.Attribute, argument string) edit {
+// insert returns the edits that add an argument to a block: after another of its arguments, or at its end if after is nil.
+func insert(f *part, b *hclsyntax.Block, after *hclsyntax.Attribute, argument string) []edit {
 	outer := f.indent(b.TypeRange.Start.Byte)
-	open, end := b.OpenBraceRange, b.CloseBraceRange
-	if open.Start.Line == end.Start.Line {
-		inner := strings.TrimSpace(string(f.text[open.End.Byte:end.Start.Byte]))
-		if inner != "" {
-			inner = outer + "  " + inner + "\n"
+	from, to := b.OpenBraceRange.End.Byte, b.CloseBraceRange.Start.Byte
+	if b.OpenBraceRange.Start.Line == b.CloseBraceRange.Start.Line {
+		last := edit{f, from + len(bytes.TrimRight(f.text[from:to], " \t")), to, "\n" + outer + "  " + argument + "\n" + outer}
+		if last.from == from {
+			return []edit{last}
 		}
-		return edit{f, open.End.Byte, end.Start.Byte, "\n" + inner + outer + "  " + argument + "\n" + outer}
+		return []edit{{f, from, to - len(bytes.TrimLeft(f.text[from:to], " \t")), "\n" + outer + "  "}, last}
 	}
 	if after != nil {
 		at := f.afterLine(after.SrcRange)
-		return edit{f, at, at, f.indent(after.NameRange.Start.Byte) + argument + "\n"}
+		return []edit{{f, at, at, f.indent(after.NameRange.Start.Byte) + argument + "\n"}}
 	}
-	at := bytes.LastIndexByte(f.text[:end.Start.Byte], '\n') + 1
-	return edit{f, at, at, outer + "  " + argument + "\n"}
+	at := bytes.LastIndexByte(f.text[:to], '\n') + 1
+	return []edit{{f, at, at, outer + "  " + argument + "\n"}}
 }
 
 // remove returns the edit that removes a top-level block with its comment and one empty line beside it.
-func remove(f *file, b *hclsyntax.Block) edit {
-	from := bytes.LastIndexByte(f.text[:b.TypeRange.Start.Byte], '\n') + 1
-	for from > 0 {
-		start := bytes.LastIndexByte(f.text[:from-1], '\n') + 1
-		line := bytes.TrimSpace(f.text[start:from])
-		if !bytes.HasPrefix(line, []byte("#")) && !bytes.HasPrefix(line, []byte("//")) {
-			break
-		}
-		from = start
-	}
+func remove(f *part, b *hclsyntax.Block) edit {
 	to := f.afterLine(b.CloseBraceRange)
-	if bytes.HasPrefix(f.text[to:], []byte("\n")) {
-		to++
+	if next, _, more := bytes.Cut(f.text[to:], []byte("\n")); more && len(bytes.TrimSpace(next)) == 0 {
+		to += len(next) + 1
 	}
-	return edit{f, from, to, ""}
+	return edit{f, f.above(b), to, ""}
 }
 
 // below returns the edit that adds a block after another block.
-func below(f *file, b *hclsyntax.Block, text string) edit {
+func below(f *part, b *hclsyntax.Block, text string) edit {
 	at := f.afterLine(b.CloseBraceRange)
 	before := "\n"
 	if at == len(f.text) && !bytes.HasSuffix(f.text, []byte("\n")) {

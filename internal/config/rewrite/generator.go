@@ -12,7 +12,7 @@ import (
 
 // manager is a resource of a secret manager that stores a value, with an ephemeral resource of the same type that reads it.
 type manager struct {
-	f         *file
+	f         *part
 	block     *hclsyntax.Block
 	argument  string // the present argument
 	attribute string // the stored argument, which is also the attribute of the ephemeral resource
@@ -33,8 +33,8 @@ func (d *Draft) Generator(of addr.Resource, attribute string) *Result {
 func (d *Draft) moveGenerator(m *module, of addr.Resource, attribute string, r *Result) string {
 	s := symbol{"resource", of.Type, of.Name}
 	var generator *hclsyntax.Block
-	var in *file
-	m.blocks("resource", []string{of.Type, of.Name}, func(f *file, b *hclsyntax.Block) { in, generator = f, b })
+	var in *part
+	m.blocks("resource", []string{of.Type, of.Name}, func(f *part, b *hclsyntax.Block) { in, generator = f, b })
 	switch {
 	case generator == nil:
 		return undeclared(of)
@@ -101,7 +101,7 @@ func (d *Draft) managerAt(m *module, u use) *manager {
 }
 
 // readBack replaces the uses of a generator by an ephemeral resource that reads the secret manager.
-func (d *Draft) readBack(m *module, of addr.Resource, attribute string, in *file, generator *hclsyntax.Block, from *manager, uses []use, r *Result) string {
+func (d *Draft) readBack(m *module, of addr.Resource, attribute string, in *part, generator *hclsyntax.Block, from *manager, uses []use, r *Result) string {
 	typ := from.block.Labels[0]
 	name := m.freeIn("ephemeral", typ, from.block.Labels[1])
 	reference := fmt.Sprintf("ephemeral.%s.%s.%s", typ, name, from.attribute)
@@ -123,7 +123,7 @@ func (d *Draft) readBack(m *module, of addr.Resource, attribute string, in *file
 		edits = append(edits, replace(u.f, a.NameRange, from.attribute+"_wo"))
 		s := d.schema(m, from.block)
 		if v := schema.VersionOf(s.Attrs, from.attribute+"_wo"); v != nil && from.block.Body.Attributes[v.Name] == nil {
-			edits = append(edits, insert(from.f, from.block, a, v.Name+" = "+number(v)))
+			edits = append(edits, insert(from.f, from.block, a, v.Name+" = "+number(v))...)
 		}
 	}
 	for _, e := range edits { // a block that is removed beside another edit

@@ -112,7 +112,7 @@ func describe(u use) string {
 	}
 	of := addr.Resource{Mode: modes[u.block.Type], Type: u.block.Labels[0], Name: u.block.Labels[1]}.Local()
 	switch {
-	case len(u.path) > 0:
+	case len(u.path) > 0 && u.kind != repeat:
 		of += "." + strings.Join(u.path, ".")
 	case u.name != "":
 		of += "." + u.name
@@ -120,8 +120,7 @@ func describe(u use) string {
 	return fmt.Sprintf("%s (%s)", of, u.f.name)
 }
 
-// declare makes the variables and outputs of a permission ephemeral. It reports the file that must not be changed, if one
-// has such a declaration; nothing is changed then.
+// declare makes the variables and outputs of a permission ephemeral. It returns false if one is declared in JSON.
 func (d *Draft) declare(flips []declaration) bool {
 	var edits []edit
 	seen := map[*hclsyntax.Block]bool{}
@@ -131,7 +130,7 @@ func (d *Draft) declare(flips []declaration) bool {
 			typ = "output"
 		}
 		found := false
-		of.m.blocks(typ, []string{of.a}, func(f *file, b *hclsyntax.Block) {
+		of.m.blocks(typ, []string{of.a}, func(f *part, b *hclsyntax.Block) {
 			if found || seen[b] { // of several blocks, override files have the others
 				return
 			}
@@ -142,7 +141,7 @@ func (d *Draft) declare(flips []declaration) bool {
 				if after == nil {
 					after = b.Body.Attributes["type"]
 				}
-				edits = append(edits, insert(f, b, after, "ephemeral = true"))
+				edits = append(edits, insert(f, b, after, "ephemeral = true")...)
 			default:
 				edits = append(edits, replace(f, a.Expr.Range(), "true"))
 			}
@@ -157,6 +156,6 @@ func (d *Draft) declare(flips []declaration) bool {
 // seenAll reports whether all blocks of a declaration are in seen, and there is one.
 func seenAll(of declaration, typ string, seen map[*hclsyntax.Block]bool) bool {
 	any := false
-	of.m.blocks(typ, []string{of.a}, func(_ *file, b *hclsyntax.Block) { any = any || seen[b] })
+	of.m.blocks(typ, []string{of.a}, func(_ *part, b *hclsyntax.Block) { any = any || seen[b] })
 	return any
 }

@@ -1,9 +1,12 @@
 package rewrite
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -69,11 +72,12 @@ func draft(t *testing.T, text string) *Draft {
 	}
 	return New(Inputs{
 		Tree: tree, Block: block, Fixed: func(string) string { return "" }, Given: func(string) string { return "x.tfvars" }, Exists: func(addr.Resource) bool { return true },
+		Number: func(addr.Resource, string) bool { return false },
 	})
 }
 
 // texts returns the text of the file main.tf.
-func text(d *Draft) string { return string(d.modules[0].files[0].text) }
+func text(d *Draft) string { return string(d.modules[0].files[0].content()) }
 
 func resource(typ, name string) addr.Resource {
 	return addr.Resource{Mode: addr.Managed, Type: typ, Name: name}
@@ -97,6 +101,74 @@ func TestArgumentsInBlocksAndObjectsMove(t *testing.T) {
 	r := d.WriteOnly(resource("test_db", "a"), names("logins.key"), names("logins.key_wo"))
 	if want := "variable \"k\" {}\nresource \"test_db\" \"a\" {\n  logins = [{ key_wo = var.k, key_wo_revision = 1 }, {\n    key_wo          = \"x\"\n    key_wo_revision = 1\n  }]\n}\n"; text(d) != want || r.Refused != "" {
 		t.Errorf("%s\n%s", r.Refused, text(d))
+	}
+}
+
+func TestBlocksOnOneLineMove(t *testing.T) {
+	d := draft(t, "variable \"k\" { type = string }\nresource \"test_db\" \"a\" {\n  login { key = var.k }\n}\nresource \"test_db\" \"b\" { password = var.k } # one\n")
+	var all []*Result
+	for name, path := range map[string]string{"a": "login.key", "b": "password"} {
+		all = append(all, d.WriteOnly(resource("test_db", name), names(path), names(path+"_wo")))
+	}
+	d.Settle(all)
+	want := "variable \"k\" {\n  type      = string\n  ephemeral = true\n}\nresource \"test_db\" \"a\" {\n  login {\n    key_wo          = var.k\n    key_wo_revision = 1\n  }\n}\n" +
+		"resource \"test_db\" \"b\" {\n  password_wo         = var.k\n  password_wo_version = lethe_secret_version.b_password.version\n} # one\n\nresource \"lethe_secret_version\" \"b_password\" {\n  value_wo = var.k\n}\n"
+	if text(d) != want {
+		t.Errorf("%+v\n%s", all, text(d))
+	}
+}
+
+// TestEachMoveParsesItsParts counts the parsed bytes of many moves in one file, whose arguments and references are in all
+// parts of the file.
+func TestEachMoveParsesItsParts(t *testing.T) {
+	parsed := func(n int) (bytes int) {
+		var b strings.Builder
+		b.WriteString("variable \"k\" {\n  default = \"x\"\n}\n")
+		for i := range n {
+			fmt.Fprintf(&b, "\n# number %[1]d\nresource \"test_db\" \"a%[1]d\" {\n  password = var.k\n  login {\n    key = \"k%[1]d\"\n  }\n}\nresource \"test_db\" \"b%[1]d\" {\n  note = test_db.a%[1]d.password\n}\n", i)
+		}
+		original := parseText
+		defer func() { parseText = original }()
+		parseText = func(text []byte, name string, at hcl.Pos) (*hcl.File, hcl.Diagnostics) {
+			bytes += len(text)
+			return original(text, name, at)
+		}
+		d := draft(t, b.String())
+		var all []*Result
+		for i := range n {
+			for _, path := range []string{"login.key", "password"} {
+				all = append(all, d.WriteOnly(resource("test_db", fmt.Sprintf("a%d", i)), names(path), names(path+"_wo")))
+			}
+		}
+		d.Settle(all)
+		if i := slices.IndexFunc(all, func(r *Result) bool { return r.Refused != "" || len(r.Lives) == 0 }); i >= 0 || strings.Count(text(d), "_wo ") != 3*n {
+			t.Errorf("%+v\n%s", all, text(d))
+		}
+		return bytes
+	}
+	if few, many := parsed(20), parsed(200); many > 12*few {
+		t.Errorf("20 resources parse %d bytes, and 200 resources %d", few, many)
+	}
+}
+
+func TestUndoneMovesChangeNothing(t *testing.T) {
+	const before = "variable \"k\" {}\nresource \"test_db\" \"a\" {\n  password = var.k\n}\n-- fixed.tf --\nresource \"test_db\" \"b\" {\n  note     = \"x\"\n  password = \"canary-1\"\n}\n"
+	d := draft(t, before)
+	d.in.Fixed = func(path string) string {
+		if strings.HasSuffix(path, "fixed.tf") {
+			return "it is fixed"
+		}
+		return ""
+	}
+	r := d.WriteOnly(resource("test_db", "b"), names("password"), names("password_wo"))
+	if len(r.ByHand) != 1 || len(d.Changed()) != 0 {
+		t.Fatalf("%+v", r)
+	}
+	if diff := d.Difference(r.ByHand[0]); !strings.Contains(diff, "@@ -1,4 +1,5 @@") || !strings.Contains(diff, "+  password_wo         = (sensitive value)\n") || strings.Contains(diff, "canary") {
+		t.Error(diff)
+	}
+	if r = d.WriteOnly(resource("test_db", "a"), names("password"), names("password_wo")); r.Refused != "" || len(d.Changed()) != 1 {
+		t.Errorf("%+v", r)
 	}
 }
 
@@ -150,7 +222,7 @@ func TestOutputsAndVariablesOnTheWayBecomeEphemeral(t *testing.T) {
 		"-- m/main.tf --\nvariable \"k\" {\n  type = string\n}\noutput \"back\" {\n  value = var.k\n}\n")
 	r := d.WriteOnly(resource("test_db", "a"), names("password"), names("password_wo"))
 	d.Settle([]*Result{r})
-	child := string(d.modules[1].files[0].text)
+	child := string(d.modules[1].files[0].content())
 	if child != "variable \"k\" {\n  type      = string\n  ephemeral = true\n}\noutput \"back\" {\n  value     = var.k\n  ephemeral = true\n}\n" || len(r.Callers) != 2 || r.Callers[0] != "each run, for var.k (now from x.tfvars)" || r.Callers[1] != "module.m (main.tf)" {
 		t.Errorf("%+v\n%s", r, child)
 	}

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,10 +15,32 @@ import (
 // fresh lists the functions that return another value at each call.
 var fresh = map[string]bool{"uuid": true, "timestamp": true, "bcrypt": true}
 
+// scope has the expressions that set the variables of an expression: each of a block, the iterators of dynamic blocks, and
+// the variables of "for".
+type scope map[string]hclsyntax.Expression
+
+// with returns a scope with another variable.
+func (s scope) with(name string, e hclsyntax.Expression) scope {
+	out := maps.Clone(s)
+	if out == nil {
+		out = scope{}
+	}
+	out[name] = e
+	return out
+}
+
+// eachOf returns the scope of a block at the top level.
+func eachOf(b *hclsyntax.Block) scope {
+	if a := b.Body.Attributes["for_each"]; a != nil {
+		return scope{"each": a.Expr}
+	}
+	return nil
+}
+
 // origins returns the places that the value of an expression comes from, each once.
-func (d *Draft) origins(m *module, f *file, e hclsyntax.Expression) []origin {
+func (d *Draft) origins(m *module, f *part, e hclsyntax.Expression, in scope) []origin {
 	w := &tracing{d: d, visited: map[declaration]bool{}}
-	w.expression(m, f, e)
+	w.expression(m, f, e, in)
 	return w.out
 }
 
@@ -27,7 +50,8 @@ type tracing struct {
 	out     []origin
 }
 
-func (w *tracing) expression(m *module, f *file, e hclsyntax.Expression) {
+func (w *tracing) expression(m *module, f *part, e hclsyntax.Expression, in scope) {
+	w.d.noteConstants(f, e)
 	found, call := false, origin{}
 	hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
 		if c, ok := n.(*hclsyntax.FunctionCallExpr); ok {
@@ -43,6 +67,11 @@ func (w *tracing) expression(m *module, f *file, e hclsyntax.Expression) {
 	for _, t := range hclsyntax.Variables(e) {
 		s, ok := symbolOf(t)
 		switch root := t.RootName(); {
+		case in[root] != nil:
+			found = true
+			outer := maps.Clone(in)
+			delete(outer, root)
+			w.expression(m, f, in[root], outer)
 		case ok:
 			found = true
 			w.symbol(m, s)
@@ -66,38 +95,54 @@ func (w *tracing) symbol(m *module, s symbol) {
 	w.visited[at] = true
 	switch {
 	case s.kind == "local":
-		m.blocks("locals", nil, func(f *file, b *hclsyntax.Block) {
+		m.blocks("locals", nil, func(f *part, b *hclsyntax.Block) {
 			if a := b.Body.Attributes[s.a]; a != nil {
-				w.expression(m, f, a.Expr)
+				w.expression(m, f, a.Expr, nil)
 			}
 		})
 	case s.kind == "var" && !m.root():
 		w.d.calls(m, func(parent *module, call string) {
-			parent.blocks("module", []string{call}, func(f *file, b *hclsyntax.Block) {
+			parent.blocks("module", []string{call}, func(f *part, b *hclsyntax.Block) {
 				if a := b.Body.Attributes[s.a]; a != nil {
-					w.expression(parent, f, a.Expr)
+					w.expression(parent, f, a.Expr, eachOf(b))
 				}
 			})
 		})
 	case s.kind == "module":
 		for _, child := range w.d.children(m, s.a) {
-			child.blocks("output", nil, func(f *file, b *hclsyntax.Block) {
-				if a := b.Body.Attributes["value"]; a != nil && (s.b == "" || s.b == b.Labels[0]) {
-					w.expression(child, f, a.Expr)
+			var labels []string
+			if s.b != "" {
+				labels = []string{s.b}
+			}
+			child.blocks("output", labels, func(f *part, b *hclsyntax.Block) {
+				if a := b.Body.Attributes["value"]; a != nil {
+					w.expression(child, f, a.Expr, nil)
 				}
 			})
 		}
 	default:
+		if s.kind == "var" {
+			m.blocks("variable", []string{s.a}, func(f *part, b *hclsyntax.Block) {
+				if a := b.Body.Attributes["default"]; a != nil {
+					w.d.noteConstants(f, a.Expr)
+				}
+			})
+		}
 		w.out = append(w.out, origin{declaration: at})
 	}
 }
 
 // Settle makes the sources of moved values ephemeral where each use permits that, and records where the values are
-// afterwards. It must be called once, after all moves of arguments.
+// afterwards. It must be called once, after all moves of arguments. Data sources come first, because they may be the only
+// users of a variable that accept no ephemeral value.
 func (d *Draft) Settle(results []*Result) {
-	for _, r := range results {
-		for _, o := range r.origins {
-			d.settle(o, r)
+	for _, kind := range []string{"data", ""} {
+		for _, r := range results {
+			for _, o := range r.origins {
+				if (o.kind == "data") == (kind == "data") {
+					d.settle(o, r)
+				}
+			}
 		}
 	}
 }
@@ -108,19 +153,37 @@ func (d *Draft) settle(o origin, r *Result) {
 		r.lives("in the configuration itself (" + o.literal + "), which everyone who can read it sees")
 	case o.file != "":
 		r.lives("in the file that an expression in " + o.file + " reads")
-	case o.kind == "var":
-		d.settleVariable(o.declaration, r)
-	case o.kind == "data":
-		if why := d.unless(func() string { return d.convert(o.declaration) }); why != "" {
-			r.lives(fmt.Sprintf("in the source that %s reads, whose result the state still stores: %s", o.symbol, why))
-		} else {
-			r.lives(readBy(o.a, o.b))
+	case o.kind == "var" || o.kind == "data":
+		of := d.settled[o.declaration]
+		if of == nil {
+			of = &Result{}
+			d.settled[o.declaration] = of
+			if o.kind == "var" {
+				d.settleVariable(o.declaration, of)
+			} else {
+				d.settleData(o.declaration, of)
+			}
+		}
+		for _, text := range of.Lives {
+			r.lives(text)
+		}
+		for _, text := range of.Callers {
+			r.caller(text)
 		}
 	case o.kind == "resource":
 		r.lives(fmt.Sprintf("in the state, as a part of %s", o.symbol))
 	case o.kind == "ephemeral":
 		r.lives(fmt.Sprintf("in the source that %s reads", o.symbol))
 	}
+}
+
+// settleData makes a data source an ephemeral resource, if each use permits that.
+func (d *Draft) settleData(of declaration, r *Result) {
+	if why := d.unless(func() string { return d.convert(of) }); why != "" {
+		r.lives(fmt.Sprintf("in the source that %s reads, whose result the state still stores: %s", of, why))
+		return
+	}
+	r.lives(readBy(of.a, of.b))
 }
 
 // readBy describes the place of a value that an ephemeral resource reads.
@@ -130,17 +193,18 @@ func readBy(typ, name string) string {
 
 // unless makes edits. If make returns a reason, or a file must not be changed, all texts stay, and it returns the reason.
 func (d *Draft) unless(make func() string) string {
-	old := d.texts()
+	mark := len(d.log)
 	why := make()
 	if why == "" {
-		for _, f := range d.edited(old) {
-			if fixed := d.fixed(f); fixed != "" {
-				why = fmt.Sprintf("%s must be edited, and %s", f.name, fixed)
+		parts, _ := d.edited(mark)
+		for _, p := range parts {
+			if fixed := d.fixed(p.file); fixed != "" {
+				why = fmt.Sprintf("%s must be edited, and %s", p.name, fixed)
 			}
 		}
 	}
 	if why != "" {
-		d.restore(old)
+		d.restore(mark)
 	}
 	return why
 }
@@ -189,7 +253,7 @@ func (d *Draft) convert(of declaration) string {
 	var edits []edit
 	why := ""
 	found := false
-	m.blocks("data", []string{of.a, of.b}, func(f *file, b *hclsyntax.Block) {
+	m.blocks("data", []string{of.a, of.b}, func(f *part, b *hclsyntax.Block) {
 		found = true
 		kind := d.in.Block(m.nodes[0].Provider(localProvider(b)), addr.Ephemeral, of.a)
 		if kind == nil {
@@ -216,7 +280,7 @@ func (d *Draft) convert(of declaration) string {
 		edits = append(edits, replace(f, b.TypeRange, "ephemeral"))
 	})
 	taken := false
-	m.blocks("ephemeral", []string{of.a, of.b}, func(*file, *hclsyntax.Block) { taken = true })
+	m.blocks("ephemeral", []string{of.a, of.b}, func(*part, *hclsyntax.Block) { taken = true })
 	switch {
 	case !found && taken: // converted before
 		return ""
@@ -286,27 +350,26 @@ func (d *Draft) Variable(name string) *Result {
 
 // attempt makes a move. If make returns a reason, or an edited file must not be changed, all texts stay.
 func (d *Draft) attempt(r *Result, make func() (why string)) *Result {
-	old := d.texts()
+	mark := len(d.log)
 	if why := make(); why != "" {
-		d.restore(old)
+		d.restore(mark)
 		return refused(why)
 	}
 	var kept []string
-	edited := d.edited(old)
-	for _, f := range edited {
-		if why := d.fixed(f); why != "" {
-			kept = append(kept, fmt.Sprintf("%s was not changed, because %s.", f.name, why))
+	parts, former := d.edited(mark)
+	for _, p := range parts {
+		if why := d.fixed(p.file); why != "" {
+			kept = append(kept, fmt.Sprintf("%s was not changed, because %s.", p.name, why))
 		}
 	}
 	if len(kept) == 0 {
 		return r
 	}
-	text := ""
-	for _, f := range edited {
-		text += Difference(f.name, old[f], f.text)
+	for _, p := range parts {
+		r.ByHand = append(r.ByHand, File{p.name, p.path, former[p], p.text, p.line()})
 	}
-	d.restore(old)
-	r.Notes, r.ByHand, r.Resources = append(kept, r.Notes...), text, nil
+	d.restore(mark)
+	r.Notes, r.Resources, r.Versions = append(slices.Compact(kept), r.Notes...), nil, nil
 	return r
 }
 

@@ -1,11 +1,12 @@
 package rewrite
 
 import (
-	"regexp"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
 )
+
+var modes = map[string]addr.Mode{"resource": addr.Managed, "data": addr.Data, "ephemeral": addr.Ephemeral}
 
 // text returns the beginning of references to the symbol.
 func (s symbol) text() string {
@@ -33,6 +34,9 @@ func (u use) steps(s symbol) []string {
 	if n == 0 {
 		n = 2
 	}
+	if u.traversal.RootName() == "resource" {
+		n++
+	}
 	var out []string
 	for i, step := range u.traversal {
 		switch step := step.(type) {
@@ -47,25 +51,6 @@ func (u use) steps(s symbol) []string {
 		}
 	}
 	return out
-}
-
-// uses returns the references of a module to a symbol.
-func (m *module) uses(s symbol) []use {
-	if m.index == nil {
-		m.index = map[symbol][]use{}
-		for _, f := range m.files {
-			if f.body == nil {
-				continue
-			}
-			for _, b := range f.body.Blocks {
-				m.block(f, b)
-			}
-		}
-	}
-	if s.kind == "module" && s.b != "" { // a reference to the whole module counts as well
-		return append(m.index[s][:len(m.index[s]):len(m.index[s])], m.index[symbol{"module", s.a, ""}]...)
-	}
-	return m.index[s]
 }
 
 // symbolOf returns the symbol at the beginning of a reference, and false for other references, such as each.key.
@@ -101,29 +86,29 @@ func symbolOf(t hcl.Traversal) (symbol, bool) {
 }
 
 // refer records the references of an expression. The keys of objects are added to the path of an argument.
-func (m *module) refer(p place, e hclsyntax.Expression) {
+func (p place) refer(e hclsyntax.Expression) {
 	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:
-		m.refer(p, e.Expression)
+		p.refer(e.Expression)
 		return
 	case *hclsyntax.ObjectConsExpr:
 		for _, item := range e.Items {
-			m.refer(p, item.KeyExpr)
+			p.refer(item.KeyExpr)
 			inner := p
 			inner.path = append(p.path[:len(p.path):len(p.path)], keyOf(item.KeyExpr))
-			m.refer(inner, item.ValueExpr)
+			inner.refer(item.ValueExpr)
 		}
 		return
 	case *hclsyntax.TupleConsExpr:
 		for _, x := range e.Exprs {
-			m.refer(p, x)
+			p.refer(x)
 		}
 		return
 	}
 	p.whole = e
 	for _, t := range hclsyntax.Variables(e) {
 		if s, ok := symbolOf(t); ok {
-			m.index[s] = append(m.index[s], use{p, t})
+			p.f.uses[s] = append(p.f.uses[s], use{p, t})
 		}
 	}
 }
@@ -141,21 +126,32 @@ func keyOf(e hclsyntax.Expression) string {
 	return ""
 }
 
+// record records the references of a part.
+func (f *part) record() {
+	f.uses = map[symbol][]use{}
+	if f.body == nil {
+		return
+	}
+	for _, b := range f.body.Blocks {
+		f.block(b)
+	}
+}
+
 // block records the references of a block at the top level.
-func (m *module) block(f *file, b *hclsyntax.Block) {
+func (f *part) block(b *hclsyntax.Block) {
 	p := place{f: f, block: b, kind: other}
 	switch b.Type {
 	case "resource", "data", "ephemeral":
-		m.resourceBlock(p)
+		p.resource()
 		return
 	case "check":
 		for _, inner := range b.Body.Blocks {
 			if modes[inner.Type] != 0 {
-				m.resourceBlock(place{f: f, block: inner, kind: other})
+				place{f: f, block: inner, kind: other}.resource()
 				continue
 			}
 			p.kind = condition
-			m.all(p, inner.Body)
+			p.all(inner.Body)
 		}
 		return
 	case "provider":
@@ -178,31 +174,31 @@ func (m *module) block(f *file, b *hclsyntax.Block) {
 		case b.Type == "module" && (name == "source" || name == "version" || name == "providers"):
 			at.kind = other
 		}
-		m.refer(at, a.Expr)
+		at.refer(a.Expr)
 	}
 	for _, inner := range b.Body.Blocks {
 		at := p
 		if inner.Type == "validation" || inner.Type == "precondition" || inner.Type == "postcondition" {
 			at.kind = condition
 		}
-		m.all(at, inner.Body)
+		at.all(inner.Body)
 	}
 }
 
 // all records all references of a body at one place.
-func (m *module) all(p place, b *hclsyntax.Body) {
+func (p place) all(b *hclsyntax.Body) {
 	for name, a := range b.Attributes {
 		at := p
 		at.name = name
-		m.refer(at, a.Expr)
+		at.refer(a.Expr)
 	}
 	for _, inner := range b.Blocks {
-		m.all(p, inner.Body)
+		p.all(inner.Body)
 	}
 }
 
-// resourceBlock records the references of a resource, data or ephemeral block.
-func (m *module) resourceBlock(p place) {
+// resource records the references of a resource, data or ephemeral block.
+func (p place) resource() {
 	for name, a := range p.block.Body.Attributes {
 		at := p
 		at.name = name
@@ -216,85 +212,73 @@ func (m *module) resourceBlock(p place) {
 		default:
 			at.kind, at.path = argument, []string{name}
 		}
-		m.refer(at, a.Expr)
+		at.refer(a.Expr)
 	}
 	for _, b := range p.block.Body.Blocks {
 		switch {
 		case b.Type == "lifecycle":
-			m.lifecycle(p, b)
+			p.lifecycle(b)
 		case p.block.Type == "resource" && (b.Type == "connection" || b.Type == "provisioner"):
 			at := p
 			at.kind = provision
-			m.all(at, b.Body)
+			at.all(b.Body)
 		case b.Type == "_":
 			at := p
 			at.kind = argument
-			m.nested(at, b.Body)
+			at.nested(b.Body)
 		default:
 			at := p
 			at.kind = argument
-			m.nestedBlock(at, b)
+			at.nestedBlock(b)
 		}
 	}
 }
 
-func (m *module) lifecycle(p place, b *hclsyntax.Block) {
+func (p place) lifecycle(b *hclsyntax.Block) {
 	for name, a := range b.Body.Attributes {
 		if name == "ignore_changes" {
 			continue // relative to the resource
 		}
 		at := p
 		at.name = name
-		m.refer(at, a.Expr)
+		at.refer(a.Expr)
 	}
 	for _, inner := range b.Body.Blocks {
 		at := p
 		at.kind = condition
-		m.all(at, inner.Body)
+		at.all(inner.Body)
 	}
 }
 
 // nestedBlock records the references of a block inside a resource: an ordinary one, or a dynamic one.
-func (m *module) nestedBlock(p place, b *hclsyntax.Block) {
+func (p place) nestedBlock(b *hclsyntax.Block) {
 	in := func(name string) place {
 		at := p
 		at.path = append(p.path[:len(p.path):len(p.path)], name)
 		return at
 	}
 	if b.Type != "dynamic" || len(b.Labels) != 1 {
-		m.nested(in(b.Type), b.Body)
+		in(b.Type).nested(b.Body)
 		return
 	}
 	for name, a := range b.Body.Attributes {
 		at := in(b.Labels[0])
 		at.kind, at.name = repeat, name
-		m.refer(at, a.Expr)
+		at.refer(a.Expr)
 	}
 	for _, inner := range b.Body.Blocks {
-		m.nested(in(b.Labels[0]), inner.Body)
+		in(b.Labels[0]).nested(inner.Body)
 	}
 }
 
 // nested records the references of the arguments and blocks at a path of a resource.
-func (m *module) nested(p place, b *hclsyntax.Body) {
+func (p place) nested(b *hclsyntax.Body) {
 	for name, a := range b.Attributes {
 		at := p
 		at.path = append(p.path[:len(p.path):len(p.path)], name)
-		m.refer(at, a.Expr)
+		at.refer(a.Expr)
 	}
 	for _, inner := range b.Blocks {
-		m.nestedBlock(p, inner)
+		p.nestedBlock(inner)
 	}
-}
-
-// inJSON returns the name of a JSON file of the module that may refer to a symbol, "" if none does. References in JSON are
-// parts of strings, so a mention of the name counts.
-func (m *module) inJSON(s symbol) string {
-	pattern := regexp.MustCompile(`(^|[^\w.-])` + regexp.QuoteMeta(s.text()) + `($|[^\w-])`)
-	for _, f := range m.files {
-		if f.body == nil && pattern.Match(f.text) {
-			return f.name
-		}
-	}
-	return ""
 }

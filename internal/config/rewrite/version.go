@@ -3,10 +3,10 @@ package rewrite
 import (
 	"fmt"
 	"regexp"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -33,25 +33,31 @@ func beside(b *schema.Block, names []string) []*schema.Attr {
 	return attrs
 }
 
-// version returns the value of a version argument, and the block that it needs; "" if it needs none. The block counts the
-// changes of the expression e of an argument of block b.
-func (d *Draft) version(m *module, a occurrence, attr *schema.Attr, stored *schema.Attr) (value, block string) {
-	value = number(attr)
-	if d.in.Numbers || a.inside || stored == nil || stored.Type != cty.String || !refers(a.expr) || m.ownTaken() {
-		return value, ""
+// version returns the value of the version argument attr beside an argument of a resource. Unless it is a number, it also
+// returns the edit that adds the lethe_secret_version, which counts the changes of the expression of the argument.
+func (d *Draft) version(m *module, of addr.Resource, a occurrence, attr, stored *schema.Attr, r *Result) (value string, counter []edit) {
+	if a.inside || stored == nil || stored.Type != cty.String || !refers(a.expr) || m.ownTaken() || d.in.Number(of, a.name) {
+		return number(attr), nil
 	}
-	name := m.freeIn("resource", "lethe_secret_version", a.block.Labels[1]+"_"+a.name)
-	key := ""
-	var text strings.Builder
-	fmt.Fprintf(&text, "resource \"lethe_secret_version\" %q {\n", name)
-	for arg, k := range map[string]string{"count": "[count.index]", "for_each": "[each.key]"} {
-		if r := a.block.Body.Attributes[arg]; r != nil {
-			fmt.Fprintf(&text, "%s = %s\n\n", arg, a.f.source(r.Expr.Range()))
-			key = k
+	name := m.freeIn("resource", "lethe_secret_version", of.Name+"_"+a.name)
+	key, repeat := "", ""
+	var home *part // in an override file, a block overrides another one, so the first block counts
+	var block *hclsyntax.Block
+	m.blocks("resource", []string{of.Type, of.Name}, func(f *part, b *hclsyntax.Block) {
+		if home == nil {
+			home, block = f, b
 		}
+		for arg, k := range map[string]string{"count": "[count.index]", "for_each": "[each.key]"} {
+			if x := b.Body.Attributes[arg]; x != nil {
+				repeat, key = fmt.Sprintf("%s = %s\n\n", arg, f.source(x.Expr.Range())), k
+			}
+		}
+	})
+	text := fmt.Sprintf("resource \"lethe_secret_version\" %q {\n%svalue_wo = %s\n}\n", name, repeat, a.f.source(a.expr.Range()))
+	for _, n := range m.nodes {
+		r.Versions = append(r.Versions, addr.Resource{Module: n.Path, Mode: addr.Managed, Type: "lethe_secret_version", Name: name})
 	}
-	fmt.Fprintf(&text, "value_wo = %s\n}\n", a.f.source(a.expr.Range()))
-	return "lethe_secret_version." + name + key + ".version", text.String()
+	return "lethe_secret_version." + name + key + ".version", []edit{below(home, block, text)}
 }
 
 // refers reports whether an expression has references.
@@ -74,7 +80,7 @@ func (m *module) freeIn(mode, typ, wanted string) string {
 			name = fmt.Sprintf("%s_%d", wanted, n)
 		}
 		taken := false
-		m.blocks(mode, []string{typ, name}, func(*file, *hclsyntax.Block) { taken = true })
+		m.blocks(mode, []string{typ, name}, func(*part, *hclsyntax.Block) { taken = true })
 		if !taken {
 			return name
 		}
@@ -83,8 +89,9 @@ func (m *module) freeIn(mode, typ, wanted string) string {
 
 // occurrence is an assignment of an argument.
 type occurrence struct {
-	f     *file
+	f     *part
 	block *hclsyntax.Block // of the resource
+	in    scope
 	name  string
 	at    hcl.Range // of the name
 	expr  hclsyntax.Expression

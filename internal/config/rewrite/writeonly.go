@@ -24,19 +24,22 @@ func (d *Draft) WriteOnly(of addr.Resource, stored, to []string) *Result {
 
 func (d *Draft) moveArgument(m *module, of addr.Resource, stored, to []string, r *Result) string {
 	var found []occurrence
-	declared, why := false, ""
-	m.blocks("resource", []string{of.Type, of.Name}, func(f *file, b *hclsyntax.Block) {
+	declared, moved, why := false, false, ""
+	m.blocks("resource", []string{of.Type, of.Name}, func(f *part, b *hclsyntax.Block) {
 		declared = true
 		if ignores(b, stored[0]) {
 			why = fmt.Sprintf("ignore_changes of %s contains %s, so the object may have another value than the configuration. Decide which value counts, remove the entry, and apply, before the value moves.", of, stored[0])
 		}
-		found = append(found, occurrences(f, b, b.Body, b, stored)...)
+		found = append(found, occurrences(f, b, b.Body, b, stored, eachOf(b))...)
+		moved = moved || len(occurrences(f, b, b.Body, b, to, nil)) > 0
 	})
 	switch {
 	case !declared:
 		return d.inJSON(m, of, stored, to, r)
 	case why != "":
 		return why
+	case len(found) == 0 && moved:
+		return fmt.Sprintf("The configuration assigns %s of %s already. Apply it. If the provider then still stores the value, run \"lethe apply -refresh-only\".", strings.Join(to, "."), of)
 	case len(found) == 0:
 		return fmt.Sprintf("The configuration does not assign %s of %s as an argument that can be edited, so the value would be nowhere else. If the provider computed it, encrypt the state.", strings.Join(stored, "."), of)
 	}
@@ -52,20 +55,23 @@ func (d *Draft) moveArgument(m *module, of addr.Resource, stored, to []string, r
 	near := beside(s, to)
 	version := schema.VersionOf(near, last)
 	var origins []origin
-	for _, a := range found {
+	for i, a := range found {
 		if a.has(last) {
 			return fmt.Sprintf("%s has an argument %s already (%s).", of, last, a.f.name)
 		}
-		here := d.origins(m, a.f, a.expr)
+		d.noteConstants(a.f, a.expr)
+		edits = append(edits, replace(a.f, a.at, last))
+		if !a.inside && i < len(found)-1 {
+			continue // an override file has another value
+		}
+		here := d.origins(m, a.f, a.expr, a.in)
 		for _, o := range here {
 			if o.fresh != "" {
 				return fmt.Sprintf("The value would be nowhere afterwards: the function %s returns another value at each call (%s). Store the value in a secret manager first.", o.fresh, a.f.name)
 			}
 		}
 		origins = append(origins, here...)
-		r.Constants = append(r.Constants, constants(a)...)
-		edits = append(edits, replace(a.f, a.at, last))
-		edits = append(edits, d.versionEdits(m, a, s, stored, version, r)...)
+		edits = append(edits, d.versionEdits(m, of, a, s, stored, version, r)...)
 	}
 	if !d.apply(unique(edits)) {
 		return fmt.Sprintf("%s cannot be edited.", of)
@@ -85,7 +91,7 @@ func (d *Draft) moveArgument(m *module, of addr.Resource, stored, to []string, r
 }
 
 // versionEdits returns the edits that set the version beside a write-only argument.
-func (d *Draft) versionEdits(m *module, a occurrence, s *schema.Block, stored []string, version *schema.Attr, r *Result) []edit {
+func (d *Draft) versionEdits(m *module, of addr.Resource, a occurrence, s *schema.Block, stored []string, version *schema.Attr, r *Result) []edit {
 	if version == nil || a.has(version.Name) {
 		return nil
 	}
@@ -95,11 +101,10 @@ func (d *Draft) versionEdits(m *module, a occurrence, s *schema.Block, stored []
 			argument = x
 		}
 	}
-	value, block := d.version(m, a, version, argument)
+	value, out := d.version(m, of, a, version, argument, r)
 	text := version.Name + " = " + value
-	var out []edit
 	if a.object == nil {
-		out = append(out, insert(a.f, a.body, a.attr, text))
+		out = append(out, insert(a.f, a.body, a.attr, text)...)
 	} else {
 		end := a.expr.Range().End.Byte
 		if a.object.OpenRange.Start.Line == a.expr.Range().Start.Line { // the object is on one line
@@ -108,9 +113,6 @@ func (d *Draft) versionEdits(m *module, a occurrence, s *schema.Block, stored []
 			at := a.f.afterLine(a.expr.Range())
 			out = append(out, edit{a.f, at, at, a.f.indent(a.at.Start.Byte) + text + "\n"})
 		}
-	}
-	if block != "" {
-		out = append(out, below(a.f, a.block, block))
 	}
 	return out
 }
@@ -124,24 +126,24 @@ func (a occurrence) has(name string) bool {
 }
 
 // occurrences returns the assignments of an argument at a path of names in a body.
-func occurrences(f *file, resource *hclsyntax.Block, body *hclsyntax.Body, at *hclsyntax.Block, names []string) []occurrence {
+func occurrences(f *part, resource *hclsyntax.Block, body *hclsyntax.Body, at *hclsyntax.Block, names []string, in scope) []occurrence {
 	var out []occurrence
 	if a := body.Attributes[names[0]]; a != nil {
 		if len(names) > 1 {
-			return inObject(f, resource, a.Expr, names[1:])
+			return inObject(f, resource, a.Expr, names[1:], in)
 		}
-		return []occurrence{{f: f, block: resource, name: names[0], at: a.NameRange, expr: a.Expr, body: at, attr: a, inside: body != resource.Body}}
+		return []occurrence{{f: f, block: resource, in: in, name: names[0], at: a.NameRange, expr: a.Expr, body: at, attr: a, inside: body != resource.Body}}
 	}
 	for _, b := range body.Blocks {
 		switch {
 		case b.Type == "_":
-			out = append(out, occurrences(f, resource, b.Body, b, names)...)
+			out = append(out, occurrences(f, resource, b.Body, b, names, in)...)
 		case len(names) > 1 && b.Type == names[0]:
-			out = append(out, occurrences(f, resource, b.Body, b, names[1:])...)
+			out = append(out, occurrences(f, resource, b.Body, b, names[1:], in)...)
 		case len(names) > 1 && b.Type == "dynamic" && len(b.Labels) == 1 && b.Labels[0] == names[0]:
 			for _, content := range b.Body.Blocks {
 				if content.Type == "content" {
-					out = append(out, occurrences(f, resource, content.Body, content, names[1:])...)
+					out = append(out, occurrences(f, resource, content.Body, content, names[1:], iterating(b, in))...)
 				}
 			}
 		}
@@ -149,18 +151,31 @@ func occurrences(f *file, resource *hclsyntax.Block, body *hclsyntax.Body, at *h
 	return out
 }
 
+// iterating returns the scope of the content of a dynamic block.
+func iterating(b *hclsyntax.Block, in scope) scope {
+	over := b.Body.Attributes["for_each"]
+	if over == nil {
+		return in
+	}
+	name := b.Labels[0]
+	if a := b.Body.Attributes["iterator"]; a != nil {
+		name = hcl.ExprAsKeyword(a.Expr)
+	}
+	return in.with(name, over.Expr)
+}
+
 // inObject returns the assignments at a path of names in an expression that makes objects.
-func inObject(f *file, resource *hclsyntax.Block, e hclsyntax.Expression, names []string) []occurrence {
+func inObject(f *part, resource *hclsyntax.Block, e hclsyntax.Expression, names []string, in scope) []occurrence {
 	var out []occurrence
 	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:
-		return inObject(f, resource, e.Expression, names)
+		return inObject(f, resource, e.Expression, names, in)
 	case *hclsyntax.TupleConsExpr:
 		for _, x := range e.Exprs {
-			out = append(out, inObject(f, resource, x, names)...)
+			out = append(out, inObject(f, resource, x, names, in)...)
 		}
 	case *hclsyntax.ForExpr:
-		return inObject(f, resource, e.ValExpr, names)
+		return inObject(f, resource, e.ValExpr, names, in.with(e.KeyVar, e.CollExpr).with(e.ValVar, e.CollExpr))
 	case *hclsyntax.ObjectConsExpr:
 		any := false
 		for _, item := range e.Items {
@@ -169,14 +184,14 @@ func inObject(f *file, resource *hclsyntax.Block, e hclsyntax.Expression, names 
 			}
 			any = true
 			if len(names) > 1 {
-				out = append(out, inObject(f, resource, item.ValueExpr, names[1:])...)
+				out = append(out, inObject(f, resource, item.ValueExpr, names[1:], in)...)
 				continue
 			}
-			out = append(out, occurrence{f: f, block: resource, name: names[0], at: item.KeyExpr.Range(), expr: item.ValueExpr, object: e, inside: true})
+			out = append(out, occurrence{f: f, block: resource, in: in, name: names[0], at: item.KeyExpr.Range(), expr: item.ValueExpr, object: e, inside: true})
 		}
 		if !any { // a map of objects
 			for _, item := range e.Items {
-				out = append(out, inObject(f, resource, item.ValueExpr, names)...)
+				out = append(out, inObject(f, resource, item.ValueExpr, names, in)...)
 			}
 		}
 	}
@@ -206,28 +221,33 @@ func ignores(b *hclsyntax.Block, name string) bool {
 // that the argument has now. It returns a reason if that is not possible.
 func (d *Draft) substitute(m *module, of addr.Resource, stored []string, found []occurrence) ([]edit, string) {
 	s := symbol{"resource", of.Type, of.Name}
+	null := func(u use, which string) string {
+		return fmt.Sprintf("%s uses %s, %s would be null. Replace this reference first, for example by the value of the argument.", describe(u), u.f.source(u.traversal.SourceRange()), which)
+	}
 	var edits []edit
 	for _, u := range m.uses(s) {
 		names := u.steps(s)
-		if len(names) == 0 || names[0] != stored[0] {
-			continue
+		switch a := found[0]; {
+		case len(names) == 0:
+			if u.reads(s, stored[0]) {
+				return nil, null(u, "whose "+stored[0])
+			}
+		case names[0] != stored[0]:
+		case len(stored) > 1 || len(names) > 1 || len(found) > 1 || !portable(a.expr):
+			return nil, null(u, "which")
+		default:
+			edits = append(edits, replace(u.f, u.traversal.SourceRange(), operand(a)))
 		}
-		a := found[0]
-		keyed := len(u.traversal) > 2 && isIndex(u.traversal[2])
-		if len(stored) > 1 || len(names) > 1 || len(found) > 1 || keyed || !portable(a.expr) {
-			return nil, fmt.Sprintf("%s uses %s, which would be null. Replace this reference first, for example by the value of the argument.", describe(u), u.f.source(u.traversal.SourceRange()))
+	}
+	for _, a := range found {
+		if readsSelf(a.block, stored[0]) {
+			return nil, fmt.Sprintf("%s uses self.%s, which would be null. Replace this reference first, for example by the value of the argument.", of, stored[0])
 		}
-		edits = append(edits, replace(u.f, u.traversal.SourceRange(), operand(a)))
 	}
 	if name := m.inJSON(symbol{"resource", of.Type, of.Name}); name != "" {
 		return nil, fmt.Sprintf("%s may use %s.%s, which would be null.", name, of, strings.Join(stored, "."))
 	}
 	return edits, ""
-}
-
-func isIndex(s hcl.Traverser) bool {
-	_, ok := s.(hcl.TraverseIndex)
-	return ok
 }
 
 // portable reports whether an expression has the same value outside of its resource.
@@ -258,27 +278,15 @@ func (d *Draft) inJSON(m *module, of addr.Resource, stored, to []string, r *Resu
 		}
 		declared := m.nodes[0].Module.Resources[n]
 		last := to[len(to)-1]
-		r.ByHand = fmt.Sprintf("In %s, rename the argument %q of %s to %q.\n", declared.Range.Filename, strings.Join(stored, "."), of, last)
+		r.Advice = fmt.Sprintf("In %s, rename the argument %q of %s to %q.\n", declared.Range.Filename, strings.Join(stored, "."), of, last)
 		if s := d.in.Block(m.nodes[0].Provider(declared.LocalProvider().Local), of.Mode, of.Type); s != nil {
 			if v := schema.VersionOf(beside(s, to), last); v != nil {
-				r.ByHand += fmt.Sprintf("Beside it, set %q to 1. Increase the number with each new value.\n", v.Name)
+				r.Advice += fmt.Sprintf("Beside it, set %q to 1. Increase the number with each new value.\n", v.Name)
 			}
 		}
-		r.ByHand += "If the value comes from a variable that only such arguments use, set \"ephemeral\": true in the variable.\n"
+		r.Advice += "If the value comes from a variable that only such arguments use, set \"ephemeral\": true in the variable.\n"
 		r.Notes = append(r.Notes, fmt.Sprintf("%s was not changed, because it is JSON.", declared.Range.Filename))
 		return ""
 	}
 	return undeclared(of)
-}
-
-// constants returns the texts of the constant strings in the expression of an argument.
-func constants(a occurrence) []string {
-	var out []string
-	hclsyntax.VisitAll(a.expr, func(n hclsyntax.Node) hcl.Diagnostics {
-		if t, ok := n.(*hclsyntax.TemplateExpr); ok && t.IsStringLiteral() && len(t.Parts) > 0 {
-			out = append(out, a.f.source(t.SrcRange))
-		}
-		return nil
-	})
-	return out
 }
