@@ -31,14 +31,19 @@ func (d *Draft) noteConstants(f *part, e hclsyntax.Expression) {
 				lines[i] = mark.Sensitive.Mask()
 			}
 			d.constants[text] = strings.Join(lines, "\n")
-		case strings.Contains(text, "%{") || t.IsStringLiteral() && strings.HasPrefix(text, `"`):
+		case !strings.HasPrefix(text, `"`) || !hasWords(text): // a part of a template, or a separator
+		case strings.Contains(text, "%{") || t.IsStringLiteral():
 			d.constants[text] = mark.Sensitive.Mask()
-		case strings.HasPrefix(text, `"`):
+		default:
 			d.constants[text] = f.withoutWords(t)
 		}
 		d.concealer = nil
 		return nil
 	})
+}
+
+func hasWords(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
 // withoutWords returns the text of a template with a mask in place of its constant parts that have words.
@@ -47,7 +52,7 @@ func (f *part) withoutWords(t *hclsyntax.TemplateExpr) string {
 	at := t.SrcRange.Start.Byte
 	for _, part := range t.Parts {
 		l, ok := part.(*hclsyntax.LiteralValueExpr)
-		if !ok || l.Val.Type() != cty.String || !strings.ContainsFunc(l.Val.AsString(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		if !ok || l.Val.Type() != cty.String || !hasWords(l.Val.AsString()) {
 			continue
 		}
 		b.Write(f.text[at:l.SrcRange.Start.Byte])
