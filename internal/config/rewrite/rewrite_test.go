@@ -151,6 +151,29 @@ func TestEachMoveParsesItsParts(t *testing.T) {
 	}
 }
 
+func TestReferencesBehindOtherStepsPreventMoves(t *testing.T) {
+	for text, refused := range map[string]bool{
+		"locals {\n  l = test_db.a[*].password\n}\n":                                                                 true,
+		"locals {\n  l = test_db.a[\"x\"][\"password\"]\n}\n":                                                        true,
+		"locals {\n  l = one([for d in values(test_db.a) : d if d.password != \"\"])\n}\n":                           true,
+		"locals {\n  l = [for k, d in test_db.a : { p = d }]\n}\n":                                                   true,
+		"locals {\n  l = \"${jsonencode(test_db.a)}\"\n}\n":                                                          true,
+		"locals {\n  l = try(test_db.a[0], null).password\n}\n":                                                      true,
+		"module \"n\" {\n  source   = \"./m\"\n  for_each = test_db.a\n  k        = each.value.password\n}\n":        true,
+		"-- b_override.tf --\nresource \"test_db\" \"a\" {\n  connection {\n    password = self.password\n  }\n}\n":  true,
+		"locals {\n  l = [length(test_db.a), keys(test_db.a), test_db.a[*].note]\n}\n":                               false,
+		"locals {\n  l = { for k, d in test_db.a : k => [for login in d.login : login.key] if d.note != \"\" }\n}\n": false,
+		"locals {\n  l = [for d in [1] : d]\n  m = (true ? test_db.a : {})[\"x\"].note\n}\n":                         false,
+		"module \"n\" {\n  source   = \"./m\"\n  for_each = test_db.a\n  k        = each.value.note\n}\n":            false,
+		"moved {\n  from = test_db.b\n  to   = test_db.a\n}\n":                                                       false,
+	} {
+		d := draft(t, "variable \"k\" {}\nresource \"test_db\" \"a\" {\n  for_each = toset([\"x\"])\n  password = var.k\n}\n"+text+"-- m/main.tf --\nvariable \"k\" {}\n")
+		if r := d.WriteOnly(resource("test_db", "a"), names("password"), names("password_wo")); strings.Contains(r.Refused, "would be null") != refused {
+			t.Errorf("%s%+v", text, r)
+		}
+	}
+}
+
 func TestUndoneMovesChangeNothing(t *testing.T) {
 	const before = "variable \"k\" {}\nresource \"test_db\" \"a\" {\n  password = var.k\n}\n-- fixed.tf --\nresource \"test_db\" \"b\" {\n  note     = \"x-\"\n  password = join(\"-\", [\"canary-1\", \"\"])\n}\n"
 	d := draft(t, before)

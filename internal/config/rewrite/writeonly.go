@@ -239,10 +239,10 @@ func (d *Draft) substitute(m *module, of addr.Resource, stored []string, found [
 			edits = append(edits, replace(u.f, u.traversal.SourceRange(), operand(a)))
 		}
 	}
-	for _, a := range found {
-		if readsSelf(a.block, stored[0]) {
-			return nil, fmt.Sprintf("%s uses self.%s, which would be null. Replace this reference first, for example by the value of the argument.", of, stored[0])
-		}
+	self := false
+	m.blocks("resource", []string{of.Type, of.Name}, func(_ *part, b *hclsyntax.Block) { self = self || readsSelf(b, stored[0]) })
+	if self {
+		return nil, fmt.Sprintf("%s uses self.%s, which would be null. Replace this reference first, for example by the value of the argument.", of, stored[0])
 	}
 	if name := m.inJSON(symbol{"resource", of.Type, of.Name}); name != "" {
 		return nil, fmt.Sprintf("%s may use %s.%s, which would be null.", name, of, strings.Join(stored, "."))
