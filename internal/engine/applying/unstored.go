@@ -127,14 +127,15 @@ func (x *rereading) ready(ctx context.Context, id program.Decl, face frame.Face,
 	})
 }
 
-// readBefore reads one instance on the before face.
+// readBefore reads one instance on the before face. The order of the steps does not know that it uses the provider.
 func (x *rereading) readBefore(ctx context.Context, d *program.Declaration, f *frame.Frame, o addr.Object) {
 	bag := x.run.Bag
 	config, out := f.Config(d.ID, o.Key, frame.Before, bag)
 	pk, known := f.ProviderKey(d.ID, o.Key, frame.Before, bag)
 	if out == frame.OK && known == frame.OK && config.Raw.IsWhollyKnown() {
 		u := declared.UseOf(x.run.Program, d, pk)
-		s, ok := x.run.Sessions.Get(ctx, bag, u, frame.Before)
+		s, done, ok := x.run.Sessions.Hold(ctx, bag, u, frame.Before)
+		defer done()
 		typ := x.run.Types.Of(ctx, bag, u.Instance.Provider, d.Resource, o.Instance)
 		if ok && !s.Unknown && typ != nil {
 			if v, _, got := x.run.Tools(o, s, typ).ReadData(ctx, config, object.Stored{Provider: u.Instance}, true); got.Kind == plan.Known {

@@ -106,7 +106,8 @@ func (b *beforeFace) readBefore(ctx context.Context, d *program.Declaration, f *
 		f.Put(d.ID, key, frame.Before, v)
 		return
 	}
-	s, ok := b.p.run.Sessions.Get(ctx, bag, u, frame.Before)
+	s, done, ok := b.p.run.Sessions.Hold(ctx, bag, u, frame.Before)
+	defer done()
 	typ := b.p.run.Types.Of(ctx, b.p.run.Bag, u.Instance.Provider, d.Resource, o.Instance)
 	if !ok || s.Unknown || typ == nil {
 		return

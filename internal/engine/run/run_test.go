@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -206,6 +207,29 @@ resource "u_item" "y" {}
 			t.Errorf("%s, where nothing declares it: %+v", name, k)
 		}
 	}
+}
+
+// A session that is held ends after its last hold, although its last step has ended.
+func TestHeldSessionStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.Program(t, map[string]string{"main.tf": "resource \"t_item\" \"x\" {}"})
+		ss := &Sessions{settings: &Settings{}, receivers: receivers.Analyse(p, nil), open: map[sessionKey]*Session{}, holds: map[sessionKey]int{}}
+		ss.freed.L = &ss.mu
+		u := declared.UseOf(p, enginetest.Declaration(t, p, "t_item.x"), addr.NoKey)
+		ended := false
+		ss.open[ss.key(u, frame.Before)] = &Session{settled: true, well: true, opened: true, ok: true, Provider: &providertest.Fake{}, end: func() { ended = true }}
+		s, done, ok := ss.Hold(t.Context(), &diag.Bag{}, u, frame.Before)
+		go ss.Release(u, frame.Before)
+		synctest.Wait()
+		if !ok || s.Provider == nil || ended {
+			t.Errorf("ok %v, ended %v", ok, ended)
+		}
+		done()
+		synctest.Wait()
+		if !ended {
+			t.Error("the session has not ended")
+		}
+	})
 }
 
 // The configuration, the state and the caller determine the registry host, in this order.

@@ -70,10 +70,13 @@ func (ss *Sessions) keep(k sessionKey, s *Session) bool {
 	return ss.settings.Rounds.keep(keptSession{k.instance, s.settings, s.Provider, s.end})
 }
 
-// leave removes a session. It returns nil if there is no such session, or if another one uses its process.
+// leave removes a session after its holds have ended. It returns nil if there is no such session, or if another one uses its process.
 func (ss *Sessions) leave(k sessionKey) *Session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
+	for ss.holds[k] > 0 {
+		ss.freed.Wait()
+	}
 	s := ss.open[k]
 	if s == nil || s.Provider == nil {
 		return nil

@@ -39,6 +39,8 @@ type Sessions struct {
 
 	mu    sync.Mutex
 	open  map[sessionKey]*Session
+	holds map[sessionKey]int                // see Hold
+	freed sync.Cond                         // a hold has ended
 	again map[provider.Provider]*substitute // by the crashed process
 
 	failures diag.Shared // the reasons why sessions could not be opened
@@ -64,6 +66,20 @@ func (ss *Sessions) key(u declared.Use, face frame.Face) sessionKey {
 // that fails, it returns false and adds the reasons to bag, for every caller.
 func (ss *Sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
 	return ss.GetIf(ctx, bag, u, face, false)
+}
+
+// Hold works like Get, for a job that the order of the walk does not know: Release waits until the caller calls done.
+func (ss *Sessions) Hold(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (s *Session, done func(), ok bool) {
+	k := ss.key(u, face)
+	count := func(n int) {
+		ss.mu.Lock()
+		defer ss.mu.Unlock()
+		ss.holds[k] += n
+		ss.freed.Broadcast()
+	}
+	count(1)
+	s, ok = ss.Get(ctx, bag, u, face)
+	return s, func() { count(-1) }, ok
 }
 
 // GetIf works like Get, but if known is true and the settings are unknown, it starts no provider.
