@@ -5,9 +5,12 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
+	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -136,11 +139,15 @@ func (x *endedObject) decide(ctx context.Context) bool {
 		return false
 	}
 	x.p.lookBefore(ctx, x.o, typ, u, cur)
-	s, ok := x.p.run.Sessions.GetDown(ctx, x.p.run.Bag, u)
+	s, ok, why := x.session(ctx, u)
+	t := x.p.run.Tools(x.o, s, typ)
+	if !ok && why != nil {
+		x.p.deferred.blame(why...)
+		return x.wait(t, cur)
+	}
 	if !ok {
 		return false
 	}
-	t := x.p.run.Tools(x.o, s, typ)
 	c, ok := x.plan(ctx, t, cur)
 	if !ok {
 		return false
@@ -160,6 +167,32 @@ func (x *endedObject) decide(ctx context.Context) bool {
 		return remembered(x.p, c, cur.Entry)
 	}
 	return x.p.allowed(x.d, f, c) && invoke(ctx, x.p, x.d, c, f, nil)
+}
+
+// session returns the session that destroys the object. If its provider cannot be configured and a later round knows the
+// settings, why has the errors.
+func (x *endedObject) session(ctx context.Context, u declared.Use) (s *run.Session, ok bool, why []diag.Diagnostic) {
+	if !x.p.req.Options.Defers {
+		s, ok = x.p.run.Sessions.GetDown(ctx, x.p.run.Bag, u)
+		return s, ok, nil
+	}
+	var bag diag.Bag
+	if s, ok = x.p.run.Sessions.GetDown(ctx, &bag, u); !ok && x.p.run.Sessions.Unknown(u) {
+		return s, false, bag.List()
+	}
+	x.p.run.Bag.Add(bag.List()...)
+	return s, ok, nil
+}
+
+// wait leaves the end of the object to a later round, because its provider cannot be configured yet.
+func (x *endedObject) wait(t *object.Tools, cur object.Current) bool {
+	before, ok := t.Value(cur.Entry, cur.Known)
+	x.p.deferred.any.Store(true)
+	x.p.deferred.record(&plan.Change{
+		Object: x.o, Was: x.p.moved.Origin(x.o), Entry: cur.Entry, Action: plan.Delete, Why: x.why, Before: before, After: mark.Plain(t.Type.Null()),
+		Provider: cur.Entry.Provider, Deferral: &plan.Deferral{Reason: plan.ProviderConfigUnknown},
+	})
+	return ok
 }
 
 // plan returns a change that destroys the object, or forgets it if the configuration or the object requires that.

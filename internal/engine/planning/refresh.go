@@ -111,13 +111,15 @@ func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, 
 	if !ok {
 		return nil, u, nil, false
 	}
+	if x.p.run.Sessions.Unknown(u) {
+		x.p.state.doubt(x.o)
+	}
 	typ := x.p.run.Types.Of(ctx, x.p.run.Bag, u.Instance.Provider, x.o.Resource(), x.o.Instance)
 	if typ == nil {
 		return nil, u, nil, false
 	}
 	t := x.p.run.Tools(x.o, s, typ)
 	if s.Unknown {
-		x.p.state.doubt(x.o)
 		x.warnUnchecked(s, u)
 		return t, u, nil, true
 	}
@@ -147,8 +149,8 @@ func (x *storedObject) supports(ctx context.Context, p addr.Provider) bool {
 }
 
 // session returns the session to refresh the object through. All references of its settings have been decided. If the
-// planned settings are known, the session has these; otherwise it has the prior settings, if known. A destroy plan uses
-// the prior settings.
+// planned settings are known, the session has these; otherwise it has the prior settings, if known. If neither is known
+// and the provider cannot be configured, a later round refreshes the object. A destroy plan uses the prior settings.
 func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Session, bool) {
 	if x.p.req.Mode == plan.Destroy {
 		return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.Before)
@@ -159,7 +161,7 @@ func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Sessio
 	if before, ok := x.p.run.Sessions.GetIf(ctx, x.p.run.Bag, u, frame.Before, true); ok && !before.Unknown {
 		return before, true
 	}
-	return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.After)
+	return x.p.run.Sessions.GetAnyway(ctx, x.p.run.Bag, u, frame.After)
 }
 
 // lookBefore looks for an object through the provider with its prior settings, after the provider with its planned

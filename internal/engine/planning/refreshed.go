@@ -67,8 +67,8 @@ func (s *refreshedState) put(o addr.Object, e *state.Entry) {
 	s.edit.Put(o, e)
 }
 
-// doubt records that the walk knows an object only from the state, or planned it with settings that are not known: a
-// later round refreshes and plans it again.
+// doubt records that the walk knows an object or the result of a data source only from the state, or refreshed or planned
+// it with settings that a later round does not have: the later round decides again.
 func (s *refreshedState) doubt(o addr.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

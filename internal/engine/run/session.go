@@ -15,18 +15,19 @@ import (
 // Session is one configured provider process: an instance of a provider configuration on one face. It starts when the
 // first job needs it, and ends after the last job.
 type Session struct {
-	mu          sync.Mutex
-	settled     bool // the settings were evaluated
-	well        bool // the settings have no errors
-	Unknown     bool // the settings have unknown values: the session may plan, but not read
-	settings    mark.Value
-	opened      bool
-	ok          bool
-	Provider    provider.Provider
-	shared      bool        // another session has the same process
-	warned      bool        // the user was warned that no objects are refreshed through it
-	end         func()      // ends a process that was configured with leases; nil: it may end at any time
-	diagnostics diag.Shared // the diagnostics of opening it, for every caller
+	mu       sync.Mutex
+	settled  bool // the settings were evaluated
+	well     bool // the settings have no errors
+	Unknown  bool // the settings have unknown values: the session may plan, but not read
+	settings mark.Value
+	opened   bool
+	ok       bool
+	Provider provider.Provider
+	shared   bool        // another session has the same process
+	warned   bool        // the user was warned that no objects are refreshed through it
+	end      func()      // ends a process that was configured with leases; nil: it may end at any time
+	settling diag.Shared // the diagnostics of evaluating its settings, for every caller
+	opening  diag.Shared // the diagnostics of starting and configuring its process, for callers that need it
 
 	Astray atomic.Bool // the objects to destroy were not found through it
 

@@ -82,20 +82,33 @@ func (ss *Sessions) Hold(ctx context.Context, bag *diag.Bag, u declared.Use, fac
 	return s, func() { count(-1) }, ok
 }
 
+// GetAnyway works like Get. If the provider cannot be configured because its settings are not known, and a later round
+// will know them, it returns the session without settings.
+func (ss *Sessions) GetAnyway(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
+	var own diag.Bag
+	s, ok := ss.Get(ctx, &own, u, face)
+	if !ok && ss.defers && s.Unknown && s.Provider != nil {
+		return s, true
+	}
+	bag.Add(own.List()...)
+	return s, ok
+}
+
 // GetIf works like Get, but if known is true and the settings are unknown, it starts no provider.
 func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face, known bool) (*Session, bool) {
 	s := ss.slot(ss.key(u, face))
 	ss.lock(ctx, s, u)
 	defer s.mu.Unlock()
-	defer s.diagnostics.Replay(bag)
 	ss.settleIn(ctx, s, u, face)
+	s.settling.Replay(bag)
 	if known && s.well && s.Unknown {
 		return s, true
 	}
 	if !s.opened {
 		s.opened = true
-		s.ok = s.well && ss.collect(s, u, face, func(bag *diag.Bag) bool { return ss.begin(ctx, bag, s, u, face) })
+		s.ok = s.well && ss.collect(s, &s.opening, u, face, func(bag *diag.Bag) bool { return ss.begin(ctx, bag, s, u, face) })
 	}
+	s.opening.Replay(bag)
 	return s, s.ok
 }
 
@@ -118,25 +131,25 @@ func (ss *Sessions) Settle(ctx context.Context, bag *diag.Bag, u declared.Use, f
 	s := ss.slot(ss.key(u, face))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.diagnostics.Replay(bag)
 	ss.settleIn(ctx, s, u, face)
+	s.settling.Replay(bag)
 	return s, s.well
 }
 
 func (ss *Sessions) settleIn(ctx context.Context, s *Session, u declared.Use, face frame.Face) {
 	if !s.settled {
-		s.well = ss.collect(s, u, face, func(bag *diag.Bag) bool { return ss.evaluate(ctx, bag, s, u, face) })
+		s.well = ss.collect(s, &s.settling, u, face, func(bag *diag.Bag) bool { return ss.evaluate(ctx, bag, s, u, face) })
 		s.settled = true
 	}
 }
 
-// collect runs a part of opening a session, and keeps its diagnostics for all callers. If a session on the before face
+// collect runs a part of opening a session, and keeps its diagnostics for all callers of this part. If a session on the before face
 // does not open, it records no failure, because the session on the after face replaces it.
-func (ss *Sessions) collect(s *Session, u declared.Use, face frame.Face, part func(*diag.Bag) bool) bool {
+func (ss *Sessions) collect(s *Session, to *diag.Shared, u declared.Use, face frame.Face, part func(*diag.Bag) bool) bool {
 	var bag diag.Bag
 	ok := part(&bag)
 	reported := bag.List()
-	s.diagnostics = append(s.diagnostics, reported...)
+	*to = append(*to, reported...)
 	if !ok && !ss.past(u, face) && !(ss.defers && s.Unknown) {
 		ss.mu.Lock()
 		defer ss.mu.Unlock()

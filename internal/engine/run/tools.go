@@ -22,7 +22,7 @@ type opensLeases struct{ run *Run }
 
 // Tools implements leases.Opener.
 func (o opensLeases) Tools(ctx context.Context, e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face) (*object.Tools, bool, bool) {
-	t, s, _, ok := o.run.toolsOn(ctx, e, f, key, inst, face)
+	t, s, _, ok := o.run.toolsOn(ctx, e, f, key, inst, face, o.run.Sessions.GetAnyway)
 	return t, ok && !s.Unknown, ok
 }
 
@@ -38,18 +38,21 @@ func (o opensLeases) Post(e *program.Declaration, f *frame.Frame, key addr.Key, 
 
 // ToolsAfter returns the tools for planning or applying a declared instance.
 func (r *Run) ToolsAfter(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) (*object.Tools, declared.Use, bool) {
-	t, _, u, ok := r.toolsOn(ctx, d, f, key, inst, frame.After)
+	t, _, u, ok := r.toolsOn(ctx, d, f, key, inst, frame.After, r.Sessions.Get)
 	return t, u, ok
 }
 
+// getSession is Sessions.Get or Sessions.GetAnyway.
+type getSession func(context.Context, *diag.Bag, declared.Use, frame.Face) (*Session, bool)
+
 // toolsOn returns the tools for a declared instance, with its provider's settings on the face.
-func (r *Run) toolsOn(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face) (*object.Tools, *Session, declared.Use, bool) {
+func (r *Run) toolsOn(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face, get getSession) (*object.Tools, *Session, declared.Use, bool) {
 	pk, out := f.ProviderKey(d.ID, key, face, r.Bag)
 	if out != frame.OK {
 		return nil, nil, declared.Use{}, false
 	}
 	u := declared.UseOf(r.Program, d, pk)
-	s, ok := r.Sessions.Get(ctx, r.Bag, u, face)
+	s, ok := get(ctx, r.Bag, u, face)
 	if !ok {
 		return nil, nil, u, false
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	dataschema "github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
+	ephemeralschema "github.com/hashicorp/terraform-plugin-framework/ephemeral/schema"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -54,7 +56,7 @@ func (p *strict) Configure(ctx context.Context, req provider.ConfigureRequest, r
 		resp.Diagnostics.AddError("Region unknown", "The provider cannot be configured without a region.")
 	}
 	calls.Note(ctx, "region", region.ValueString())
-	resp.ResourceData, resp.DataSourceData = region.ValueString(), region.ValueString()
+	resp.ResourceData, resp.DataSourceData, resp.EphemeralResourceData = region.ValueString(), region.ValueString(), region.ValueString()
 }
 
 func (p *strict) Resources(context.Context) []func() resource.Resource {
@@ -67,6 +69,35 @@ func (p *strict) Resources(context.Context) []func() resource.Resource {
 
 func (p *strict) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{func() datasource.DataSource { return &region{} }}
+}
+
+func (p *strict) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
+	return []func() ephemeral.EphemeralResource{func() ephemeral.EphemeralResource { return &token{} }}
+}
+
+// token is an ephemeral resource whose value names the region of its provider.
+type token struct{ region string }
+
+type tokenModel struct {
+	Value types.String `tfsdk:"value"`
+}
+
+func (t *token) Metadata(_ context.Context, _ ephemeral.MetadataRequest, resp *ephemeral.MetadataResponse) {
+	resp.TypeName = "strict_token"
+}
+
+func (t *token) Schema(_ context.Context, _ ephemeral.SchemaRequest, resp *ephemeral.SchemaResponse) {
+	resp.Schema = ephemeralschema.Schema{Attributes: map[string]ephemeralschema.Attribute{
+		"value": ephemeralschema.StringAttribute{Computed: true},
+	}}
+}
+
+func (t *token) Configure(_ context.Context, req ephemeral.ConfigureRequest, _ *ephemeral.ConfigureResponse) {
+	t.region, _ = req.ProviderData.(string)
+}
+
+func (t *token) Open(ctx context.Context, _ ephemeral.OpenRequest, resp *ephemeral.OpenResponse) {
+	resp.Diagnostics.Append(resp.Result.Set(ctx, &tokenModel{Value: types.StringValue("token-of-" + t.region)})...)
 }
 
 // region is a data source that returns the region of its provider.
