@@ -25,7 +25,7 @@ func (x *instance) decide(ctx context.Context) bool {
 	}
 	c, v, out := x.propose(ctx)
 	if out.Kind == plan.Deferred {
-		ok := x.endFirst(ctx)
+		ok := out.Why == plan.DeferredPrereq || x.endFirst(ctx)
 		x.wait(c, out.Why)
 		return ok
 	}
@@ -77,7 +77,8 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	if !t.Validate(ctx, config) {
 		return nil, nil, plan.Outcome{}
 	}
-	if behind != 0 && (!config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u)) {
+	known, unknown := config.Raw.IsWhollyKnown(), x.run.Sessions.Unknown(u)
+	if behind != 0 && (!known && !unknown || unknown && cur.Entry == nil) {
 		return nil, nil, plan.Defer(plan.DeferredPrereq)
 	}
 	forced, ok := x.forced(cur)
@@ -99,7 +100,7 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	if c.Action.Replaces() && cur.Entry != nil && (cur.Entry.SkipDestroy || c.SkipDestroy) {
 		c.Action = plan.ForgetCreate
 	}
-	if behind != 0 && (c.Action != plan.NoOp || importing != nil) {
+	if behind != 0 && (c.Action != plan.NoOp || importing != nil || !known) {
 		return c, nil, plan.Defer(plan.DeferredPrereq) // the objects that it waits for come first
 	}
 	if c.Action.Replaces() {
@@ -193,9 +194,9 @@ func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 	return out, true
 }
 
-// endFirst plans the end of a deferred object if the source of its provider's settings is replaced: the provider with the
-// prior settings destroys the object before its server ends. A later round creates it again. It returns false if the end
-// must not be planned.
+// endFirst plans the end of an object that its provider cannot plan yet, if the source of the provider's settings is
+// replaced: the provider with the prior settings destroys the object before its server ends. A later round creates it
+// again. It returns false if the end must not be planned.
 func (x *instance) endFirst(ctx context.Context) bool {
 	o := x.inst.Current()
 	u, ok := x.run.StoredUse(ctx, x.inst, x.storedProvider())
