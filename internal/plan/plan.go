@@ -126,7 +126,7 @@ type Change struct {
 	Generated  string          `json:"generated,omitzero"`  // configuration generated for it
 	Recorded   []addr.Resource `json:"recorded,omitzero"`   // dependencies to be stored with the object
 	Conditions bool            `json:"conditions,omitzero"` // apply visits the object although it does not change, for example because it has postconditions
-	Deferral   *Deferral       `json:"deferral,omitempty"`  // set in Plan.Deferred only
+	Deferral   *Deferral       `json:"deferral,omitempty"`  // in Plan.Deferred. In Plan.Changes: a later round decides about a moved object, or destroys the old object
 }
 
 // Lifecycle holds the lifecycle arguments of the object that affect its replacement and its end.
@@ -162,7 +162,7 @@ func (c *Change) Subject() string {
 
 // Visited reports whether apply has something to do for the change, if only to record it.
 func (c *Change) Visited() bool {
-	return c.Action != NoOp || c.Importing != nil || c.Was != c.Object || c.Conditions
+	return c.Action != NoOp || c.Deferral == nil && (c.Importing != nil || c.Was != c.Object || c.Conditions)
 }
 
 // EndsCurrent reports whether the change destroys the current object of an instance, and does not only forget it.

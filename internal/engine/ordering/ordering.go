@@ -215,7 +215,7 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	if c != nil {
 		x.Up = c.Action.Ups() || c.Action == plan.NoOp && c.Visited()
 		x.Still = c.Action == plan.NoOp
-		x.Down = c.Action.Downs()
+		x.Down = c.Action.Downs() && c.Deferral == nil
 		x.Provisioners = o.provisioners(c, e)
 	}
 	o.Objects = append(o.Objects, obj)
@@ -227,7 +227,7 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 // that they work through. It returns nil for an object without them.
 func (o *Ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisioners {
 	up, down := declared.ProvisionersOf(o.source.Program, o.source.Removals, c, e, false), declared.ProvisionersOf(o.source.Program, o.source.Removals, c, e, true)
-	if o.source.Plan.SkipDeposed && declared.Deposes(c) {
+	if o.source.Plan.SkipDeposed && declared.Deposes(c) || c.Deferral != nil {
 		down = declared.Provisioners{}
 	}
 	if len(up.List) == 0 && len(down.List) == 0 && len(o.source.Plan.Invocations) == 0 {

@@ -268,31 +268,51 @@ func (x *deferrals) finish() []*plan.Change {
 }
 
 // deferEnds moves the ends of objects from the decisions to the deferrals, if an object depends on them that stays in
-// this round: it must end, or lose the reference, first.
+// this round: it must end, or lose the reference, first. An object that a later round creates again ends now (see
+// endFirst).
 func (x *deferrals) deferEnds() {
-	needed := map[addr.Resource]bool{}
-	need := func(e *state.Entry) {
-		if e != nil {
-			for _, on := range e.Recorded {
-				needed[on] = true
-			}
-		}
-	}
+	needed, returns := needs{}, map[addr.Object]bool{}
 	for _, c := range x.list {
-		need(c.Entry)
+		needed.add(c)
+		returns[c.Object] = true
 	}
 	for more := true; more; {
 		more = false
 		x.p.decisions.list = slices.DeleteFunc(x.p.decisions.list, func(c *plan.Change) bool {
-			if c.Action != plan.Delete && c.Action != plan.Forget || !needed[c.Object.Resource()] {
+			if c.Action != plan.Delete && c.Action != plan.Forget || !needed[c.Object.Resource()] || returns[c.Object] {
 				return false
 			}
 			c.Deferral = &plan.Deferral{Reason: plan.DeferredPrereq}
 			x.list = append(x.list, c)
-			need(c.Entry)
+			needed.add(c)
 			more = true
 			return true
 		})
+	}
+}
+
+// leaveOld leaves the old objects of create-first replacements to a later round, if deferred objects depend on them. The
+// actions are final.
+func (x *deferrals) leaveOld(changes []*plan.Change) {
+	needed := needs{}
+	for _, c := range x.list {
+		needed.add(c)
+	}
+	for _, c := range changes {
+		if c.Action == plan.CreateDelete && needed[c.Object.Resource()] {
+			c.Deferral = &plan.Deferral{Reason: plan.DeferredPrereq}
+		}
+	}
+}
+
+// needs are the resources that objects of the state depend on.
+type needs map[addr.Resource]bool
+
+func (n needs) add(c *plan.Change) {
+	if c.Entry != nil {
+		for _, on := range c.Entry.Recorded {
+			n[on] = true
+		}
 	}
 }
 

@@ -31,6 +31,18 @@ func laterInvocations(p *planner, deferred []*plan.Change) (out []*plan.Invocati
 	return out
 }
 
+// leaveInvocations removes the invocations at the ends of objects that a plan leaves to a later round.
+func leaveInvocations(p *plan.Plan) {
+	left := map[addr.Object]bool{}
+	for _, c := range p.Deferred {
+		left[c.Object] = c.Action == plan.Delete || c.Action == plan.Forget
+	}
+	for _, c := range p.Changes {
+		left[c.Object] = left[c.Object] || c.Deferral != nil
+	}
+	p.Invocations = slices.DeleteFunc(p.Invocations, func(i *plan.Invocation) bool { return i.Trigger.Event.Ends() && left[i.Trigger.Object] })
+}
+
 // laterOf returns the invocations of one trigger for one event of a deferred change. It leaves out a trigger whose
 // condition is known to be false.
 func laterOf(p *planner, d *program.Declaration, c *plan.Change, t *program.ActionTrigger, by plan.Trigger) (out []*plan.Invocation) {

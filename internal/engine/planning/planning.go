@@ -223,6 +223,8 @@ func (p *planner) result() *plan.Plan {
 	slices.SortFunc(out.Readings, func(a, b plan.Reading) int { return a.Object.Compare(b.Object) })
 	omitResults(p, out)
 	ordering.SettleReplacements(p.run.Source(out))
+	p.deferred.leaveOld(out.Changes)
+	leaveInvocations(out)
 	warnForgotten(p.run, out.Changes)
 	warnRetired(p.run, out)
 	if p.req.Earlier == nil && len(out.Deferred) == 0 { // no other round destroys the object at the address

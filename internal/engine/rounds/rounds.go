@@ -8,12 +8,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Approval is the part of later rounds that a user has approved: reads, and a number of creations of the resources that
-// the approved plans listed, with the listed invocations of actions around them.
+// Approval is the part of later rounds that a user has approved: reads, a number of creations of the resources that the
+// approved plans listed, with the listed invocations of actions around them, and the ends of replaced objects.
 type Approval struct {
-	listed  map[addr.Resource]bool
-	invoked map[invoked]bool
-	left    int // number of creations
+	listed   map[addr.Resource]bool
+	invoked  map[invoked]bool
+	replaced map[addr.Instance]bool // create-first, with an old object that a later round destroys
+	left     int                    // number of creations
 }
 
 // invoked is an action that an event of a resource invokes. An approval covers it with the objects of the resource.
@@ -28,18 +29,23 @@ func invokedBy(i *plan.Invocation) invoked {
 
 // Approve returns the approval of a plan. most is the number of creations that it covers in later rounds.
 func Approve(p *plan.Plan, most int) *Approval {
-	a := &Approval{listed: map[addr.Resource]bool{}, invoked: map[invoked]bool{}, left: most}
+	a := &Approval{listed: map[addr.Resource]bool{}, invoked: map[invoked]bool{}, replaced: map[addr.Instance]bool{}, left: most}
 	a.Extend(p)
 	return a
 }
 
-// Extend adds the resources, without keys, and the invocations that another approved plan lists.
+// Extend adds the resources, without keys, the invocations and the replacements of another approved plan.
 func (a *Approval) Extend(p *plan.Plan) {
 	for _, c := range p.Deferred {
 		a.listed[c.Object.Resource()] = true
 	}
 	for _, i := range p.LaterInvocations {
 		a.invoked[invokedBy(i)] = true
+	}
+	for _, c := range p.Changes {
+		if c.Action == plan.CreateDelete && c.Deferral != nil {
+			a.replaced[c.Object.Instance] = true
+		}
 	}
 }
 
@@ -54,6 +60,7 @@ func (a *Approval) Uncovered(p *plan.Plan) []*plan.Change {
 	for _, c := range p.Changes {
 		switch {
 		case c.Action == plan.Read || c.Action == plan.NoOp && c.Importing == nil:
+		case c.Action == plan.Delete && c.Object.IsDeposed() && a.replaced[c.Object.Instance] && !more[c.Object]:
 		case c.Action == plan.Create && c.Importing == nil && a.listed[c.Object.Resource()] && !more[c.Object]:
 			created = append(created, c)
 		default:

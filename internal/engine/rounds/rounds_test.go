@@ -56,6 +56,20 @@ func TestApprovalCountsOverRounds(t *testing.T) {
 	}
 }
 
+// The approval of a create-first replacement covers the end of the old object in a later round, but no other end.
+func TestApprovalCoversOldObjects(t *testing.T) {
+	replaced := change(t, "test_thing.a", plan.CreateDelete)
+	whole := change(t, "test_thing.b", plan.CreateDelete)
+	replaced.Deferral = &plan.Deferral{Reason: plan.DeferredPrereq}
+	for name, want := range map[string]int{"test_thing.a": 0, "test_thing.b": 1} {
+		old := change(t, name, plan.Delete)
+		old.Object.Deposed = "01234567"
+		if got := Approve(&plan.Plan{Changes: []*plan.Change{replaced, whole}}, 0).Uncovered(&plan.Plan{Changes: []*plan.Change{old}}); len(got) != want {
+			t.Errorf("%s: %d changes are not covered, want %d", name, len(got), want)
+		}
+	}
+}
+
 // The approval of a plan covers the invocations that it lists with a deferred resource, and no others.
 func TestApprovalCoversListedInvocations(t *testing.T) {
 	i, err := addr.ParseInstance("action.test_act.a")
