@@ -129,8 +129,10 @@ func (x *instance) plan(ctx context.Context, t *object.Tools, u declared.Use, co
 		t.Bag, t.Allow = second, provider.Allow{Deferral: true}
 		c, out = t.Plan(ctx, config, cur, forced)
 		if t.Allow = (provider.Allow{}); out.Kind == plan.Failed && second.HasErrors() {
-			x.p.deferred.blame(first.List()...)
 			out = plan.Defer(plan.ProviderConfigUnknown)
+		}
+		if out.Kind == plan.Deferred {
+			x.p.deferred.blame(first.List()...)
 		}
 		first = second
 	}
