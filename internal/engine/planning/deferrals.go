@@ -31,7 +31,7 @@ func (x *deferrals) keys(d *program.Declaration, f *frame.Frame, keys frame.Keys
 		return true
 	}
 	c := x.whole(d, f.Addr())
-	c.Deferral = &plan.Deferral{Reason: plan.InstanceCountUnknown, Pattern: addressAt(f.Addr().String(), d.Resource.Local()+"[*]")}
+	c.Deferral = &plan.Deferral{Reason: plan.InstanceCountUnknown, Pattern: addressAt(f.Addr().String(), repeated(d.Resource.Local(), d))}
 	x.record(c)
 	for _, k := range x.p.prior.Resource(d.Resource.In(f.Addr())).Keys() {
 		x.keep(d, d.Resource.In(f.Addr()).Instance(k).Current(), plan.InstanceCountUnknown)
@@ -43,14 +43,10 @@ func (x *deferrals) keys(d *program.Declaration, f *frame.Frame, keys frame.Keys
 func (x *deferrals) modules(d *program.Declaration) {
 	for at, pattern := range x.unknownModules(d.Module) {
 		x.note(d.ID, at)
-		local := d.Resource.Local()
-		if d.Repeat() != program.Once {
-			local += "[*]"
-		}
 		c := x.whole(d, at)
 		c.Object.Instance = d.Resource.In(d.Module.Unkeyed()).Instance(addr.NoKey)
 		c.Was = c.Object
-		c.Deferral = &plan.Deferral{Reason: plan.InstanceCountUnknown, Pattern: addressAt(pattern, local)}
+		c.Deferral = &plan.Deferral{Reason: plan.InstanceCountUnknown, Pattern: addressAt(pattern, repeated(d.Resource.Local(), d))}
 		x.record(c)
 	}
 	for _, o := range x.p.stored(d.Resource) {
@@ -79,9 +75,8 @@ func (x *deferrals) unknownModules(m addr.Module) map[addr.ModuleInstance]string
 			rest := ""
 			at := f.Addr().Module()
 			for _, name := range path[depth:] {
-				rest = addressAt(rest, "module."+name)
-				if inner, ok := x.p.run.Program.Lookup(at, program.Call, name); ok && inner.Repeat() != program.Once {
-					rest += "[*]"
+				if inner, ok := x.p.run.Program.Lookup(at, program.Call, name); ok {
+					rest = addressAt(rest, repeated("module."+name, inner))
 				}
 				at = at.Child(name)
 			}
@@ -350,6 +345,14 @@ func (x *deferrals) awaited(d program.Decl, reason string) []string {
 	}
 	follow(d, uses)
 	return slices.Sorted(maps.Keys(found))
+}
+
+// repeated returns the address of all instances of a declaration, with [*] for their keys.
+func repeated(name string, d *program.Declaration) string {
+	if d.Repeat() == program.Count || d.Repeat() == program.ForEach {
+		name += "[*]"
+	}
+	return name
 }
 
 // addressAt joins the address of a module instance and a local address.
