@@ -216,9 +216,10 @@ func (p *planner) recordedOf(d program.Decl) []addr.Resource {
 }
 
 // useStored returns the stored result of a data source if it need not be read again: with -refresh=false and an
-// unchanged configuration.
+// unchanged configuration. A later round reads all data sources that it decides about: the changes that they waited for
+// were made in an earlier one.
 func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, *state.Entry, bool) {
-	if p.req.Refresh || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
+	if p.req.Refresh || p.req.Earlier != nil || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
 		return mark.Value{}, nil, false
 	}
 	entry := p.prior.Get(inst.Current())
