@@ -5,11 +5,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// laterNote is the part of the first question about later rounds.
-const laterNote = "\nLater rounds create the objects that are decided later, and invoke the actions that are listed with them. Other changes are asked about again.\nThe state stays locked until the last round has ended."
+// laterNotes are the parts of a question about later rounds, by -rounds.
+var laterNotes = map[string]string{
+	"":        "\nLater rounds create the objects that are decided later, and invoke the actions that are listed with them. Other changes are asked about again." + lockNote,
+	roundsOne: "\nThe objects that are decided later are left to another command.",
+	roundsAsk: "\nEach later round asks again." + lockNote,
+	roundsAll: "\nLater rounds make all their changes without another question, and may also update and destroy objects." + lockNote,
+}
 
-// approve asks the user to approve a plan.
-func approve(c *base.Call, pl *plan.Plan) bool {
+const lockNote = "\nThe state stays locked until the last round has ended."
+
+// approve asks the user to approve a plan. rounds is the value of -rounds.
+func approve(c *base.Call, pl *plan.Plan, rounds string) bool {
 	if !c.UI.MayAsk() { // like Terraform, read an answer on standard input even with -input=false
 		c.Bag.Add(base.NotApproved("-auto-approve, or apply a saved plan"))
 		return false
@@ -31,7 +38,7 @@ func approve(c *base.Call, pl *plan.Plan) bool {
 		title, note = "Would you like to update the "+c.Product()+" state to reflect these detected changes?", c.Product()+" will write these changes to the state without modifying any real infrastructure.\nThere is no undo."
 	default:
 		if what = "approve"; len(pl.Deferred) > 0 {
-			note += laterNote
+			note += laterNotes[rounds]
 		}
 		if where != "" {
 			title = "Do you want to perform these actions" + where + "?"

@@ -132,9 +132,16 @@ func (o *execution) carryOutPlan(ctx context.Context, pl *plan.Plan, f *applyFla
 		done.Summary.Operation = "apply" // like Terraform and OpenTofu: the name of the command, also for apply -destroy
 	}
 	if !ok && !o.refreshes() {
+		o.add(&done.Summary)
 		o.c.UI.Send(done.Summary)
 	}
 	return done, saved && ok
+}
+
+// add adds the counts of the earlier rounds to a summary.
+func (o *execution) add(s *event.Summary) {
+	s.Added, s.Changed, s.Destroyed = s.Added+o.total.Added, s.Changed+o.total.Changed, s.Destroyed+o.total.Destroyed
+	s.Imported, s.Forgotten, s.Invoked = s.Imported+o.total.Imported, s.Forgotten+o.total.Forgotten, s.Invoked+o.total.Invoked
 }
 
 // overridden returns the addresses of the protected objects that an apply destroyed.

@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/session"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/engine"
+	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/operation"
@@ -31,6 +32,7 @@ type execution struct {
 	earlier *engine.Earlier // the decisions of earlier rounds; nil in the first round
 	now     time.Time       // timestamp() in all rounds; zero: there is one round
 	uuids   *frame.UUIDs    // results of uuid() in all rounds; nil: there is one round
+	total   event.Summary   // of the earlier rounds
 	values  values
 }
 

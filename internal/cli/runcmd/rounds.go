@@ -21,7 +21,6 @@ type applyRounds struct {
 	f        *applyFlags
 	number   int
 	approval *rounds.Approval // of the first round
-	total    event.Summary    // of the earlier rounds
 }
 
 // run applies rounds until nothing is left, or the user must approve the rest.
@@ -68,7 +67,7 @@ func (r *applyRounds) planned(ctx context.Context) (*engine.Result, int) {
 		}
 		return result, 0
 	}
-	if pl.Applyable() && !r.f.autoApprove && !approve(r.c, pl) {
+	if pl.Applyable() && !r.f.autoApprove && !approve(r.c, pl, r.f.rounds) {
 		return nil, r.fail()
 	}
 	r.approval = rounds.Approve(pl, r.f.maxNew)
@@ -99,7 +98,7 @@ func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
 	case r.f.autoApprove || !r.c.UI.MayAsk():
 		r.s.Engine.EndRounds(&r.c.Bag)
 		return r.left(slices.Concat(undone(pl), pl.Deferred), "The first approval does not cover the changes of this round. To apply them, run \"lethe apply\" again, or use -rounds=all."), false
-	case !approve(r.c, pl):
+	case !approve(r.c, pl, r.f.rounds):
 		return r.fail(), false
 	}
 	r.approval.Extend(pl)
@@ -159,10 +158,4 @@ func (r *applyRounds) last(ctx context.Context, pl *plan.Plan) int {
 // ended reports the end of a round.
 func (r *applyRounds) ended(pl *plan.Plan, s event.Summary) {
 	r.c.UI.Send(event.Round{Number: r.number, Ended: true, Left: len(pl.Deferred), Added: s.Added, Changed: s.Changed, Destroyed: s.Destroyed})
-}
-
-// add adds the counts of the earlier rounds to a summary.
-func (r *applyRounds) add(s *event.Summary) {
-	s.Added, s.Changed, s.Destroyed = s.Added+r.total.Added, s.Changed+r.total.Changed, s.Destroyed+r.total.Destroyed
-	s.Imported, s.Forgotten, s.Invoked = s.Imported+r.total.Imported, s.Forgotten+r.total.Forgotten, s.Invoked+r.total.Invoked
 }
