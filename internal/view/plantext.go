@@ -198,11 +198,11 @@ func (t *planText) deferred() {
 // DeferralText returns when a change is decided, after its address.
 func DeferralText(c *plan.Change) string {
 	d := c.Deferral
-	why := ""
+	why := map[plan.Reason]string{plan.ReplaceByTriggers: "; then it is replaced (replace_triggered_by)"}[c.Why]
 	switch {
 	case d.Reason == plan.InstanceCountUnknown && d.Pattern == "":
-		return "stays in this round, because its keys are not known yet"
-	case c.Action == plan.Delete || c.Action == plan.Forget:
+		return "stays in this round, because its keys are not known yet" + why
+	case d.Reason == plan.DeferredPrereq && (c.Action == plan.Delete || c.Action == plan.Forget):
 		return "stays in this round, because other objects may depend on it"
 	case d.Reason == plan.InstanceCountUnknown, d.Reason == plan.DeferredPrereq, d.Reason == plan.ResourceConfigUnknown:
 	case d.Reason == plan.ProviderConfigUnknown:

@@ -125,12 +125,29 @@ func (a *applier) recordMoves() {
 	}
 }
 
+// taint taints the objects that a change of this plan replaces, although a later round decides about them. If the command
+// ends before that round, the next one replaces them.
+func (a *applier) taint() {
+	var changed []journal.Change
+	for _, c := range a.plan.Deferred {
+		if e := a.edit.Get(c.Object); e != nil && c.Why == plan.ReplaceByTriggers {
+			tainted := *e
+			tainted.Tainted = true
+			changed = append(changed, journal.Change{Object: c.Object, Entry: &tainted})
+		}
+	}
+	if len(changed) > 0 {
+		(&step{a: a, run: a.run, records: &stepRecords{}}).write(0, changed...)
+	}
+}
+
 // walk runs the steps of the plan and reports whether all of them succeeded.
 func (a *applier) walk(ctx context.Context) bool {
 	if !a.plan.Visits() {
 		return true
 	}
 	a.recordMoves()
+	a.taint()
 	o := ordering.New(a.run.Source(a.plan))
 	steps := plan.Order(&o.Input)
 	a.warnCyclic(o, steps)

@@ -118,19 +118,38 @@ func (x *deferrals) whole(d *program.Declaration, at addr.ModuleInstance) *plan.
 	return c
 }
 
-// keep records that an object of the state is neither changed nor destroyed in this round.
+// keep records that an object of the state is neither changed nor destroyed in this round. A data source is not read.
 func (x *deferrals) keep(d *program.Declaration, o addr.Object, reason string) {
+	if d.Resource.Mode == addr.Data {
+		x.p.state.doubt(o)
+		return
+	}
 	c := x.kept(d, o)
 	if c == nil {
 		return
 	}
 	c.Deferral = &plan.Deferral{Reason: reason}
-	x.record(c)
 	if c.Was != o { // the state has the object at its new address from now on
 		moved := *c
-		moved.Deferral = nil
 		x.p.decisions.record(&moved)
 	}
+	x.trigger(d, c)
+	x.record(c)
+}
+
+// trigger notes in a deferred change of an object that a change of this round or an earlier one replaces it
+// (replace_triggered_by). Apply taints the object, because no other command sees that change.
+func (x *deferrals) trigger(d *program.Declaration, c *plan.Change) {
+	f := x.p.run.Frame.At(c.Object.Module, frame.After)
+	if f == nil || c.Entry == nil || c.Entry.Tainted || len(d.Res.Lifecycle.Triggers) == 0 {
+		return
+	}
+	triggers, out := f.Triggers(d.ID, c.Object.Key, &diag.Bag{})
+	if !x.p.req.Earlier.triggers(c.Object) && (out != frame.OK || !slices.ContainsFunc(triggers, x.p.decisions.triggered)) {
+		return
+	}
+	c.Why = plan.ReplaceByTriggers
+	x.p.allowed(d, f, &plan.Change{Object: c.Object, Action: plan.DeleteCreate, Entry: c.Entry})
 }
 
 // kept returns an unchanged object of the state; nil if it does not exist any more.

@@ -3,17 +3,19 @@ package planning
 import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/state"
 )
 
 // Add adds a plan that was applied. It leaves out objects that the plan knew only from the state.
 func (e *Earlier) Add(r *Result) {
 	p := r.Plan
 	if e.decided == nil {
-		e.decided, e.read, e.planTime = map[addr.Object]bool{}, map[addr.Object]bool{}, p.Timestamp
+		e.decided, e.read, e.triggered, e.planTime = map[addr.Object]bool{}, map[addr.Object]bool{}, map[addr.Object]bool{}, p.Timestamp
 	}
 	left := map[addr.Object]bool{}
 	for _, c := range p.Deferred {
 		left[c.Object] = true
+		e.triggered[c.Object] = e.triggered[c.Object] || c.Why == plan.ReplaceByTriggers
 		if c.Entry != nil && !r.doubts[c.Object] {
 			e.read[c.Object] = true
 		}
@@ -27,7 +29,7 @@ func (e *Earlier) Add(r *Result) {
 		}
 	}
 	for o := range p.Refreshed.Objects() {
-		if o.Mode == addr.Data && !left[o] {
+		if o.Mode == addr.Data && !left[o] && !r.doubts[o] {
 			e.decided[o] = true
 		}
 	}
@@ -35,6 +37,26 @@ func (e *Earlier) Add(r *Result) {
 
 // has reports whether an earlier round decided about an object.
 func (e *Earlier) has(o addr.Object) bool { return e != nil && e.decided[o] }
+
+// triggers reports whether a change of an earlier round replaces an object that was deferred.
+func (e *Earlier) triggers(o addr.Object) bool { return e != nil && e.triggered[o] }
+
+// untainted returns a state without the taint of the objects in triggered. The taint is for other commands: the objects
+// are complete.
+func (e *Earlier) untainted(s *state.Snapshot) *state.Snapshot {
+	if e == nil || len(e.triggered) == 0 {
+		return s
+	}
+	edit := s.Edit()
+	for o, is := range e.triggered {
+		if x := s.Get(o); is && x != nil {
+			complete := *x
+			complete.Tainted = false
+			edit.Put(o, &complete)
+		}
+	}
+	return edit.Done()
+}
 
 // refreshed reports whether an earlier round refreshed an object.
 func (e *Earlier) refreshed(o addr.Object) bool { return e != nil && e.read[o] }

@@ -176,7 +176,8 @@ func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 	out := object.Forced{
 		Replace:   slices.Contains(x.p.req.Replace, x.inst),
 		IgnoreAll: x.d.Res.Lifecycle.IgnoreAll, Ignore: run.Ignored(x.d),
-		Rewrite: x.p.req.Rewrite[x.inst.Current()] != "",
+		Rewrite:   x.p.req.Rewrite[x.inst.Current()] != "",
+		Triggered: cur.Entry != nil && x.p.req.Earlier.triggers(x.inst.Current()),
 	}
 	if len(x.d.Res.Lifecycle.Triggers) == 0 {
 		return out, true
@@ -234,10 +235,12 @@ func (x *instance) wait(c *plan.Change, reason plan.Reason) {
 			c.Before = filling.StoredValue(x.run.Program, x.d, kept.Entry)
 		}
 	}
+	c.Deferral = &plan.Deferral{Reason: string(reason)}
 	if kept != nil && kept.Was != kept.Object {
+		kept.Deferral = c.Deferral
 		x.p.decisions.record(kept)
 	}
-	c.Deferral = &plan.Deferral{Reason: string(reason)}
+	later.trigger(x.d, c)
 	later.record(c)
 }
 

@@ -79,15 +79,6 @@ func (p *planner) keepPrior(f *frame.Frame, d *program.Declaration, k addr.Key) 
 	f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, entry) })
 }
 
-// faceOf returns the face for the evaluation of settings about the end of objects: the before face, or the after face
-// if the module instance does not exist on the before face.
-func (p *planner) faceOf(f *frame.Frame) frame.Face {
-	if p.run.Frame.At(f.Addr(), frame.Before) == nil {
-		return frame.After
-	}
-	return frame.Before
-}
-
 // instance is one declared instance of a managed resource or a data source, in a plan walk.
 type instance struct {
 	p    *planner

@@ -76,6 +76,8 @@ type Earlier struct {
 	planTime time.Time
 	decided  map[addr.Object]bool
 	read     map[addr.Object]bool // refreshed, but not decided
+	// triggered are deferred objects that a change of an earlier round replaces (replace_triggered_by). They are tainted.
+	triggered map[addr.Object]bool
 }
 
 // Generated is the result of Generate.
@@ -246,6 +248,15 @@ func (p *planner) evaluate(f func(*diag.Bag)) {
 			p.run.Bag.Add(d)
 		}
 	}
+}
+
+// faceOf returns the face for the evaluation of settings about the end of objects: the before face, or the after face
+// if the module instance does not exist on the before face.
+func (p *planner) faceOf(f *frame.Frame) frame.Face {
+	if p.run.Frame.At(f.Addr(), frame.Before) == nil {
+		return frame.After
+	}
+	return frame.Before
 }
 
 // placeholder returns the unknown value of a resource's type.

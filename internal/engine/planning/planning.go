@@ -111,7 +111,7 @@ func (p *planner) ready(e program.Decl, in addr.ModuleInstance) plan.Outcome {
 // prepare determines moves and targets, before the walk calls any provider.
 func (p *planner) prepare() bool {
 	p.moved = moving.Make(p.run.Program, p.req.State)
-	p.prior = p.moved.State
+	p.prior = p.req.Earlier.untainted(p.moved.State)
 	p.state = newRefreshedState(p.prior, run.HostsFor(p.run.Settings, p.run.Program.Tree(), p.prior))
 	filling.ExpandBefore(p.run.Program, p.run.Frame, p.prior)
 	p.named = targeting.Request{

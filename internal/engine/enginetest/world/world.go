@@ -33,7 +33,8 @@ type World struct {
 	*providertest.Fake
 	Settings run.Settings
 	State    *state.Snapshot
-	Bag      *diag.Bag // of the last run
+	Bag      *diag.Bag        // of the last run
+	Result   *planning.Result // of the last plan
 
 	log providertest.Log
 }
@@ -164,10 +165,14 @@ func (w *World) Change(object string, change func(*state.Entry)) {
 	w.State = edit.Done()
 }
 
-// Compile compiles a configuration of one file.
+// Module begins the text of the module ./m in the text of a configuration.
+const Module = "# module m\n"
+
+// Compile compiles a configuration of one file, and the module ./m if the text has one.
 func (w *World) Compile(text string) *program.Program {
 	w.Helper()
-	p := enginetest.Program(w, map[string]string{"main.tf": text})
+	root, inner, _ := strings.Cut(text, Module)
+	p := enginetest.Program(w, map[string]string{"main.tf": root, "m/main.tf": inner})
 	var bag diag.Bag
 	if !vet.Check(p, w.Settings.Pool.Lookup(context.Background(), &bag), vet.CheckOptions{}, &bag) {
 		w.Fatal(bag.List())
@@ -186,7 +191,7 @@ func (w *World) Plan(text string, change func(*planning.Request)) (*plan.Plan, b
 	}
 	w.Bag = &diag.Bag{}
 	r, ok := planning.Plan(context.Background(), w.env(), req, w.Bag)
-	if r == nil {
+	if w.Result = r; r == nil {
 		return nil, false
 	}
 	return r.Plan, ok
