@@ -68,7 +68,7 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 	r.Conditions = &Conditions{Checks: newChecks(s.Secrets), kind: req.Kind, program: r.Program, receivers: r.Receivers, leases: r.Leases}
 	r.Sessions = &Sessions{
 		settings: s, handover: h, prog: r.Program, receivers: r.Receivers, leases: r.Leases, ledger: ledger, objs: r.Objects,
-		echoed: echoed, kind: req.Kind, before: req.Before, defers: req.Options.Defers, open: map[sessionKey]*Session{}, holds: map[sessionKey]int{}, again: map[provider.Provider]*substitute{},
+		echoed: echoed, kind: req.Kind, before: req.Before, defers: req.Options.Defers || req.Later, open: map[sessionKey]*Session{}, holds: map[sessionKey]int{}, again: map[provider.Provider]*substitute{},
 	}
 	r.Sessions.freed.L = &r.Sessions.mu
 	h.begin(&inProgress{r.InFlight, ledger, s.Rounds}, req.Options.Validate)
