@@ -97,7 +97,7 @@ func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
 		return 0, true
 	case r.f.autoApprove || !r.c.UI.MayAsk():
 		r.s.Engine.EndRounds(&r.c.Bag)
-		return r.left(slices.Concat(undone(pl), pl.Deferred), "The first approval does not cover the changes of this round. To apply them, run \"lethe apply\" again, or use -rounds=all."), false
+		return r.left(slices.Concat(undone(pl), pl.Deferred), "The first approval does not cover the changes of this round. To apply them, run \"lethe apply\" again with the same options. In one apply, -rounds-max-new permits more creations, and -rounds=all permits all changes."), false
 	case !approve(r.c, pl, r.f.rounds):
 		return r.fail(), false
 	}
