@@ -177,7 +177,7 @@ func (o *execution) complete(ctx context.Context, pl *plan.Plan, done *engine.Ap
 		forgotten(pl, done.Summary.Forgotten, &o.c.Bag)
 	}
 	if len(pl.Deferred) > 0 {
-		return o.left(pl.Deferred, "To apply it, run \"lethe apply\" again.")
+		return o.left(pl.Deferred, done.Unknown, "To apply them, run \"lethe apply\" again.")
 	}
 	return o.c.UI.Done(base.ExitOK)
 }
@@ -192,14 +192,18 @@ func (o *execution) storedSecrets(ctx context.Context, pl *plan.Plan, done *engi
 	return &event.Secrets{Before: audit.Stored(pl.Previous, schemas), After: audit.Stored(done.Snapshot, schemas)}
 }
 
-// left warns of changes that are left for another command. It returns the exit code for that.
-func (o *execution) left(changes []*plan.Change, then string) int {
+// left warns of changes that are left for another command, and of outputs that are therefore unknown. It returns the exit
+// code for that.
+func (o *execution) left(changes []*plan.Change, outputs []string, then string) int {
 	var list []string
 	for _, c := range changes {
 		list = append(list, c.Subject())
 	}
 	if most := 10; len(list) > most {
 		list = append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
+	}
+	if len(outputs) > 0 {
+		then = fmt.Sprintf("Outputs that are not known yet keep their values: %s.\n\n%s", diag.Some(outputs), then)
 	}
 	o.c.Bag.Add(diag.Warningf("Apply is not complete", "These changes are left:\n  %s\n\n%s", strings.Join(list, "\n  "), then))
 	return o.c.UI.Done(base.ExitChanges)

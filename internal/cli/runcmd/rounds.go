@@ -21,6 +21,7 @@ type applyRounds struct {
 	f        *applyFlags
 	number   int
 	approval *rounds.Approval // of the first round
+	unknown  []string         // names of the outputs that were not known after the last round
 }
 
 // run applies rounds until nothing is left, or the user must approve the rest.
@@ -97,7 +98,7 @@ func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
 		return 0, true
 	case r.f.autoApprove || !r.c.UI.MayAsk():
 		r.s.Engine.EndRounds(&r.c.Bag)
-		return r.left(slices.Concat(undone(pl), pl.Deferred), "The first approval does not cover the changes of this round. To apply them, run \"lethe apply\" again with the same options. In one apply, -rounds-max-new permits more creations, and -rounds=all permits all changes."), false
+		return r.left(slices.Concat(undone(pl), pl.Deferred), r.unknown, "The first approval does not cover the changes of this round. To apply them, run \"lethe apply\" again with the same options. In one apply, -rounds-max-new permits more creations, and -rounds=all permits all changes."), false
 	case !approve(r.c, pl, r.f.rounds):
 		return r.fail(), false
 	}
@@ -131,7 +132,7 @@ func (r *applyRounds) apply(ctx context.Context, result *engine.Result) bool {
 	r.c.Bag.Clear()
 	r.ended(pl, done.Summary)
 	r.add(&done.Summary)
-	r.total = done.Summary
+	r.total, r.unknown = done.Summary, done.Unknown
 	if !r.ws.EndRound() { // the state has everything that the journal has
 		return false
 	}

@@ -33,7 +33,8 @@ type Result struct {
 	Snapshot    *state.Snapshot
 	Frame       *frame.Frame // the applied values; nil if the apply could not start
 	Summary     event.Summary
-	Interrupted bool // an interrupt prevented some steps
+	Interrupted bool     // an interrupt prevented some steps
+	Unknown     []string // names of outputs that are not known yet, and keep their stored values
 }
 
 // applier is an apply walk over the steps of a plan.
@@ -56,6 +57,7 @@ type applier struct {
 	changes    map[addr.Object]*plan.Change
 	notStarted []addr.Object               // objects without any step that ran
 	failures   []string                    // addresses of failed steps
+	unknown    []string                    // see Result.Unknown
 	deposed    map[addr.Object]addr.Object // current object → the deposed object that it replaces
 	counts
 }

@@ -69,7 +69,9 @@ func (a *applier) output(c *plan.OutputChange, well bool) {
 		}
 	}
 	switch null := v.Raw.IsNull(); {
-	case !v.Raw.IsWhollyKnown() || null && (!well || c.Before.Raw.IsNull()):
+	case !v.Raw.IsWhollyKnown():
+		a.unknown = append(a.unknown, c.Name)
+	case null && (!well || c.Before.Raw.IsNull()):
 	case null && v.Raw.Type() == cty.DynamicPseudoType:
 		a.edit.DropOutput(c.Name)
 	default:
