@@ -2,6 +2,8 @@ package provision
 
 import (
 	"bytes"
+	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -11,19 +13,24 @@ const (
 	longest = 64 << 10
 	// kept is the number of bytes of a program's last output in a message about its failure.
 	kept = 8 << 10
+	// margin is the length in bytes of the longest part of a secret that remains beside a cut, in any encoded form.
+	margin = 1 << 10
 )
 
 // lines splits its input into lines and passes them to emit. A carriage return ends a line too, because programs that
 // show progress print only carriage returns between two states. lines also keeps the end of the input. It is an
 // io.Writer that never fails, and many goroutines may use it.
 type lines struct {
-	emit func(line string)
+	emit  func(line string)
+	scrub func(string) string // masks secrets; it must see them before a cut, because a part of a secret is not found
 
-	mu    sync.Mutex
-	ended bool   // later input is ignored
-	back  bool   // the last line ended with a carriage return
-	part  []byte // the incomplete line
-	tail  []byte // the end of the input, up to 2 × kept bytes
+	mu      sync.Mutex
+	ended   bool   // later input is ignored
+	back    bool   // the last line ended with a carriage return
+	part    []byte // the incomplete line
+	block   string // lines of an encoded text that are not emitted yet
+	tail    []byte // the end of the input, up to 4 × kept bytes
+	dropped bool   // the tail is not all of the input
 }
 
 func (l *lines) Write(b []byte) (int, error) {
@@ -59,22 +66,42 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// cut emits the beginning of a line that is too long. If its second half contains a space, the cut is there. A cut
-// inside a word could split a secret, which would then not be found.
+// cut emits the beginning of a line that is too long. The last bytes may be the beginning of a secret, so they stay.
 func (l *lines) cut() {
-	end := bytes.LastIndexAny(l.part[longest/2:], " \t")
-	if end < 0 {
-		l.flush()
-		return
-	}
-	end += longest/2 + 1
-	l.emit(string(l.part[:end]))
-	l.part = append(l.part[:0], l.part[end:]...)
+	l.release("")
+	text := l.scrub(string(l.part))
+	end := max(0, len(text)-margin)
+	l.emit(text[:end])
+	l.part = append(l.part[:0], text[end:]...)
 }
 
+// encoded matches a line of an encoded text of several lines, except its last line. base64, openssl and xxd write such
+// lines.
+var encoded = regexp.MustCompile(`^[A-Za-z0-9+/_-]{60,}$`)
+
+// flush ends a line. Lines of an encoded text are emitted with the next other line, because a secret may extend over
+// several lines.
 func (l *lines) flush() {
-	l.emit(string(l.part))
+	line := string(l.part)
 	l.part = l.part[:0]
+	if encoded.MatchString(line) && len(l.block)+len(line) < longest {
+		l.block += line + "\n"
+		return
+	}
+	l.release(line + "\n")
+}
+
+// release emits the block and the text after it.
+func (l *lines) release(text string) {
+	if l.block != "" {
+		text = l.scrub(l.block + text)
+		l.block = ""
+	}
+	if text != "" {
+		for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+			l.emit(line)
+		}
+	}
 }
 
 // end emits the last incomplete line. Later input is ignored, because an abandoned program may still write.
@@ -84,22 +111,26 @@ func (l *lines) end() {
 	if len(l.part) > 0 {
 		l.flush()
 	}
+	l.release("")
 	l.ended = true
 }
 
 func (l *lines) remember(b []byte) {
-	if len(b) > kept {
-		b = b[len(b)-kept:]
-	}
-	if len(l.tail)+len(b) > 2*kept {
-		l.tail = append(l.tail[:0], l.tail[len(l.tail)-kept:]...)
+	if len(l.tail)+len(b) > 4*kept {
+		l.dropped = true
+		b = b[max(0, len(b)-4*kept):]
+		l.tail = append(l.tail[:0], l.tail[len(l.tail)-max(0, 2*kept-len(b)):]...)
 	}
 	l.tail = append(l.tail, b...)
 }
 
-// last returns the end of the input.
+// last returns the end of the input. The first bytes of the tail may be the end of a secret, so they are omitted.
 func (l *lines) last() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return string(l.tail[max(0, len(l.tail)-kept):])
+	text := l.scrub(string(l.tail))
+	if l.dropped {
+		text = text[min(margin, len(text)):]
+	}
+	return text[max(0, len(text)-kept):]
 }

@@ -35,7 +35,7 @@ func (r *run) local(ctx context.Context) error {
 	} else {
 		r.Output(fmt.Sprintf("Executing: %q", args))
 	}
-	out := &lines{emit: r.Output}
+	out := &lines{emit: r.Output, scrub: r.Scrub}
 	err := r.execute(ctx, args, out)
 	out.end()
 	if err == nil {

@@ -388,7 +388,8 @@ func TestInterruptedBefore(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	var got []string
-	l := &lines{emit: func(s string) { got = append(got, s) }}
+	same := func(s string) string { return s }
+	l := &lines{emit: func(s string) { got = append(got, s) }, scrub: same}
 	for _, s := range []string{"a", "b\nc\r", "\n", "\n\nd\re\n", "f", "\r10%\r", "20%\r\r\n", "g"} {
 		if n, err := l.Write([]byte(s)); n != len(s) || err != nil {
 			t.Errorf("%d %v", n, err)
@@ -402,23 +403,67 @@ func TestLines(t *testing.T) {
 	if _, _ = l.Write([]byte("late\n")); got != nil {
 		t.Errorf("after the end: %q", got)
 	}
-	l = &lines{emit: l.emit}
-	_, _ = l.Write([]byte(strings.Repeat("x", 2*longest+5) + "\n"))
-	l.end()
-	if len(got) != 3 || len(got[0]) != longest || len(got[2]) != 5 {
-		t.Errorf("a long line became %d", len(got))
-	}
-	got = nil
-	l = &lines{emit: l.emit}
-	long := strings.Repeat("x", longest-10) + " canary-of-a-secret and more"
+	l = &lines{emit: l.emit, scrub: same}
+	long := strings.Repeat("x", 2*longest+5)
 	_, _ = l.Write([]byte(long + "\n"))
 	l.end()
-	if len(got) != 2 || strings.Join(got, "") != long || !strings.HasPrefix(got[1], "canary-of-a-secret") {
-		t.Errorf("a long line of words became %d", len(got))
+	if len(got) != 3 || strings.Join(got, "") != long {
+		t.Errorf("a long line became %d", len(got))
 	}
-	l = &lines{emit: l.emit}
-	_, _ = l.Write([]byte(strings.Repeat("x", 2*longest+5) + "\n"))
-	if len(l.last()) != kept || cap(l.tail) > 4*kept {
+	if l.last() != long[:kept-1]+"\n" || cap(l.tail) > 4*kept {
 		t.Errorf("%d bytes kept of room for %d", len(l.last()), cap(l.tail))
+	}
+}
+
+// TestLinesOfOneSecret writes a secret that is encoded on several lines.
+func TestLinesOfOneSecret(t *testing.T) {
+	const width, other = 76, "a line of words that is long enough, and not encoded, because it contains spaces"
+	text := strings.Repeat("A", 2*width) + "QUFB"
+	secret := text[:width] + "\n" + text[width:2*width] + "\n" + text[2*width:]
+	for all, want := range map[string][]string{
+		secret:                               {"***"},
+		secret + "\n":                        {"***"},
+		other + "\n" + secret + "\n" + other: {other, "***", other},
+		text[:width] + "\n" + other + "\n":   {text[:width], other},
+		text[:width] + "\n":                  {text[:width]},
+	} {
+		var got []string
+		l := &lines{emit: func(s string) { got = append(got, s) }, scrub: func(s string) string { return strings.ReplaceAll(s, secret, "***") }}
+		_, _ = l.Write([]byte(all))
+		l.end()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%.100q: %s", all, diff)
+		}
+	}
+}
+
+// TestLinesCutNoSecret writes a secret across each place where a line or the kept output is cut.
+func TestLinesCutNoSecret(t *testing.T) {
+	const secret, mask = "canary-0123-of-a-secret", "***"
+	for _, length := range []int{longest, kept, kept + margin, 2 * kept, 4 * kept} {
+		for at := -len(secret) - 1; at <= 1; at++ {
+			for _, order := range []string{"before", "after"} {
+				var got []string
+				l := &lines{emit: func(s string) { got = append(got, s) }, scrub: func(s string) string { return strings.ReplaceAll(s, secret, mask) }}
+				long, want := strings.Repeat("x", length+at)+secret+"y", strings.Repeat("x", length+at)+mask+"y"
+				if order == "after" {
+					long, want = secret+strings.Repeat("x", length+at), mask+strings.Repeat("x", length+at)
+				}
+				for text := long + "\n"; text != ""; { // a pipe of 4 KiB
+					n, _ := l.Write([]byte(text[:min(len(text), 4096)]))
+					text = text[n:]
+				}
+				l.end()
+				for i, line := range got {
+					got[i] = l.scrub(line)
+				}
+				if all := strings.Join(got, ""); all != want {
+					t.Fatalf("%d %d %s: the lines have %d bytes, and not %d", length, at, order, len(all), len(want))
+				}
+				if last := l.scrub(l.last()); !strings.HasSuffix(want+"\n", last) || len(last) != min(kept, len(want)+1) {
+					t.Fatalf("%d %d %s: the kept output has %d bytes, and begins with %.40q", length, at, order, len(last), last)
+				}
+			}
+		}
 	}
 }

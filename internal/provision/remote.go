@@ -145,7 +145,7 @@ func (r *run) runScript(ctx context.Context, c *client, sc script) (err error) {
 	if err != nil {
 		return &fault{full: "Failed to upload script", safe: "Failed to upload script", cause: err}
 	}
-	out := &lines{emit: r.Output}
+	out := &lines{emit: r.Output, scrub: r.Scrub}
 	err = c.execute(ctx, command{line: line, terminal: p == unix, out: out})
 	out.end()
 	if err != nil {

@@ -19,6 +19,8 @@ type Request struct {
 
 	// Output receives the output of the provisioner line by line. Calls do not overlap. It may be nil.
 	Output func(line string)
+	// Scrub masks the secrets in the output of a program. nil means that no secret is known.
+	Scrub func(string) string
 
 	// Dir is the start of relative local paths, and the working directory of commands. "" means the directory of the
 	// process.
@@ -43,6 +45,9 @@ func newRun(req Request) *run {
 	}
 	if req.Env == nil {
 		req.Env = os.Environ()
+	}
+	if req.Scrub == nil {
+		req.Scrub = func(text string) string { return text }
 	}
 	out := req.Output
 	r := &run{Request: req, redaction: newRedaction(req.Config, req.Connection)}

@@ -143,7 +143,7 @@ func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *c
 		in.Decl = h.Decl.ID
 		x.run.Leases.ReceiveAll(ctx, x.run.Bag, x.run.Receivers.ReceivedByParts(h.Decl.ID, h.Parts(p)), f.Addr(), o.Key, face)
 	}
-	req := provision.Request{Type: p.Type, Dir: x.run.Settings.Provisioners.Dir, Env: x.run.Settings.Provisioners.Env, Abandon: x.run.Settings.Shutdown.Abandon, Output: func(line string) {
+	req := provision.Request{Type: p.Type, Dir: x.run.Settings.Provisioners.Dir, Env: x.run.Settings.Provisioners.Env, Abandon: x.run.Settings.Shutdown.Abandon, Scrub: x.run.Settings.Secrets.ScrubMessage, Output: func(line string) {
 		// Terraform and OpenTofu also trim white space at the end of lines, and drop empty lines.
 		if line = strings.TrimRightFunc(line, unicode.IsSpace); line != "" {
 			x.run.Settings.Send(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
