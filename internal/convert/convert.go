@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"regexp"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
@@ -34,10 +35,17 @@ func To(v cty.Value, want cty.Type) (cty.Value, error) {
 	}
 	f, ok := conversion(v.Type(), want)
 	if !ok {
-		return cty.NilVal, errors.New(mismatch(v.Type(), want))
+		text := mismatch(v.Type(), want)
+		if v.ContainsMarked() {
+			text = mapKey.ReplaceAllString(text, "an element")
+		}
+		return cty.NilVal, errors.New(text)
 	}
 	return run(f, v, want)
 }
+
+// mapKey matches the keys of maps in a mismatch. A key of a marked value is a part of the secret.
+var mapKey = regexp.MustCompile(`element "(\\.|[^"\\])*"`)
 
 // same reports whether values of type ty have type want already.
 func same(ty, want cty.Type) bool {

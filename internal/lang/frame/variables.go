@@ -86,13 +86,15 @@ func (v inputVariable) accept(n *program.Node, given cty.Value, from hclsyntax.E
 
 // prepareVariable converts a value to the type of a variable. It returns the reason if the value does not fit, or "".
 func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
-	out := given
-	if v.Defaults != nil && !out.IsNull() {
-		unmarked, remark := mark.Unmark(out)
-		out = remark(v.Defaults.Apply(unmarked))
+	if v.Defaults != nil && !given.IsNull() {
+		unmarked, remark := mark.Unmark(given)
+		given = remark(v.Defaults.Apply(unmarked))
 	}
-	out, err := convert.To(out, v.Type)
+	out, err := convert.To(given, v.Type)
 	if err != nil {
+		if v.Sensitive || v.Ephemeral { // the reason may not have keys of maps
+			_, err = convert.To(mark.With(given, mark.Sensitive, nil), v.Type)
+		}
 		return cty.DynamicVal, expr.ConversionText(err)
 	}
 	if out.IsNull() && !v.Nullable {
