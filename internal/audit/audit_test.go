@@ -11,6 +11,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -186,6 +187,27 @@ func TestVariablesOfPlansAreFound(t *testing.T) {
 	a := New(inputs())
 	a.Plan(a.Place(Place{Kind: Plan}), p, map[string]bool{"p": true})
 	want := []string{"[1] var.p  variable encryption", "[1] var.q  contained encryption"}
+	if got := lines(report(t, a)); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestActionsOfPlansAreFound(t *testing.T) {
+	s := snapshot(t, 1)
+	act := func(name string, config mark.Value) *plan.Invocation {
+		return &plan.Invocation{Action: addr.Resource{Mode: addr.Action, Type: "test_act", Name: name}.In(addr.ModuleInstance{}).Instance(addr.NoKey), Config: config}
+	}
+	secret := cty.ObjectVal(map[string]cty.Value{"token": cty.StringVal(canary), "url": cty.StringVal("db://" + canary)})
+	p := &plan.Plan{Previous: s, Refreshed: s, Evaluation: plan.Evaluation{
+		Invocations:      []*plan.Invocation{act("a", mark.Value{Raw: secret, Marks: mark.SensitiveAt([]cty.Path{cty.GetAttrPath("token")})})},
+		LaterInvocations: []*plan.Invocation{act("b", mark.Plain(secret)), act("c", mark.Value{})},
+	}}
+	a := New(inputs())
+	a.Plan(a.Place(Place{Kind: Plan}), p, nil)
+	want := []string{
+		"[1] action.test_act.a token recorded encryption", "[1] action.test_act.a url contained encryption",
+		"[1] action.test_act.b token contained encryption", "[1] action.test_act.b url contained encryption",
+	}
 	if got := lines(report(t, a)); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

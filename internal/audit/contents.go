@@ -91,6 +91,9 @@ func (a *Auditor) Plan(p *Place, pl *plan.Plan, sensitive map[string]bool) {
 			a.entry(n, p, r.Object, r.Entry)
 		}
 	}
+	for _, i := range slices.Concat(pl.Invocations, pl.LaterInvocations) {
+		a.units = append(a.units, &unit{name: i.Action.String(), in: []int32{n}, value: i.Config})
+	}
 	for _, o := range pl.Outputs {
 		what := Reason("")
 		if o.Sensitive {

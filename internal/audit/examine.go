@@ -98,8 +98,11 @@ func (x *examination) collect() {
 			x.collectEntry(int32(i), u)
 		case u.what != "":
 			x.secret(int32(i), u, "", u.what, u.value.Raw)
-		case u.object != (addr.Object{}):
-			f := x.facts(u.from, u.object)
+		default:
+			f := &typeFacts{}
+			if u.object != (addr.Object{}) {
+				f = x.facts(u.from, u.object)
+			}
 			x.collectValue(int32(i), u, f, u.value.Raw, u.value.PathsOf(mark.Sensitive))
 		}
 	}
