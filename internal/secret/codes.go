@@ -20,7 +20,7 @@ const none = 0xff
 
 var base64Code, hexCode = code{bits: 6, least: base64Len, wraps: true}, code{bits: 4, least: hexLen, colon: true}
 
-// visible holds the printable ASCII characters, tab and line breaks.
+// visible holds the printable ASCII characters, tab, line breaks, and the begin of a control sequence.
 var visible [256]bool
 
 func init() {
@@ -33,7 +33,7 @@ func init() {
 	for c := ' '; c < 0x7f; c++ {
 		visible[c] = true
 	}
-	visible['\n'], visible['\t'], visible['\r'] = true, true, true
+	visible['\n'], visible['\t'], visible['\r'], visible['\x1b'] = true, true, true, true
 	base64Code.value['-'], base64Code.value['_'] = 62, 63
 	for i, c := range []byte("0123456789abcdef") {
 		hexCode.value[c] = byte(i)

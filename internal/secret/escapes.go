@@ -26,7 +26,10 @@ var escapes = [...]escape{
 	{least: "'", marks: "'", decode: posix, only: "'"},               // a quote in a quoted string of a shell
 	{least: "''", marks: "'", decode: doubled, only: "'"},            // doubled quotes in SQL and YAML
 	{least: `""`, marks: `"`, decode: doubled, only: `"`},            // doubled quotes in SQL and CSV
+	{least: "$$", marks: "$", decode: doubled, only: "$"},            // dollar signs in templates, Make and Compose
+	{least: "%%", marks: "%", decode: doubled},                       // percent signs in templates, systemd and batch files
 	{least: "\n", marks: "\n", decode: indent, only: "\n"},           // lines of YAML and of heredocs
+	{least: "\x1b[", marks: "\x1b", decode: control},                 // colours of terminals
 }
 
 // posix decodes a single quote inside a single-quoted string of a POSIX shell.
@@ -39,7 +42,7 @@ func posix(s string) (string, int) {
 	return "", 0
 }
 
-// doubled decodes two quotes as one.
+// doubled decodes two equal characters as one.
 func doubled(s string) (string, int) {
 	if len(s) > 1 && s[0] == s[1] {
 		return s[:1], 2
@@ -51,6 +54,22 @@ func doubled(s string) (string, int) {
 func indent(s string) (string, int) {
 	if rest := strings.TrimLeft(s[1:], " \t"); len(rest) < len(s)-1 {
 		return "\n", len(s) - len(rest)
+	}
+	return "", 0
+}
+
+// control removes a control sequence of a terminal.
+func control(s string) (string, int) {
+	if !strings.HasPrefix(s, "\x1b[") {
+		return "", 0
+	}
+	for i, c := range []byte(s[2:]) {
+		switch {
+		case c >= '@' && c <= '~':
+			return "", i + 3
+		case c < ' ' || c > '?':
+			return "", 0
+		}
 	}
 	return "", 0
 }
@@ -99,7 +118,7 @@ func backslash(s string) (string, int) {
 		if v, ok := digits(s, 1, 3, 3); ok {
 			return string([]byte{byte(v)}), 4
 		}
-	case c > ' ' && c < utf8.RuneSelf && !alphanumeric(c):
+	case c >= ' ' && c < utf8.RuneSelf && !alphanumeric(c):
 		return s[1:2], 2
 	}
 	return "", 0

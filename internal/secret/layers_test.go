@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,11 +33,16 @@ var encoders = map[string][]func(string) string{
 		strconv.Quote, strconv.QuoteToASCII,
 		func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" },
 		func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'" },
+		func(s string) string { // printf %q of bash
+			return regexp.MustCompile("[ -,:-@[-^`{-~]").ReplaceAllString(s, `\$0`)
+		},
 	},
 	"doubled quotes": {
 		func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" },
 		func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` },
 	},
+	"doubled dollar signs":  {strings.NewReplacer("$", "$$").Replace, strings.NewReplacer("${", "$${").Replace},
+	"doubled percent signs": {strings.NewReplacer("%", "%%").Replace, strings.NewReplacer("%{", "%%{").Replace},
 	"indented lines": {
 		func(s string) string { return "key: |\n  " + strings.ReplaceAll(s, "\n", "\n  ") },
 		func(s string) string { return "\t" + strings.ReplaceAll(s, "\n", "\n\t\t ") },
@@ -61,6 +67,10 @@ var encoders = map[string][]func(string) string{
 	"gzip":            {gzipped},
 	"UTF-16":          {func(s string) string { return wideText(s, 0) }, func(s string) string { return wideText(s, 1) }},
 	"DOS line breaks": {func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }},
+	"colours of terminals": {
+		func(s string) string { return s[:1] + "\x1b[01;31m\x1b[K" + s[1:4] + "\x1b[m\x1b[K" + s[4:] }, // grep
+		func(s string) string { return "\x1b[1;38:5:9m" + strings.Join(strings.Split(s, ""), "\x1b[0m\x1b[2m") },
+	},
 }
 
 func base64s() []func(string) string {
@@ -127,7 +137,7 @@ func wideText(s string, zero int) string {
 }
 
 var layered = []string{
-	canary, "Pässwort-canary\t<&;,?/:+ *'", "hunter2-canary", "-----BEGIN KEY-----\nMIIEcanary0123\ncanary0123456=\n-----END KEY-----\n",
+	canary, "Pässwort-canary\t<&;,?/:+ *'", "hunter2-canary", "canary$of${a}&100%{b}", "-----BEGIN KEY-----\nMIIEcanary0123\ncanary0123456=\n-----END KEY-----\n",
 }
 
 // TestLayers checks that each layer in the guide is searched, and that the guide lists each layer.

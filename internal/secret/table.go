@@ -52,7 +52,7 @@ type inside struct {
 }
 
 // special are characters that some escapes change.
-const special = " '\"\n"
+const special = " '\"\n$"
 
 // has reports whether a piece contains one of the characters. It returns true if chars is empty.
 func (t *table) has(chars string) bool { return chars == "" || strings.ContainsAny(t.marks, chars) }
