@@ -270,6 +270,29 @@ func TestResultsOfOpeningsAreSecrets(t *testing.T) {
 	}
 }
 
+// A result that does not match the schema is secret, too: the provider's messages and logs may contain it.
+func TestUnreadableResultsOfOpeningsAreSecrets(t *testing.T) {
+	g := newGate(t)
+	config := g.object(map[string]string{"note": "given-by-the-user"})
+	v := cty.ObjectVal(map[string]cty.Value{
+		"calc": cty.ListVal([]cty.Value{cty.ObjectVal(map[string]cty.Value{"name-of-an-attribute": cty.StringVal("computed-by-the-lease")})}),
+		"note": cty.StringVal("given-by-the-user"),
+	})
+	wire, err := schema.Encode(v, v.Type())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ok := g.Admit(g.of, &Answer{of: opened, state: Send(wire)}, Terms{Config: mark.Plain(config), Held: func(Lease) {}})
+	if ok || len(g.bag.List()) != 1 {
+		t.Errorf("admitted: %v, %v", ok, g.bag.List())
+	}
+	for text, want := range map[string]bool{"computed-by-the-lease": true, "given-by-the-user": false, "name-of-an-attribute": false} {
+		if g.Secrets.Has(text) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
+
 // A computed result in the form of a constant is a secret only if the schema calls it sensitive.
 func TestConstantsInResultsAreNoSecrets(t *testing.T) {
 	for text, want := range map[string]bool{"AWSCURRENT": false, "SYMMETRIC_DEFAULT": false, "AWSCURRENT1": true, "Awscurrent": true, "ABCDEFGHIJKLMNOPQRSTU": true} {
@@ -337,6 +360,68 @@ func TestSecretKeysInIdentitiesAreRemoved(t *testing.T) {
 	a.identity = g.of.Type.IdentityWire(cty.ObjectVal(map[string]cty.Value{"keys": cty.MapVal(map[string]cty.Value{canary: cty.StringVal("a")})}))
 	if _, ok := g.Admit(g.of, a, g.terms()); ok || len(g.bag.List()) != 1 {
 		t.Errorf("admitted: %v, %v", ok, g.bag.List())
+	}
+}
+
+// A name of an attribute in an open type is removed with the type, also if no value has the attribute.
+func TestSecretNamesInOpenTypesAreRemoved(t *testing.T) {
+	named := cty.Object(map[string]cty.Type{"a": cty.String, canary: cty.String})
+	full := cty.ObjectVal(map[string]cty.Value{"a": cty.StringVal("a"), canary: cty.StringVal("b")})
+	for name, v := range map[string]cty.Value{
+		"object":             full,
+		"null":               cty.NullVal(named),
+		"unknown":            cty.UnknownVal(named),
+		"inside":             cty.ObjectVal(map[string]cty.Value{"b": cty.TupleVal([]cty.Value{full, cty.True})}),
+		"list":               cty.ListVal([]cty.Value{full, full}),
+		"empty list":         cty.ListValEmpty(named),
+		"map":                cty.MapVal(map[string]cty.Value{"b": cty.NullVal(named), "c": full}),
+		"set":                cty.SetVal([]cty.Value{full}),
+		"null inside":        cty.ObjectVal(map[string]cty.Value{"b": cty.NullVal(cty.List(cty.Tuple([]cty.Type{named})))}),
+		"key of a null":      cty.MapVal(map[string]cty.Value{canary: cty.NullVal(cty.String)}),
+		"null in an element": cty.ListVal([]cty.Value{cty.ObjectVal(map[string]cty.Value{"b": cty.NullVal(named)})}),
+	} {
+		for _, attr := range []string{"any", "anys"} {
+			t.Run(name+" in "+attr, func(t *testing.T) {
+				g := newGate(t)
+				g.of.Type.Attrs = []*schema.Attr{
+					{Name: "id", Type: cty.String, Computed: true}, {Name: "any", Type: cty.DynamicPseudoType, Computed: true},
+					{Name: "anys", Type: cty.Map(cty.DynamicPseudoType), Computed: true},
+				}
+				attrs := g.object(nil).AsValueMap()
+				if attrs[attr] = v; attr == "anys" {
+					attrs[attr] = cty.MapVal(map[string]cty.Value{"k": v, "l": v})
+				}
+				answered := cty.ObjectVal(attrs)
+				of := applied
+				if !answered.IsWhollyKnown() {
+					of = planned
+				}
+				a, ok := g.Admit(g.of, &Answer{of: of, state: g.wire(answered)}, Terms{Config: mark.Plain(g.object(nil)), Prior: g.of.Type.Null(), Want: answered})
+				if ok || len(a.Removed) == 0 {
+					t.Fatalf("admitted: %v", g.bag.List())
+				}
+				if a.Object != Present {
+					return
+				}
+				e := &state.Entry{}
+				if !a.Record(e) || strings.Contains(string(e.Attrs), canary) || strings.Contains(g.text(a), canary) {
+					t.Errorf("%s, %v", e.Attrs, g.bag.List())
+				}
+			})
+		}
+	}
+}
+
+// A path that needs a replacement is stored in the plan, so its keys are searched, also if the object lacks them.
+func TestSecretKeysInReplacePathsAreRefused(t *testing.T) {
+	for key, want := range map[string]bool{canary: false, "other": true} {
+		g := newGate(t)
+		g.of.Type.Attrs = append(g.of.Type.Attrs, &schema.Attr{Name: "secrets", Type: cty.Map(cty.String), Optional: true, WriteOnly: true})
+		a := g.answer(planned, "", "")
+		a.replace = []cty.Path{cty.GetAttrPath("secrets").IndexString(key)}
+		if _, ok := g.Admit(g.of, a, g.terms()); ok != want || len(g.bag.List()) > 0 == want {
+			t.Errorf("%s: admitted: %v, %v", key, ok, g.bag.List())
+		}
 	}
 }
 

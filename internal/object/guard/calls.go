@@ -443,14 +443,13 @@ func (a *admission) opened() bool {
 	if a.terms.Held != nil && (!a.answer.diags.HasErrors() || a.answer.private != nil) {
 		a.terms.Held(Lease{a.answer.private, a.answer.renewAt})
 	}
+	a.guard.learn(a.of, a.answer.state, a.terms.Config.Raw) // the provider's messages may contain its values
 	if !a.succeeded() {
-		a.guard.learn(a.of, a.answer.state, a.terms.Config.Raw) // the provider's errors may contain its values
 		return false
 	}
 	if !a.encoded() || !a.decoded() {
 		return a.refuse()
 	}
-	a.guard.addResult(a.of, a.out.Value, a.terms.Config.Raw)
 	if a.out.Value.IsNull() {
 		a.of.breach(a.title, "%s opened %s and returned no object. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object)
 		return a.refuse()

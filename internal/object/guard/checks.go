@@ -230,6 +230,10 @@ func (a *admission) replacePaths() bool {
 				a.of.Who(), a.of.Object, mark.PathString(p))
 			return false
 		}
+		if origin, hit := a.secretKey(p); hit {
+			a.of.breach(a.title, "%s requires the replacement of %s because of an attribute whose key contains %s. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object, origin)
+			return false
+		}
 	}
 	a.out.Replace = a.answer.replace
 	return true

@@ -57,8 +57,8 @@ func (g *Guard) Review() {
 	g.later = nil
 }
 
-// lookAgain makes Review call look if the rules of the secrets have become stricter since then (secret.Set.Rules).
-func (g *Guard) lookAgain(since int64, look func()) {
+// LookAgain makes Review call look if the rules of the secrets have become stricter since then (secret.Set.Rules).
+func (g *Guard) LookAgain(since int64, look func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.later = append(g.later, func() {

@@ -93,22 +93,10 @@ func (r *rights) before(t *Type, p cty.Path) (cty.Value, bool) {
 	return v, err == nil && !v.IsNull()
 }
 
-// Texts visits all text in a value: strings, names of attributes and keys of maps. The path of a name or key includes
-// its own step.
+// Texts visits all text in a value: strings, numbers, names of attributes and keys of maps. The path of a name or key
+// includes its own step.
 func Texts(v cty.Value, visit func(p cty.Path, text string)) {
-	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) {
-		visit(p, text)
-		for i, step := range p {
-			switch step := step.(type) {
-			case cty.GetAttrStep:
-				visit(p[:i+1], step.Name)
-			case cty.IndexStep:
-				if step.Key.Type() == cty.String {
-					visit(p[:i+1], step.Key.AsString())
-				}
-			}
-		}
-	})
+	chosenTexts(cty.DynamicPseudoType, v, func(c chosen) { visit(c.at, c.text) })
 }
 
 // place returns a path without its indices, because elements move.
@@ -132,29 +120,40 @@ func (l *look) object(v cty.Value) (cty.Value, bool) {
 	}
 	clean := true
 	var swaps []swap
-	search := func(at, p cty.Path, text string) { // text is at path at, in the value at p
-		origin, hit := l.secretIn(text, func(hidden string) bool { return l.rights.allows(l.of.Type, at, text, hidden) })
+	search := func(c chosen) {
+		origin, hit := l.secretIn(c.text, func(hidden string) bool { return l.rights.allows(l.of.Type, c.at, c.text, hidden) })
 		if !hit {
 			return
 		}
 		clean = false
-		s := swap{path: p.Copy()}
+		s := c.swap(v)
 		kept := "The value was dropped."
-		if configured(l.rights.config, p) {
-			s.with, _ = p.Apply(l.rights.config)
+		if configured(l.rights.config, s.path) {
+			s.with, _ = s.path.Apply(l.rights.config)
 			kept = "Lethe kept the configured value instead."
-		} else if before, ok := l.rights.before(l.of.Type, p); ok && vital(p) {
+		} else if before, ok := l.rights.before(l.of.Type, s.path); ok && vital(s.path) {
 			s.with, kept = before, "Lethe kept the prior value instead."
 		}
 		swaps = append(swaps, s)
 		l.remove(OfObject, s.path, origin, "%s returned %s in \"%s.%s\", where it would be stored. %s This is a bug in the provider. Report it to its developers.",
-			l.of.Who(), origin, l.of.Object, mark.PathString(p), kept)
+			l.of.Who(), origin, l.of.Object, mark.PathString(s.path), kept)
 	}
 	chosenTexts(l.of.Type.Type(), v, search)
 	for _, s := range swaps {
 		v = s.in(v)
 	}
 	return v, clean
+}
+
+// secretKey finds a secret in the keys of a path, which may lead to a value that the object does not have.
+func (l *look) secretKey(p cty.Path) (origin secret.Origin, hit bool) {
+	for i, step := range p {
+		if index, ok := step.(cty.IndexStep); ok && index.Key.Type() == cty.String && !hit {
+			key := index.Key.AsString()
+			origin, hit = l.secretIn(key, func(hidden string) bool { return l.rights.allows(l.of.Type, p[:i+1], key, hidden) })
+		}
+	}
+	return origin, hit
 }
 
 // harmless reports whether an encoded object contains no secret, and reports each secret in it. Few objects must be
@@ -195,14 +194,14 @@ func (l *look) identity(identity cty.Value) (cty.Value, bool) {
 		return identity, true
 	}
 	r, good := &l.rights, true
-	chosenTexts(l.of.Type.identityType(), identity, func(_, p cty.Path, text string) {
-		origin, hit := l.secretIn(text, func(hidden string) bool {
-			return r.was != nil && secret.Holds(string(r.was.Identity), hidden) || r.allows(l.of.Type, cty.GetAttrPath("id"), text, hidden)
+	chosenTexts(l.of.Type.identityType(), identity, func(c chosen) {
+		origin, hit := l.secretIn(c.text, func(hidden string) bool {
+			return r.was != nil && secret.Holds(string(r.was.Identity), hidden) || r.allows(l.of.Type, cty.GetAttrPath("id"), c.text, hidden)
 		})
 		if hit {
 			good = false
-			l.remove(OfIdentity, p.Copy(), origin, "%s returned %s in the identity of %s (%s), which is stored. Lethe dropped the identity. This is a bug in the provider. Report it to its developers.",
-				l.of.Who(), origin, l.of.Object, mark.PathString(p))
+			l.remove(OfIdentity, c.in.Copy(), origin, "%s returned %s in the identity of %s (%s), which is stored. Lethe dropped the identity. This is a bug in the provider. Report it to its developers.",
+				l.of.Who(), origin, l.of.Object, mark.PathString(c.in))
 		}
 	})
 	if !good {
@@ -217,7 +216,7 @@ func (l *look) lookAgain(search func(*look)) {
 		return
 	}
 	again := *l
-	l.guard.lookAgain(l.since, func() { search(&again) })
+	l.guard.LookAgain(l.since, func() { search(&again) })
 }
 
 // lookAgainAt makes Review check an entry: a refresh may return a value that becomes a secret of a lease later.
@@ -255,18 +254,30 @@ func vital(p cty.Path) bool {
 	return ok && step.Name == "id"
 }
 
+// chosen is a text that a provider chose. It is a part of the value at path in, and is removed with that value.
+type chosen struct {
+	text string
+	at   cty.Path
+	in   cty.Path
+	name bool // of an attribute, in the type of the value
+}
+
 // chosenTexts visits the texts that the provider chose: strings and numbers, the known beginnings of unknown strings,
-// keys of maps, and names of attributes if the schema leaves the type open. A text is at path at, in the value at p. A
-// key cannot be dropped alone, so the map or object at p is removed with it.
-func chosenTexts(declared cty.Type, v cty.Value, visit func(at, p cty.Path, text string)) {
-	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) { visit(p, p, text) })
+// keys of maps, and names of attributes if the schema leaves the type open. A key cannot be removed alone, and neither
+// can a part of a type.
+func chosenTexts(declared cty.Type, v cty.Value, visit func(chosen)) {
+	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) { visit(chosen{text: text, at: p, in: p}) })
 	besideLeaves(nil, declared, v, visit)
 }
 
 // besideLeaves visits the texts of chosenTexts that are not strings or numbers.
-func besideLeaves(p cty.Path, declared cty.Type, v cty.Value, visit func(at, p cty.Path, text string)) {
+func besideLeaves(p cty.Path, declared cty.Type, v cty.Value, visit func(chosen)) {
+	if declared == cty.DynamicPseudoType {
+		declared = v.Type()
+		attributeNames(p, declared, func(at cty.Path, name string) { visit(chosen{text: name, at: at, in: p, name: true}) })
+	}
 	if !v.IsKnown() && v.Type() == cty.String {
-		visit(p, p, v.Range().StringPrefix())
+		visit(chosen{text: v.Range().StringPrefix(), at: p, in: p})
 	}
 	if v.IsNull() || !v.IsKnown() || v.Type().IsPrimitiveType() || v.Type().IsCapsuleType() {
 		return
@@ -277,21 +288,18 @@ func besideLeaves(p cty.Path, declared cty.Type, v cty.Value, visit func(at, p c
 	}
 	switch ty := v.Type(); {
 	case ty.IsMapType():
-		for name, e := range ctyvalue.Members(v) {
-			at := append(p, cty.IndexStep{Key: cty.StringVal(name)})
-			visit(at, p, name)
+		for key, e := range ctyvalue.Members(v) {
+			at := append(p, cty.IndexStep{Key: cty.StringVal(key)})
+			visit(chosen{text: key, at: at, in: p})
 			besideLeaves(at, element, e, visit)
 		}
 	case ty.IsObjectType():
 		for name, e := range ctyvalue.Members(v) {
-			at, of := append(p, cty.GetAttrStep{Name: name}), cty.DynamicPseudoType
+			of := cty.DynamicPseudoType
 			if declared.IsObjectType() && declared.HasAttribute(name) {
 				of = declared.AttributeType(name)
 			}
-			if declared == cty.DynamicPseudoType {
-				visit(at, p, name)
-			}
-			besideLeaves(at, of, e, visit)
+			besideLeaves(append(p, cty.GetAttrStep{Name: name}), of, e, visit)
 		}
 	case ty.IsSetType():
 		for _, e := range ctyvalue.Items(v) {
@@ -299,8 +307,30 @@ func besideLeaves(p cty.Path, declared cty.Type, v cty.Value, visit func(at, p c
 		}
 	default:
 		for i, e := range ctyvalue.Items(v) {
+			if declared.IsTupleType() {
+				element = declared.TupleElementType(i)
+			}
 			besideLeaves(append(p, cty.IndexStep{Key: cty.NumberIntVal(int64(i))}), element, e, visit)
 		}
+	}
+}
+
+// attributeNames visits the names of attributes in a type, with their places in a value at p.
+func attributeNames(p cty.Path, ty cty.Type, visit func(at cty.Path, name string)) {
+	element := append(p, cty.IndexStep{Key: cty.UnknownVal(cty.Number)})
+	switch {
+	case ty.IsObjectType():
+		for name, of := range ty.AttributeTypes() {
+			at := append(p, cty.GetAttrStep{Name: name})
+			visit(at, name)
+			attributeNames(at, of, visit)
+		}
+	case ty.IsTupleType():
+		for _, of := range ty.TupleElementTypes() {
+			attributeNames(element, of, visit)
+		}
+	case ty.IsCollectionType():
+		attributeNames(element, ty.ElementType(), visit)
 	}
 }
 
@@ -308,14 +338,28 @@ func besideLeaves(p cty.Path, declared cty.Type, v cty.Value, visit func(at, p c
 type swap struct {
 	path cty.Path
 	with cty.Value // NilVal: null
+	open bool      // the value may get another type
+}
+
+// swap returns the removal of a text from v. If the text is in the type of an element of a collection, all elements have
+// that type.
+func (c chosen) swap(v cty.Value) swap {
+	for i := 0; c.name && i < len(c.in); i++ {
+		if of, err := c.in[:i].Apply(v); err == nil && of.Type().IsCollectionType() {
+			return swap{path: c.in[:i].Copy(), open: true}
+		}
+	}
+	return swap{path: c.in.Copy(), open: c.name}
 }
 
 // in returns v with the replaced value. A null member of a set makes the whole set null.
 func (s swap) in(v cty.Value) cty.Value {
 	out, err := cty.Transform(v, func(p cty.Path, v cty.Value) (cty.Value, error) {
 		switch {
-		case p.Equals(s.path) && s.with != cty.NilVal && s.with.Type().Equals(v.Type()):
+		case p.Equals(s.path) && s.with != cty.NilVal && (s.open || s.with.Type().Equals(v.Type())):
 			return s.with, nil
+		case p.Equals(s.path) && s.open:
+			return cty.NullVal(cty.DynamicPseudoType), nil
 		case p.Equals(s.path) || v.Type().IsSetType() && len(s.path) > len(p) && s.path.HasPrefix(p):
 			return cty.NullVal(v.Type()), nil
 		}

@@ -86,12 +86,7 @@ func (g *Guard) Given(args mark.Value, s *schema.Schema, to string) {
 // elsewhere if they are secret. Constants are not secret: other objects of the provider have the same constants, such as the
 // stage AWSCURRENT of a version in AWS Secrets Manager.
 func (g *Guard) addResult(of Subject, v, config cty.Value) {
-	if g.Secrets == nil {
-		return
-	}
-	origin := secret.Origin{Addr: of.Object.Instance.String(), Kind: secret.EphemeralResult}
-	given := map[string]bool{}
-	secret.Leaves(config, func(_ cty.Path, _ cty.Value, text string) { given[text] = true })
+	origin, given := resultOf(of), textsOf(config)
 	secret.Leaves(v, func(p cty.Path, leaf cty.Value, text string) {
 		if given[text] || configured(config, p) {
 			return // an argument, or a result with the same text
@@ -110,6 +105,28 @@ func isConstant(text string) bool {
 	return len(text) <= 20 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
+// resultOf returns the origin of the values of an ephemeral resource.
+func resultOf(of Subject) secret.Origin {
+	return secret.Origin{Addr: of.Object.Instance.String(), Kind: secret.EphemeralResult}
+}
+
+func textsOf(v cty.Value) map[string]bool {
+	out := map[string]bool{}
+	secret.Leaves(v, func(_ cty.Path, _ cty.Value, text string) { out[text] = true })
+	return out
+}
+
+// addUnreadable registers the strings in a result that does not match its schema. Messages of the provider may contain
+// them.
+func (g *Guard) addUnreadable(of Subject, result []byte, config cty.Value) {
+	given := textsOf(config)
+	_, _ = eachString(result, 0, func(text string) {
+		if !given[text] && !isConstant(text) {
+			g.Secrets.Add(text, resultOf(of))
+		}
+	})
+}
+
 // Learn registers the secrets in the answer to a call of Open that another process made.
 func (g *Guard) Learn(of Subject, config, result provider.Dynamic) bool {
 	asked, err := decodeAny(config, of.Type.Schema.Type())
@@ -118,9 +135,14 @@ func (g *Guard) Learn(of Subject, config, result provider.Dynamic) bool {
 
 // learn registers the secrets in the result of a call of Open. It reports whether the result can be read.
 func (g *Guard) learn(of Subject, result provider.Dynamic, config cty.Value) bool {
-	v, err := decodeAny(result, of.Type.Schema.Type())
-	if err == nil {
-		g.addResult(of, v, config)
+	if g.Secrets == nil {
+		return true
 	}
-	return err == nil
+	v, err := decodeAny(result, of.Type.Schema.Type())
+	if err != nil {
+		g.addUnreadable(of, result.Msgpack, config)
+		return false
+	}
+	g.addResult(of, v, config)
+	return true
 }

@@ -27,6 +27,35 @@ func decodeAny(d provider.Dynamic, ty cty.Type) (cty.Value, error) {
 	return schema.Decode(d.Msgpack, ty)
 }
 
+// eachString visits the strings in an encoded value, and returns the bytes after the value. It skips the keys of maps.
+func eachString(b []byte, depth int, visit func(text string)) (rest []byte, err error) {
+	const deepest = 100
+	n := uint32(0)
+	switch t := msgp.NextType(b); {
+	case depth == deepest:
+		return nil, msgp.ErrRecursion
+	case t == msgp.MapType:
+		for n, b, err = msgp.ReadMapHeaderBytes(b); err == nil && n > 0; n-- {
+			if b, err = msgp.Skip(b); err == nil {
+				b, err = eachString(b, depth+1, visit)
+			}
+		}
+		return b, err
+	case t == msgp.ArrayType:
+		for n, b, err = msgp.ReadArrayHeaderBytes(b); err == nil && n > 0; n-- {
+			b, err = eachString(b, depth+1, visit)
+		}
+		return b, err
+	case t == msgp.StrType || t == msgp.BinType:
+		text, rest, err := schema.ReadText(b)
+		if err == nil {
+			visit(string(text))
+		}
+		return rest, err
+	}
+	return msgp.Skip(b)
+}
+
 // nullIn reports whether b is a MessagePack map without non-null members of these names. If it returns false, the map
 // must be decoded.
 func nullIn(b []byte, names []string) bool {
