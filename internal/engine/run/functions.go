@@ -184,10 +184,19 @@ func (e *evaluated) Handed(name string, args []cty.Value) {
 }
 
 // Observe compares the result of a function with the plan, and the result of a provider's function with the known
-// secrets.
+// secrets. A review at the end compares it with all secrets.
 func (e *evaluated) Observe(name string, args []cty.Value, result cty.Value) error {
-	if err := leaks(e.settings.Secrets, name, args, result); err != nil {
+	secrets := e.settings.Secrets
+	since := secrets.Rules()
+	if err := leaks(secrets, name, args, result); err != nil {
 		return err
+	}
+	if e.guard != nil && strings.HasPrefix(name, "provider::") {
+		e.guard.objects.Guard.LookAgain(since, func() {
+			if err := leaks(secrets, name, args, result); err != nil {
+				e.bag.Add(diag.Errorf("Error in function call", "Call to function %q failed: %s.", name, err))
+			}
+		})
 	}
 	return e.results.observe(name, args, result)
 }

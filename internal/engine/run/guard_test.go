@@ -40,7 +40,11 @@ func TestFunctionMayNotLeakSecrets(t *testing.T) {
 	secrets := &secret.Set{}
 	secrets.Add("canary-two", secret.Origin{Kind: secret.EphemeralVariable})
 	plain, ephemeral := cty.StringVal("a"), mark.With(cty.StringVal("canary-two"), mark.Ephemeral, nil)
-	result := cty.ListVal([]cty.Value{cty.StringVal("x"), cty.StringVal("canary-two")})
+	results := []cty.Value{
+		cty.ListVal([]cty.Value{cty.StringVal("x"), cty.StringVal("canary-two")}),
+		cty.NullVal(cty.Object(map[string]cty.Type{"canary-two": cty.String})),
+		cty.MapVal(map[string]cty.Value{"canary-two": cty.NullVal(cty.String)}),
+	}
 	for name, c := range map[string]struct {
 		secrets  *secret.Set
 		function string
@@ -53,8 +57,10 @@ func TestFunctionMayNotLeakSecrets(t *testing.T) {
 		"without secrets":               {&secret.Set{}, "provider::t::f", plain, false},
 		"without a guard":               {nil, "provider::t::f", plain, false},
 	} {
-		if err := leaks(c.secrets, c.function, []cty.Value{c.arg}, result); (err != nil) != c.leaks {
-			t.Errorf("%s: %v", name, err)
+		for _, result := range results {
+			if err := leaks(c.secrets, c.function, []cty.Value{c.arg}, result); (err != nil) != c.leaks {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 	}
 }
