@@ -47,7 +47,7 @@ func (i *imports) write(c *base.Call) ([]string, bool) {
 	var names []string
 	for _, typ := range slices.Sorted(maps.Keys(texts)) {
 		names = append(names, fileOf(typ))
-		if !mayWrite(c, fileOf(typ)) {
+		if !mayWrite(c, fileOf(typ)) || !mayStore(c, texts[typ].String()) {
 			return nil, false
 		}
 	}

@@ -100,7 +100,7 @@ func runQuery(ctx context.Context, c *base.Call, f *queryFlags) int {
 		c.Interrupted()
 	}
 	if r.file != nil {
-		ok = r.file.close(&c.Bag) && ok
+		ok = r.file.close(c) && ok
 		if r.file.n > 0 {
 			c.UI.Line(fmt.Sprintf("\nWrote blocks for %s to %s. Review them before you apply.", results(r.file.n), f.generate))
 		}

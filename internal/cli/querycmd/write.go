@@ -48,8 +48,8 @@ func (g *generated) add(r *querying.Result) (err error) {
 	return err
 }
 
-// close ends the file.
-func (g *generated) close(bag *diag.Bag) bool {
+// close ends the file. It deletes a file with a secret.
+func (g *generated) close(c *base.Call) bool {
 	if g.file == nil {
 		return true
 	}
@@ -57,8 +57,26 @@ func (g *generated) close(bag *diag.Bag) bool {
 	if more := g.file.Close(); err == nil {
 		err = more
 	}
+	if err == nil && !c.Secrets.Empty() {
+		var text []byte
+		if text, err = os.ReadFile(g.path); err == nil && !mayStore(c, string(text)) {
+			if g.n, err = 0, os.Remove(g.path); err == nil {
+				return false
+			}
+		}
+	}
 	if err != nil {
-		bag.Add(diag.Errorf("Failed to write generated configuration", "The file %s cannot be written: %s.", g.path, disk.Reason(err)))
+		c.Bag.Add(diag.Errorf("Failed to write generated configuration", "The file %s cannot be written: %s.", g.path, disk.Reason(err)))
 	}
 	return err == nil
+}
+
+// mayStore reports an error if generated configuration contains a secret. The secret may have become known after the
+// search that found it.
+func mayStore(c *base.Call, text string) bool {
+	from, hit := c.Secrets.Check(text, "", nil)
+	if hit {
+		c.Bag.Add(diag.Errorf("Failed to write generated configuration", "The configuration contains %s, so it was not written. A provider returned the secret in the results of a search. This is a bug in the provider. Report it to its developers.", from))
+	}
+	return !hit
 }
