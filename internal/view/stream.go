@@ -216,7 +216,7 @@ func (j *JSON) Send(e event.Event) {
 		j.action("action_progress", "Action progress - "+e.Message, e.Invocation, actionview.Hook{Message: e.Message})
 	case event.ActionDone:
 		if e.Failed {
-			j.action("action_errored", strings.TrimSuffix("Action errored - "+e.Error, " - "), e.Invocation, actionview.Hook{Error: e.Error})
+			j.action("action_errored", strings.TrimSuffix("Action errored - "+j.o.message(e.Error), " - "), e.Invocation, actionview.Hook{Error: j.o.message(e.Error)})
 		} else {
 			j.action("action_complete", "Action complete", e.Invocation, actionview.Hook{})
 		}

@@ -221,4 +221,13 @@ func TestStreamScrubs(t *testing.T) {
 			t.Error(l)
 		}
 	}
+	for _, l := range streamLines(t, Options{ScrubMessage: scrub}, func(j *JSON) {
+		j.Send(event.ActionDone{Invocation: event.Invocation{Action: a.Instance}, Failed: true, Error: "canary"})
+		j.Send(event.Failed{Object: a, Op: event.Renew, Reason: "canary"})
+		j.Diagnostics([]diag.Diagnostic{diag.Errorf("canary", "canary")})
+	}) {
+		if strings.Contains(l, "canary") {
+			t.Error(l)
+		}
+	}
 }

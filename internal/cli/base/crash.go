@@ -17,7 +17,7 @@ func (c *Call) crashed(code *int) {
 		return
 	}
 	*code = ExitError
-	io.WriteString(c.Stderr, c.Secrets.Scrub(fmt.Sprintf(`
+	io.WriteString(c.Stderr, c.Secrets.ScrubMessage(fmt.Sprintf(`
 Lethe crashed. This is a bug in Lethe. Please report it with all of the text below.
 Completed changes are saved. The next run continues from them.
 
