@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
@@ -369,6 +370,25 @@ func BenchmarkScrub(b *testing.B) {
 			s.Scrub(text)
 		}
 	})
+}
+
+// TestManyLines adds a secret of many lines. Quadratic work would take 4,096 times as long as the work for a part of them.
+func TestManyLines(t *testing.T) {
+	add := func(n int) time.Duration {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, "line %d of a secret\n", i)
+		}
+		var s Set
+		began := time.Now()
+		s.Add(text.String(), origin("var.a"))
+		return time.Since(began)
+	}
+	const part, times = 2000, 64
+	want := add(part)
+	if got := add(part * times); got > 16*times*want {
+		t.Errorf("%d lines take %v, and %d lines %v", part*times, got, part, want)
+	}
 }
 
 func BenchmarkAdd(b *testing.B) {

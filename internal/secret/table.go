@@ -3,7 +3,6 @@ package secret
 import (
 	"iter"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -246,9 +245,11 @@ func lines(text string) []string {
 		return nil
 	}
 	var all []string
+	seen := map[string]bool{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if len(line) >= shortest && !strings.HasPrefix(line, "-----") && !slices.Contains(all, line) {
+		if len(line) >= shortest && !strings.HasPrefix(line, "-----") && !seen[line] {
+			seen[line] = true
 			all = append(all, line)
 		}
 	}
