@@ -69,7 +69,7 @@ func passwordBetween(before, after string) bool {
 func nameBetween(before, after string, pieces []string) bool {
 	scheme, authority, ok := cutLast(before, "://")
 	if !ok {
-		return keyBefore.MatchString(before)
+		return keyBefore.MatchString(before[max(0, len(before)-longestKey):])
 	}
 	if path := strings.IndexAny(authority, "/?#"); path >= 0 {
 		return databases.MatchString(scheme) && authority[path:] == "/" && (after == "" || after[0] == '?' || after[0] == '#')
@@ -93,6 +93,9 @@ var (
 	// keyBefore matches the text before a name in a connection string of keys and values.
 	keyBefore = regexp.MustCompile(`(?i)(^|[;\s])(host|server|data source|user|username|user id|uid|port|database|dbname|initial catalog)\s*=\s*['"]?$`)
 )
+
+// longestKey is the number of bytes that are searched for a key, including white space.
+const longestKey = 100
 
 // onlyHost reports whether a text may be part of a host name.
 func onlyHost(s string) bool {

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -37,6 +38,7 @@ func TestPieces(t *testing.T) {
 		{"https://hooks.example.com/services/", "", true, false},
 		{"https://example.com/?token=", "", true, false},
 		{"host=", " user=u password=other-piece", false, false},
+		{strings.Repeat("key=value ", 50) + "host=", " user=u", false, false},
 		{"server=db;user id=", ";password=other-piece", false, false},
 		{"host=db password=", " user=u", true, false},
 		{"https://" + piece + "/?token=", "", true, false},
