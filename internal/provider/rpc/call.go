@@ -98,25 +98,39 @@ func (c *Conn) call(ctx context.Context, method string, s *stream) error {
 	if err != nil {
 		return err
 	}
+	gaveUp, err := c.wait(ctx, id, s)
+	if err != nil && !gaveUp {
+		s.free()
+	}
+	return err
+}
+
+// wait waits for the answer of a call. It returns true if the context ended first: the reader may then still use s.
+func (c *Conn) wait(ctx context.Context, id uint32, s *stream) (gaveUp bool, err error) {
 	select {
 	case <-s.done:
 	case <-ctx.Done():
 		if c.giveUp(id, s) {
-			return status.FromContextError(ctx.Err()).Err()
+			return true, status.FromContextError(ctx.Err()).Err()
 		}
 		<-s.done // it ended at the same moment
 	}
-	if err := s.err; err != nil {
-		s.free()
-		return err
-	}
-	return nil
+	return false, s.err
 }
 
-// send opens a stream and writes the request to it.
+// send opens a stream and writes the only request to it.
 func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	id, err := c.open(ctx, method, s)
+	if err != nil {
+		return 0, err
+	}
+	return id, c.write(ctx, id, s, true)
+}
+
+// open opens a stream. The caller holds the lock.
+func (c *Conn) open(ctx context.Context, method string, s *stream) (uint32, error) {
 	if err := c.await(ctx, func() bool { return uint32(len(c.streams)) < c.most || c.leaving != nil }); err != nil {
 		return 0, err
 	}
@@ -130,6 +144,11 @@ func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, erro
 	head := c.head(method)
 	c.out = appendHead(c.out, len(head), http2.FrameHeaders, http2.FlagHeadersEndHeaders, id)
 	c.out = append(c.out, head...)
+	return id, nil
+}
+
+// write writes a request to an open stream. last is true if no other follows. The caller holds the lock.
+func (c *Conn) write(ctx context.Context, id uint32, s *stream, last bool) error {
 	more := s.more
 	for rest := s.request; ; {
 		if err := c.await(ctx, func() bool { return s.ended || c.window > 0 && s.window > 0 && len(c.out) < brim }); err != nil {
@@ -137,19 +156,19 @@ func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, erro
 				c.reset(id)
 				c.flush()
 			}
-			return 0, err
+			return err
 		}
 		if s.ended {
 			break // the server does not want to know the rest
 		}
 		n := int(min(int64(len(rest)), c.window, s.window, int64(c.frame)))
-		var last http2.Flags
-		if n == len(rest) && len(more) == 0 {
-			last = http2.FlagDataEndStream
+		var flags http2.Flags
+		if last && n == len(rest) && len(more) == 0 {
+			flags = http2.FlagDataEndStream
 		}
 		c.window -= int64(n)
 		s.window -= int64(n)
-		c.out = appendHead(c.out, n, http2.FrameData, last, id)
+		c.out = appendHead(c.out, n, http2.FrameData, flags, id)
 		c.out = append(c.out, rest[:n]...)
 		for rest = rest[n:]; len(rest) == 0 && len(more) > 0; {
 			rest, more = more[0], more[1:]
@@ -162,7 +181,7 @@ func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, erro
 		s.request = nil // an answer as long may come
 	}
 	c.flush()
-	return id, nil
+	return nil
 }
 
 // await waits until ready returns true, which it may do at once. Buffered data is sent first.

@@ -1,6 +1,5 @@
 // Package rpc makes gRPC calls to a provider process over one connection: calls with one request, and one answer or a
-// stream of
-// answers.
+// stream of answers, and calls with a stream of requests and one answer.
 //
 // It is the client's half of HTTP/2 (RFC 9113) and of gRPC on it ("gRPC over HTTP2" of the gRPC
 // project), reduced to the needs of providers: no proxies, balancing, retries, compression or

@@ -116,8 +116,8 @@ func TestErrors(t *testing.T) {
 	if err := c.Invoke(context.Background(), method, nil, nil); status.Code(err) != codes.Internal {
 		t.Errorf("two messages: %v", err)
 	}
-	if _, err := c.NewStream(context.Background(), &grpc.StreamDesc{ClientStreams: true}, method); status.Code(err) != codes.Unimplemented {
-		t.Errorf("a stream of requests: %v", err)
+	if _, err := c.NewStream(context.Background(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method); status.Code(err) != codes.Unimplemented {
+		t.Errorf("streams in both directions: %v", err)
 	}
 }
 

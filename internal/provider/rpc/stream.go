@@ -4,24 +4,33 @@ import (
 	"context"
 	"io"
 
+	"golang.org/x/net/http2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
-// NewStream begins a call with one request and any number of answers. SendMsg sends the request and ends it. RecvMsg
-// returns the next answer, and io.EOF after the last. The caller reads until RecvMsg fails, or cancels the context: a
-// stream that nobody reads makes the server wait. Calls with several requests are not supported, and Header and Trailer
-// return nothing.
+// NewStream begins a call with one request and any number of answers, or with any number of requests and one answer.
+// Calls with both are not supported, and Header and Trailer return nothing.
+//
+// In a call with many answers, SendMsg sends the request and ends it. RecvMsg returns the next answer, and io.EOF after
+// the last. The caller reads until RecvMsg fails, or cancels the context: a stream that nobody reads makes the server
+// wait.
+//
+// In a call with many requests, CloseSend ends the requests, and RecvMsg waits for the answer. SendMsg returns io.EOF
+// if the call has ended before: RecvMsg then returns the reason.
 //
 // Requests and answers have the types that Invoke takes.
 func (c *Conn) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
-	if d.ClientStreams {
-		return nil, status.Error(codes.Unimplemented, "streams of requests are not supported")
+	if d.ClientStreams && d.ServerStreams {
+		return nil, status.Error(codes.Unimplemented, "streams in both directions are not supported")
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, status.FromContextError(err).Err()
+	}
+	if d.ClientStreams {
+		return c.openRequests(ctx, method)
 	}
 	s := &stream{done: make(chan struct{}, 1), many: true}
 	return &serverStream{OneRequest: OneRequest{ctx}, conn: c, stream: s, method: method, stop: func() bool { return true }}, nil
@@ -119,3 +128,53 @@ func (OneRequest) Header() (metadata.MD, error) { return nil, nil }
 
 // Trailer returns nothing: providers send none.
 func (OneRequest) Trailer() metadata.MD { return nil }
+
+// requests is a call with many requests and one answer.
+type requests struct {
+	OneRequest
+	conn   *Conn
+	stream *stream
+	id     uint32
+}
+
+// openRequests begins a call with many requests.
+func (c *Conn) openRequests(ctx context.Context, method string) (*requests, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &stream{done: make(chan struct{}, 1)}
+	id, err := c.open(ctx, method, s)
+	return &requests{OneRequest{ctx}, c, s, id}, err
+}
+
+// SendMsg sends a request.
+func (r *requests) SendMsg(request any) error {
+	err := r.stream.encode(request, r.conn.max)
+	r.conn.mu.Lock()
+	defer r.conn.mu.Unlock()
+	if err == nil {
+		err = r.conn.write(r.Ctx, r.id, r.stream, false)
+	}
+	if err == nil && r.stream.ended {
+		err = io.EOF
+	}
+	return err
+}
+
+// CloseSend ends the requests.
+func (r *requests) CloseSend() error {
+	r.conn.mu.Lock()
+	defer r.conn.mu.Unlock()
+	if !r.stream.ended && r.conn.err == nil {
+		r.conn.out = appendHead(r.conn.out, 0, http2.FrameData, http2.FlagDataEndStream, r.id)
+		r.conn.flush()
+	}
+	return nil
+}
+
+// RecvMsg waits for the answer.
+func (r *requests) RecvMsg(answer any) error {
+	if _, err := r.conn.wait(r.Ctx, r.id, r.stream); err != nil {
+		return err
+	}
+	return Decode(r.stream.answer[prefix:], answer)
+}

@@ -229,3 +229,93 @@ func TestStreamBreaks(t *testing.T) {
 		t.Errorf("%v, %v", sizes, err)
 	}
 }
+
+// upload begins a call with many requests.
+func upload(t *testing.T, ctx context.Context, c *rpc.Conn) grpc.ClientStream {
+	t.Helper()
+	st, err := c.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, method)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// TestStreamOfRequests checks that requests of all sizes arrive whole and in order, and that other calls continue.
+func TestStreamOfRequests(t *testing.T) {
+	want := []int{0, 1, 16379, 1 << 20, 5, 20 << 20, 3 << 20, 0, 7}
+	c := serve(t, func(st grpc.ServerStream) error {
+		for i := 0; ; i++ {
+			var m wrapperspb.BytesValue
+			switch err := st.RecvMsg(&m); {
+			case err == io.EOF:
+				return st.SendMsg(&wrapperspb.Int64Value{Value: int64(i)})
+			case err != nil:
+				return err
+			case string(m.Value) == "alone":
+				return st.SendMsg(&m)
+			case !bytes.Equal(m.Value, bytes.Repeat([]byte{byte(i)}, want[i])):
+				return status.Errorf(codes.DataLoss, "request %d has %d bytes", i, len(m.Value))
+			}
+		}
+	})
+	st := upload(t, context.Background(), c)
+	for i, n := range want {
+		if err := st.SendMsg(&wrapperspb.BytesValue{Value: bytes.Repeat([]byte{byte(i)}, n)}); err != nil {
+			t.Fatalf("request %d: %v", i, err)
+		}
+		if err := c.Invoke(context.Background(), method, &wrapperspb.BytesValue{Value: []byte("alone")}, nil); err != nil {
+			t.Errorf("a call beside it: %v", err)
+		}
+	}
+	var answer wrapperspb.Int64Value
+	if err := errors.Join(st.CloseSend(), st.RecvMsg(&answer)); err != nil || answer.Value != int64(len(want)) {
+		t.Errorf("%d, %v", answer.Value, err)
+	}
+}
+
+// TestStreamOfRequestsFails checks that the error of a server that stops reading reaches the caller, who may still send.
+func TestStreamOfRequestsFails(t *testing.T) {
+	c := serve(t, func(st grpc.ServerStream) error { return status.Error(codes.NotFound, "no more") })
+	st := upload(t, context.Background(), c)
+	var err error
+	for n := 0; err == nil; n++ {
+		if n > 1000 {
+			t.Fatal("the caller may send forever")
+		}
+		err = st.SendMsg(&wrapperspb.BytesValue{Value: make([]byte, 1<<20)})
+	}
+	if err != io.EOF {
+		t.Errorf("sending: %v", err)
+	}
+	if err := st.RecvMsg(&emptypb.Empty{}); status.Code(err) != codes.NotFound {
+		t.Errorf("the answer: %v", err)
+	}
+}
+
+// TestStreamOfRequestsCancelled checks that the end of the context ends the sending and the waiting for the answer.
+func TestStreamOfRequestsCancelled(t *testing.T) {
+	ended := make(chan error, 2)
+	c := serve(t, func(st grpc.ServerStream) error {
+		<-st.Context().Done()
+		ended <- st.Context().Err()
+		return nil
+	})
+	for _, send := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(context.Background())
+		st := upload(t, ctx, c)
+		time.AfterFunc(20*time.Millisecond, cancel)
+		var err error
+		for send && err == nil {
+			err = st.SendMsg(&wrapperspb.BytesValue{Value: make([]byte, 1<<20)})
+		}
+		if send && status.Code(err) != codes.Canceled {
+			t.Errorf("sending: %v", err)
+		}
+		if err := st.RecvMsg(&emptypb.Empty{}); status.Code(err) != codes.Canceled {
+			t.Errorf("receiving: %v", err)
+		}
+		if err := <-ended; err == nil {
+			t.Error("the server has not noticed the end")
+		}
+	}
+}
