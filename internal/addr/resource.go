@@ -15,6 +15,8 @@ const (
 	Ephemeral
 	List   // a search for objects, in query files
 	Action // an operation of a provider that changes no object of the state
+
+	StateStore // a place for states: types of providers have this mode, and no resource has it
 )
 
 // String returns the mode as in states and machine-readable output.

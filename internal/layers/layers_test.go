@@ -21,7 +21,7 @@ const module = "github.com/lethe-iac/lethe/"
 // layers lists the packages in internal, the lowest layer first. Within a layer, a package may import the packages
 // before it.
 var layers = [][]string{
-	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "paths", "disk", "archive", "bucket", "operation"},
+	{"addr", "subprocess", "diag", "sshconn", "jsontext", "walk", "shortcut", "ctyvalue", "limits", "download", "paths", "disk", "archive", "bucket", "operation", "experiment"},
 	{"mark", "schema", "secret", "convert", "syntax", "registry", "login", "oci"},
 	{"config", "store", "state", "transfer", "plan", "provider"},
 	{"lang", "event", "lease", "provision", "object", "mock", "cliconfig", "workspace", "audit"},
@@ -39,7 +39,7 @@ var innerLayers = map[string][][]string{
 	},
 	"store": {
 		{"pgstore/rows"}, {""}, {"cloudauth"},
-		{"azurestore", "consulstore", "crypt", "gcsstore", "httpstore", "kubestore", "pgstore", "remotestore", "s3store"},
+		{"azurestore", "consulstore", "crypt", "gcsstore", "httpstore", "kubestore", "pgstore", "pluginstore", "remotestore", "s3store"},
 	},
 	"object":   {{"guard"}, {""}},
 	"provider": {{"wire/wirepb"}, {"", "rpc"}, {"wire", "builtin"}, {"wire/serve", "launch", "builtin/lethe", "builtin/terraform"}, {"keeper", "plugin"}},

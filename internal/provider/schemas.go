@@ -45,7 +45,7 @@ func (s *Schemas) AddOwn(mode addr.Mode, name string, t *schema.Schema) {
 	s.sound[k] = func() error { return nil }
 }
 
-var uses = map[addr.Mode]schema.Use{addr.Managed: schema.UseManaged, addr.Data: schema.UseData, addr.Ephemeral: schema.UseEphemeral, addr.List: schema.UseList, addr.Action: schema.UseAction}
+var uses = map[addr.Mode]schema.Use{addr.Managed: schema.UseManaged, addr.Data: schema.UseData, addr.Ephemeral: schema.UseEphemeral, addr.List: schema.UseList, addr.Action: schema.UseAction, addr.StateStore: schema.UseStore}
 
 // sound returns an error with the rules of the protocol that a schema breaks, in one line.
 func sound(use schema.Use, s *schema.Schema) error {

@@ -17,6 +17,7 @@ const (
 	UseEphemeral Use = "ephemeral resource"
 	UseList      Use = "list resource"
 	UseAction    Use = "action"
+	UseStore     Use = "state store"
 	UseProvider  Use = "provider configuration"
 )
 

@@ -66,6 +66,7 @@ type Store interface {
 //	s3                                  yes     -     yes   -      -       journal  -
 //	gcs, azurerm, consul, kubernetes    yes     -     yes   -      -       -        -
 //	http, remote, cloud                 yes     -     yes   -      -       -        -
+//	a state store of a provider         yes     -     yes   -      -       -        -
 //	pg                                  yes     -     yes   -      rows    journal  rows
 //	inmem                               yes     -     -     -      -       -        -
 //	with encryption                     as the store within without Parts, and Sealer

@@ -107,6 +107,9 @@ func (c *client) Validate(ctx context.Context, mode addr.Mode, typ string, confi
 	case addr.Action:
 		_, ds = ask[wirepb.ValidateActionConfig_Response](ctx, c, validateAction,
 			&wirepb.ValidateActionConfig_Request{ActionType: typ, Config: value})
+	case addr.StateStore:
+		_, ds = ask[wirepb.ValidateStateStoreConfig_Response](ctx, c, validateStore,
+			&wirepb.ValidateStateStoreConfig_Request{TypeName: typ, Config: value})
 	default:
 		ds = provider.Diags{diag.Errorf("Plugin error", "There is no validation of objects of mode %s.", mode)}
 	}

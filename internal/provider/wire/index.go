@@ -47,10 +47,11 @@ const (
 	fieldFunctions    = 7
 	fieldEphemerals   = 8
 	fieldLists        = 9
+	fieldStores       = 10
 	fieldActions      = 11
 )
 
-var modeOf = map[protowire.Number]addr.Mode{fieldResources: addr.Managed, fieldData: addr.Data, fieldEphemerals: addr.Ephemeral, fieldLists: addr.List, fieldActions: addr.Action}
+var modeOf = map[protowire.Number]addr.Mode{fieldResources: addr.Managed, fieldData: addr.Data, fieldEphemerals: addr.Ephemeral, fieldLists: addr.List, fieldStores: addr.StateStore, fieldActions: addr.Action}
 
 // indexAnswer makes the pass.
 func indexAnswer(raw []byte) (*answer, error) {
@@ -61,7 +62,7 @@ func indexAnswer(raw []byte) (*answer, error) {
 			a.config = m
 		case fieldMeta:
 			a.meta = m
-		case fieldResources, fieldData, fieldEphemerals, fieldLists:
+		case fieldResources, fieldData, fieldEphemerals, fieldLists, fieldStores:
 			e, err := mapEntry(m)
 			a.types = append(a.types, rawType{modeOf[n], e})
 			return err

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
@@ -15,27 +16,42 @@ import (
 // stream needs little memory.
 func (c *client) List(ctx context.Context, r provider.ListRequest) iter.Seq2[provider.Listed, provider.Diags] {
 	return func(yield func(provider.Listed, provider.Diags) bool) {
+		for e, ds := range stream[wirepb.ListResource_Event](ctx, c, listResource, &wirepb.ListResource_Request{
+			TypeName: r.Type, Config: toDynamic(r.Config), IncludeResourceObject: r.Objects, Limit: r.Limit,
+		}) {
+			if !yield(provider.Listed{
+				Identity: fromIdentity(e.GetIdentity()), Name: e.GetDisplayName(), Object: fromDynamic(e.GetResourceObject()),
+			}, append(ds, c.diags(e.GetDiagnostic())...)) {
+				return
+			}
+		}
+	}
+}
+
+// stream makes a call with many answers. If it fails, the last element has no answer and the error. Ending the iteration
+// early cancels the call.
+func stream[T any, M interface {
+	*T
+	proto.Message
+}](ctx context.Context, c *client, m method, req proto.Message) iter.Seq2[M, provider.Diags] {
+	return func(yield func(M, provider.Diags) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		s, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, c.methods[listResource])
+		s, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, c.methods[m])
 		if err == nil {
-			err = s.SendMsg(&wirepb.ListResource_Request{
-				TypeName: r.Type, Config: toDynamic(r.Config), IncludeResourceObject: r.Objects, Limit: r.Limit,
-			})
+			err = s.SendMsg(req)
 		}
 		if err == nil {
 			err = s.CloseSend()
 		}
 		for err == nil {
-			var e wirepb.ListResource_Event
-			if err = s.RecvMsg(&e); err == nil && !yield(provider.Listed{
-				Identity: fromIdentity(e.GetIdentity()), Name: e.GetDisplayName(), Object: fromDynamic(e.GetResourceObject()),
-			}, c.diags(e.GetDiagnostic())) {
+			answer := M(new(T))
+			if err = s.RecvMsg(answer); err == nil && !yield(answer, nil) {
 				return
 			}
 		}
 		if err != io.EOF {
-			yield(provider.Listed{}, provider.Diags{c.fault(ctx, listResource, err)})
+			yield(nil, provider.Diags{c.fault(ctx, m, err)})
 		}
 	}
 }

@@ -29,6 +29,14 @@ const (
 	validateAction
 	planAction
 	invokeAction
+	validateStore
+	configureStore
+	readState
+	writeState
+	lockState
+	unlockState
+	getStates
+	deleteState
 	stopProvider
 	methodCount
 )
@@ -61,6 +69,14 @@ var names = [methodCount]struct{ v6, v5 string }{
 	validateAction:    {v6: "ValidateActionConfig"},
 	planAction:        {v6: "PlanAction"},
 	invokeAction:      {v6: "InvokeAction"},
+	validateStore:     {v6: "ValidateStateStoreConfig"},
+	configureStore:    {v6: "ConfigureStateStore"},
+	readState:         {v6: "ReadStateBytes"},
+	writeState:        {v6: "WriteStateBytes"},
+	lockState:         {v6: "LockState"},
+	unlockState:       {v6: "UnlockState"},
+	getStates:         {v6: "GetStates"},
+	deleteState:       {v6: "DeleteState"},
 	stopProvider:      {"StopProvider", "Stop"},
 }
 

@@ -146,7 +146,7 @@ func (c *client) decodeType(t rawType) (*schema.Schema, error) {
 	return s, nil
 }
 
-var kindName = map[addr.Mode]string{addr.Managed: "resource", addr.Data: "data source", addr.Ephemeral: "ephemeral resource", addr.List: "list resource", addr.Action: "action"}
+var kindName = map[addr.Mode]string{addr.Managed: "resource", addr.Data: "data source", addr.Ephemeral: "ephemeral resource", addr.List: "list resource", addr.Action: "action", addr.StateStore: "state store"}
 
 // identities adds the identity schemas to s.
 func (c *client) identities(raw []byte, s *provider.Schemas) provider.Diags {

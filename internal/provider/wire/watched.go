@@ -32,7 +32,7 @@ func (w watched) Invoke(ctx context.Context, method string, args, reply any, opt
 	return err
 }
 
-// NewStream begins a call with many answers.
+// NewStream begins a call with many answers or requests.
 func (w watched) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := w.ClientConnInterface.NewStream(ctx, d, method, opts...)
 	if err != nil {
@@ -41,7 +41,7 @@ func (w watched) NewStream(ctx context.Context, d *grpc.StreamDesc, method strin
 	return &watchedStream{ClientStream: s, w: w, method: method, started: time.Now()}, nil
 }
 
-// watchedStream is a call with many answers that is noted when the stream ends or its caller gives it up.
+// watchedStream is a call with many answers or requests that is noted when the stream ends or its caller gives it up.
 type watchedStream struct {
 	grpc.ClientStream
 	w       watched
@@ -51,8 +51,11 @@ type watchedStream struct {
 	once    sync.Once
 }
 
-// SendMsg sends the request.
+// SendMsg sends a request. The first one is noted.
 func (s *watchedStream) SendMsg(m any) error {
+	if s.request != nil {
+		return s.ClientStream.SendMsg(m)
+	}
 	s.request = m
 	context.AfterFunc(s.Context(), func() { s.ended(nil) })
 	return s.ClientStream.SendMsg(m)

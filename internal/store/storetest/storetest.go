@@ -19,7 +19,12 @@ import (
 
 // Run tests a store. fresh creates a new, empty place for states, and returns a function that opens stores on it. Each
 // opened store represents another process.
-func Run(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) {
+func Run(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) { run(t, false, fresh) }
+
+// RunChosen is Run for a store whose service chooses the IDs of locks, and keeps only their operations and owners.
+func RunChosen(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) { run(t, true, fresh) }
+
+func run(t *testing.T, chosen bool, fresh func(t *testing.T) (open func() store.Store)) {
 	for _, tt := range []struct {
 		name string
 		test func(*suite)
@@ -44,14 +49,15 @@ func Run(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) {
 		{"no write is lost without a lock", (*suite).race},
 		{"no write is lost with a lock", (*suite).lockedRace},
 	} {
-		t.Run(tt.name, func(t *testing.T) { tt.test(&suite{t, fresh(t), context.Background()}) })
+		t.Run(tt.name, func(t *testing.T) { tt.test(&suite{t, fresh(t), context.Background(), chosen}) })
 	}
 }
 
 type suite struct {
 	*testing.T
-	open func() store.Store
-	ctx  context.Context
+	open   func() store.Store
+	ctx    context.Context
+	chosen bool // see RunChosen
 }
 
 // state returns a state in the format of Terraform. The store need not understand it. Between two numbers, an output
@@ -143,6 +149,20 @@ func (s *suite) lockIt(st store.Store, workspace string) func() {
 			s.Fatalf("unlock %q: %v", workspace, err)
 		}
 	}
+}
+
+// id returns the ID of a lock of the default workspace, as others know it.
+func (s *suite) id(who store.LockInfo) string {
+	s.Helper()
+	if !s.chosen {
+		return who.ID
+	}
+	_, err := s.open().Lock(s.ctx, store.Default, store.NewLockInfo("test", "1"))
+	var held *store.LockError
+	if !errors.As(err, &held) || held.Held == nil {
+		s.Fatalf("a second lock: %v", err)
+	}
+	return held.Held.ID
 }
 
 func (s *suite) wantStale(_ store.Version, err error) {
@@ -311,7 +331,11 @@ func (s *suite) lock() {
 		if !errors.As(err, &held) || held.Held == nil {
 			s.Fatalf("a second lock: %v", err)
 		}
-		if h := held.Held; h.ID != who.ID || h.Who != who.Who || h.Operation != who.Operation || h.Version != who.Version || !h.Created.Equal(who.Created) || h.Path == "" {
+		h := held.Held
+		if s.chosen {
+			h.Version, h.Created = who.Version, who.Created
+		}
+		if h.ID != s.id(who) || h.Who != who.Who || h.Operation != who.Operation || h.Version != who.Version || !h.Created.Equal(who.Created) || h.Path == "" {
 			s.Errorf("the holder is %+v, should be %+v", h, who)
 		}
 	}
@@ -441,7 +465,7 @@ func (s *suite) breaking() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if err := s.open().Capabilities().Breaker.Break(s.ctx, store.Default, "other"); !errors.As(err, &wrong) || wrong.Held == nil || wrong.Held.ID != who.ID {
+	if err := s.open().Capabilities().Breaker.Break(s.ctx, store.Default, "other"); !errors.As(err, &wrong) || wrong.Held == nil || wrong.Held.ID != s.id(who) {
 		s.Errorf("breaking a lock by another ID: %v", err)
 	}
 	if err := unlock(s.ctx); err != nil {
@@ -465,7 +489,7 @@ func (s *suite) stolen() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if err := br.Break(s.ctx, store.Default, who.ID); err != nil {
+	if err := br.Break(s.ctx, store.Default, s.id(who)); err != nil {
 		s.Fatalf("breaking: %v", err)
 	}
 	second := s.lockIt(b, store.Default)
@@ -499,7 +523,7 @@ func (s *suite) unlocked() {
 		if err != nil {
 			s.Fatal(err)
 		}
-		if err := br.Break(s.ctx, store.Default, who.ID); err != nil {
+		if err := br.Break(s.ctx, store.Default, s.id(who)); err != nil {
 			s.Fatalf("breaking: %v", err)
 		}
 		v = s.put(a, store.Default, state(n+1), v)

@@ -34,6 +34,7 @@ type providerSchemas struct {
 	Functions  iter.Seq2[string, Function]       `json:"functions,omitempty"`
 	Identities iter.Seq2[string, identitySchema] `json:"resource_identity_schemas,omitempty"`
 	Actions    iter.Seq2[string, typeSchema]     `json:"action_schemas,omitempty"`
+	Stores     iter.Seq2[string, typeSchema]     `json:"state_store_schemas,omitempty"`
 }
 
 // typeSchema is the schema of a provider's configuration or of a type.
@@ -143,7 +144,7 @@ func schemasOf(s *provider.Schemas, failed *error) providerSchemas {
 		return readable(s.Types(mode), func(name string) (*schema.Schema, error) { return s.Type(mode, name) }, typeSchemaOf, failed)
 	}
 	doc := providerSchemas{
-		Resources: types(addr.Managed), Data: types(addr.Data), Ephemeral: types(addr.Ephemeral), Lists: types(addr.List), Actions: types(addr.Action),
+		Resources: types(addr.Managed), Data: types(addr.Data), Ephemeral: types(addr.Ephemeral), Lists: types(addr.List), Actions: types(addr.Action), Stores: types(addr.StateStore),
 		Functions:  Members(s.Functions, providerFunction),
 		Identities: readable(s.Identities(), s.Identity, identityOf, failed),
 	}

@@ -123,6 +123,7 @@ func SchemaAnswer(major int, schemas *provider.Schemas) (*wirepb.GetProviderSche
 	a.DataSourceSchemas = types(addr.Data)
 	a.EphemeralResourceSchemas = types(addr.Ephemeral)
 	a.ListResourceSchemas = types(addr.List)
+	a.StateStoreSchemas = types(addr.StateStore)
 	a.ActionSchemas = map[string]*wirepb.ActionSchema{}
 	for name, s := range types(addr.Action) {
 		a.ActionSchemas[name] = &wirepb.ActionSchema{Schema: s}

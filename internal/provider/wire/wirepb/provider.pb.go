@@ -1968,6 +1968,487 @@ func (*InvokeAction) Descriptor() ([]byte, []int) {
 	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{38}
 }
 
+type ValidateStateStoreConfig struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateStateStoreConfig) Reset() {
+	*x = ValidateStateStoreConfig{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateStateStoreConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateStateStoreConfig) ProtoMessage() {}
+
+func (x *ValidateStateStoreConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateStateStoreConfig.ProtoReflect.Descriptor instead.
+func (*ValidateStateStoreConfig) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{39}
+}
+
+type ConfigureStateStore struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfigureStateStore) Reset() {
+	*x = ConfigureStateStore{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfigureStateStore) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfigureStateStore) ProtoMessage() {}
+
+func (x *ConfigureStateStore) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfigureStateStore.ProtoReflect.Descriptor instead.
+func (*ConfigureStateStore) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{40}
+}
+
+type StateStoreClientCapabilities struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ChunkSize     int64                  `protobuf:"varint,1,opt,name=chunk_size,json=chunkSize,proto3" json:"chunk_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateStoreClientCapabilities) Reset() {
+	*x = StateStoreClientCapabilities{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateStoreClientCapabilities) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateStoreClientCapabilities) ProtoMessage() {}
+
+func (x *StateStoreClientCapabilities) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateStoreClientCapabilities.ProtoReflect.Descriptor instead.
+func (*StateStoreClientCapabilities) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *StateStoreClientCapabilities) GetChunkSize() int64 {
+	if x != nil {
+		return x.ChunkSize
+	}
+	return 0
+}
+
+type StateStoreServerCapabilities struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ChunkSize     int64                  `protobuf:"varint,1,opt,name=chunk_size,json=chunkSize,proto3" json:"chunk_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateStoreServerCapabilities) Reset() {
+	*x = StateStoreServerCapabilities{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateStoreServerCapabilities) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateStoreServerCapabilities) ProtoMessage() {}
+
+func (x *StateStoreServerCapabilities) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateStoreServerCapabilities.ProtoReflect.Descriptor instead.
+func (*StateStoreServerCapabilities) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *StateStoreServerCapabilities) GetChunkSize() int64 {
+	if x != nil {
+		return x.ChunkSize
+	}
+	return 0
+}
+
+type ReadStateBytes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadStateBytes) Reset() {
+	*x = ReadStateBytes{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadStateBytes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadStateBytes) ProtoMessage() {}
+
+func (x *ReadStateBytes) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadStateBytes.ProtoReflect.Descriptor instead.
+func (*ReadStateBytes) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{43}
+}
+
+type WriteStateBytes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WriteStateBytes) Reset() {
+	*x = WriteStateBytes{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WriteStateBytes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WriteStateBytes) ProtoMessage() {}
+
+func (x *WriteStateBytes) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WriteStateBytes.ProtoReflect.Descriptor instead.
+func (*WriteStateBytes) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{44}
+}
+
+type RequestChunkMeta struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TypeName      string                 `protobuf:"bytes,1,opt,name=type_name,json=typeName,proto3" json:"type_name,omitempty"`
+	StateId       string                 `protobuf:"bytes,2,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestChunkMeta) Reset() {
+	*x = RequestChunkMeta{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestChunkMeta) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestChunkMeta) ProtoMessage() {}
+
+func (x *RequestChunkMeta) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestChunkMeta.ProtoReflect.Descriptor instead.
+func (*RequestChunkMeta) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *RequestChunkMeta) GetTypeName() string {
+	if x != nil {
+		return x.TypeName
+	}
+	return ""
+}
+
+func (x *RequestChunkMeta) GetStateId() string {
+	if x != nil {
+		return x.StateId
+	}
+	return ""
+}
+
+// StateByteRange has the first and the last position of a chunk.
+type StateByteRange struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Start         int64                  `protobuf:"varint,1,opt,name=start,proto3" json:"start,omitempty"`
+	End           int64                  `protobuf:"varint,2,opt,name=end,proto3" json:"end,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StateByteRange) Reset() {
+	*x = StateByteRange{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StateByteRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StateByteRange) ProtoMessage() {}
+
+func (x *StateByteRange) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StateByteRange.ProtoReflect.Descriptor instead.
+func (*StateByteRange) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *StateByteRange) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *StateByteRange) GetEnd() int64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
+type LockState struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockState) Reset() {
+	*x = LockState{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockState) ProtoMessage() {}
+
+func (x *LockState) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockState.ProtoReflect.Descriptor instead.
+func (*LockState) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{47}
+}
+
+type UnlockState struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnlockState) Reset() {
+	*x = UnlockState{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnlockState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnlockState) ProtoMessage() {}
+
+func (x *UnlockState) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnlockState.ProtoReflect.Descriptor instead.
+func (*UnlockState) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{48}
+}
+
+type GetStates struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStates) Reset() {
+	*x = GetStates{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStates) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStates) ProtoMessage() {}
+
+func (x *GetStates) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStates.ProtoReflect.Descriptor instead.
+func (*GetStates) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{49}
+}
+
+type DeleteState struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteState) Reset() {
+	*x = DeleteState{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteState) ProtoMessage() {}
+
+func (x *DeleteState) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteState.ProtoReflect.Descriptor instead.
+func (*DeleteState) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{50}
+}
+
 type StopProvider struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1976,7 +2457,7 @@ type StopProvider struct {
 
 func (x *StopProvider) Reset() {
 	*x = StopProvider{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[39]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1988,7 +2469,7 @@ func (x *StopProvider) String() string {
 func (*StopProvider) ProtoMessage() {}
 
 func (x *StopProvider) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[39]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2001,7 +2482,7 @@ func (x *StopProvider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopProvider.ProtoReflect.Descriptor instead.
 func (*StopProvider) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{39}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{51}
 }
 
 type AttributePath_Step struct {
@@ -2018,7 +2499,7 @@ type AttributePath_Step struct {
 
 func (x *AttributePath_Step) Reset() {
 	*x = AttributePath_Step{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[40]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2030,7 +2511,7 @@ func (x *AttributePath_Step) String() string {
 func (*AttributePath_Step) ProtoMessage() {}
 
 func (x *AttributePath_Step) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[40]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,7 +2598,7 @@ type Schema_Block struct {
 
 func (x *Schema_Block) Reset() {
 	*x = Schema_Block{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[42]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2129,7 +2610,7 @@ func (x *Schema_Block) String() string {
 func (*Schema_Block) ProtoMessage() {}
 
 func (x *Schema_Block) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[42]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2217,7 +2698,7 @@ type Schema_Attribute struct {
 
 func (x *Schema_Attribute) Reset() {
 	*x = Schema_Attribute{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[43]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2229,7 +2710,7 @@ func (x *Schema_Attribute) String() string {
 func (*Schema_Attribute) ProtoMessage() {}
 
 func (x *Schema_Attribute) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[43]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +2823,7 @@ type Schema_NestedBlock struct {
 
 func (x *Schema_NestedBlock) Reset() {
 	*x = Schema_NestedBlock{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[44]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2835,7 @@ func (x *Schema_NestedBlock) String() string {
 func (*Schema_NestedBlock) ProtoMessage() {}
 
 func (x *Schema_NestedBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[44]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2416,7 +2897,7 @@ type Schema_Object struct {
 
 func (x *Schema_Object) Reset() {
 	*x = Schema_Object{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[45]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2428,7 +2909,7 @@ func (x *Schema_Object) String() string {
 func (*Schema_Object) ProtoMessage() {}
 
 func (x *Schema_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[45]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2471,7 +2952,7 @@ type ResourceIdentitySchema_IdentityAttribute struct {
 
 func (x *ResourceIdentitySchema_IdentityAttribute) Reset() {
 	*x = ResourceIdentitySchema_IdentityAttribute{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[46]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2483,7 +2964,7 @@ func (x *ResourceIdentitySchema_IdentityAttribute) String() string {
 func (*ResourceIdentitySchema_IdentityAttribute) ProtoMessage() {}
 
 func (x *ResourceIdentitySchema_IdentityAttribute) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[46]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2548,7 +3029,7 @@ type Function_Parameter struct {
 
 func (x *Function_Parameter) Reset() {
 	*x = Function_Parameter{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[47]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2560,7 +3041,7 @@ func (x *Function_Parameter) String() string {
 func (*Function_Parameter) ProtoMessage() {}
 
 func (x *Function_Parameter) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[47]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2627,7 +3108,7 @@ type Function_Return struct {
 
 func (x *Function_Return) Reset() {
 	*x = Function_Return{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[48]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +3120,7 @@ func (x *Function_Return) String() string {
 func (*Function_Return) ProtoMessage() {}
 
 func (x *Function_Return) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[48]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2670,7 +3151,7 @@ type GetProviderSchema_Request struct {
 
 func (x *GetProviderSchema_Request) Reset() {
 	*x = GetProviderSchema_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[49]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2682,7 +3163,7 @@ func (x *GetProviderSchema_Request) String() string {
 func (*GetProviderSchema_Request) ProtoMessage() {}
 
 func (x *GetProviderSchema_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[49]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2711,6 +3192,7 @@ type GetProviderSchema_Response struct {
 	Functions                map[string]*Function     `protobuf:"bytes,7,rep,name=functions,proto3" json:"functions,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	EphemeralResourceSchemas map[string]*Schema       `protobuf:"bytes,8,rep,name=ephemeral_resource_schemas,json=ephemeralResourceSchemas,proto3" json:"ephemeral_resource_schemas,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	ListResourceSchemas      map[string]*Schema       `protobuf:"bytes,9,rep,name=list_resource_schemas,json=listResourceSchemas,proto3" json:"list_resource_schemas,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	StateStoreSchemas        map[string]*Schema       `protobuf:"bytes,10,rep,name=state_store_schemas,json=stateStoreSchemas,proto3" json:"state_store_schemas,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	ActionSchemas            map[string]*ActionSchema `protobuf:"bytes,11,rep,name=action_schemas,json=actionSchemas,proto3" json:"action_schemas,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields            protoimpl.UnknownFields
 	sizeCache                protoimpl.SizeCache
@@ -2718,7 +3200,7 @@ type GetProviderSchema_Response struct {
 
 func (x *GetProviderSchema_Response) Reset() {
 	*x = GetProviderSchema_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[50]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2730,7 +3212,7 @@ func (x *GetProviderSchema_Response) String() string {
 func (*GetProviderSchema_Response) ProtoMessage() {}
 
 func (x *GetProviderSchema_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[50]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2809,6 +3291,13 @@ func (x *GetProviderSchema_Response) GetListResourceSchemas() map[string]*Schema
 	return nil
 }
 
+func (x *GetProviderSchema_Response) GetStateStoreSchemas() map[string]*Schema {
+	if x != nil {
+		return x.StateStoreSchemas
+	}
+	return nil
+}
+
 func (x *GetProviderSchema_Response) GetActionSchemas() map[string]*ActionSchema {
 	if x != nil {
 		return x.ActionSchemas
@@ -2824,7 +3313,7 @@ type GetResourceIdentitySchemas_Request struct {
 
 func (x *GetResourceIdentitySchemas_Request) Reset() {
 	*x = GetResourceIdentitySchemas_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[57]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2836,7 +3325,7 @@ func (x *GetResourceIdentitySchemas_Request) String() string {
 func (*GetResourceIdentitySchemas_Request) ProtoMessage() {}
 
 func (x *GetResourceIdentitySchemas_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[57]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2862,7 +3351,7 @@ type GetResourceIdentitySchemas_Response struct {
 
 func (x *GetResourceIdentitySchemas_Response) Reset() {
 	*x = GetResourceIdentitySchemas_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[58]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2874,7 +3363,7 @@ func (x *GetResourceIdentitySchemas_Response) String() string {
 func (*GetResourceIdentitySchemas_Response) ProtoMessage() {}
 
 func (x *GetResourceIdentitySchemas_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[58]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2913,7 +3402,7 @@ type ValidateProviderConfig_Request struct {
 
 func (x *ValidateProviderConfig_Request) Reset() {
 	*x = ValidateProviderConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[60]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2925,7 +3414,7 @@ func (x *ValidateProviderConfig_Request) String() string {
 func (*ValidateProviderConfig_Request) ProtoMessage() {}
 
 func (x *ValidateProviderConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[60]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2958,7 +3447,7 @@ type ValidateProviderConfig_Response struct {
 
 func (x *ValidateProviderConfig_Response) Reset() {
 	*x = ValidateProviderConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[61]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2970,7 +3459,7 @@ func (x *ValidateProviderConfig_Response) String() string {
 func (*ValidateProviderConfig_Response) ProtoMessage() {}
 
 func (x *ValidateProviderConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[61]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3011,7 +3500,7 @@ type ConfigureProvider_Request struct {
 
 func (x *ConfigureProvider_Request) Reset() {
 	*x = ConfigureProvider_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[62]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3023,7 +3512,7 @@ func (x *ConfigureProvider_Request) String() string {
 func (*ConfigureProvider_Request) ProtoMessage() {}
 
 func (x *ConfigureProvider_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[62]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3069,7 +3558,7 @@ type ConfigureProvider_Response struct {
 
 func (x *ConfigureProvider_Response) Reset() {
 	*x = ConfigureProvider_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[63]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3081,7 +3570,7 @@ func (x *ConfigureProvider_Response) String() string {
 func (*ConfigureProvider_Response) ProtoMessage() {}
 
 func (x *ConfigureProvider_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[63]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3115,7 +3604,7 @@ type ValidateResourceConfig_Request struct {
 
 func (x *ValidateResourceConfig_Request) Reset() {
 	*x = ValidateResourceConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[64]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3127,7 +3616,7 @@ func (x *ValidateResourceConfig_Request) String() string {
 func (*ValidateResourceConfig_Request) ProtoMessage() {}
 
 func (x *ValidateResourceConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[64]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3173,7 +3662,7 @@ type ValidateResourceConfig_Response struct {
 
 func (x *ValidateResourceConfig_Response) Reset() {
 	*x = ValidateResourceConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[65]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3185,7 +3674,7 @@ func (x *ValidateResourceConfig_Response) String() string {
 func (*ValidateResourceConfig_Response) ProtoMessage() {}
 
 func (x *ValidateResourceConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[65]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3218,7 +3707,7 @@ type ValidateDataResourceConfig_Request struct {
 
 func (x *ValidateDataResourceConfig_Request) Reset() {
 	*x = ValidateDataResourceConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[66]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3230,7 +3719,7 @@ func (x *ValidateDataResourceConfig_Request) String() string {
 func (*ValidateDataResourceConfig_Request) ProtoMessage() {}
 
 func (x *ValidateDataResourceConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[66]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3269,7 +3758,7 @@ type ValidateDataResourceConfig_Response struct {
 
 func (x *ValidateDataResourceConfig_Response) Reset() {
 	*x = ValidateDataResourceConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[67]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3281,7 +3770,7 @@ func (x *ValidateDataResourceConfig_Response) String() string {
 func (*ValidateDataResourceConfig_Response) ProtoMessage() {}
 
 func (x *ValidateDataResourceConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[67]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3314,7 +3803,7 @@ type ValidateEphemeralResourceConfig_Request struct {
 
 func (x *ValidateEphemeralResourceConfig_Request) Reset() {
 	*x = ValidateEphemeralResourceConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[68]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3326,7 +3815,7 @@ func (x *ValidateEphemeralResourceConfig_Request) String() string {
 func (*ValidateEphemeralResourceConfig_Request) ProtoMessage() {}
 
 func (x *ValidateEphemeralResourceConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[68]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3365,7 +3854,7 @@ type ValidateEphemeralResourceConfig_Response struct {
 
 func (x *ValidateEphemeralResourceConfig_Response) Reset() {
 	*x = ValidateEphemeralResourceConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[69]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3377,7 +3866,7 @@ func (x *ValidateEphemeralResourceConfig_Response) String() string {
 func (*ValidateEphemeralResourceConfig_Response) ProtoMessage() {}
 
 func (x *ValidateEphemeralResourceConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[69]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3411,7 +3900,7 @@ type UpgradeResourceState_Request struct {
 
 func (x *UpgradeResourceState_Request) Reset() {
 	*x = UpgradeResourceState_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[70]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3423,7 +3912,7 @@ func (x *UpgradeResourceState_Request) String() string {
 func (*UpgradeResourceState_Request) ProtoMessage() {}
 
 func (x *UpgradeResourceState_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[70]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3470,7 +3959,7 @@ type UpgradeResourceState_Response struct {
 
 func (x *UpgradeResourceState_Response) Reset() {
 	*x = UpgradeResourceState_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[71]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3482,7 +3971,7 @@ func (x *UpgradeResourceState_Response) String() string {
 func (*UpgradeResourceState_Response) ProtoMessage() {}
 
 func (x *UpgradeResourceState_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[71]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3523,7 +4012,7 @@ type UpgradeResourceIdentity_Request struct {
 
 func (x *UpgradeResourceIdentity_Request) Reset() {
 	*x = UpgradeResourceIdentity_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[72]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3535,7 +4024,7 @@ func (x *UpgradeResourceIdentity_Request) String() string {
 func (*UpgradeResourceIdentity_Request) ProtoMessage() {}
 
 func (x *UpgradeResourceIdentity_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[72]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3582,7 +4071,7 @@ type UpgradeResourceIdentity_Response struct {
 
 func (x *UpgradeResourceIdentity_Response) Reset() {
 	*x = UpgradeResourceIdentity_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[73]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3594,7 +4083,7 @@ func (x *UpgradeResourceIdentity_Response) String() string {
 func (*UpgradeResourceIdentity_Response) ProtoMessage() {}
 
 func (x *UpgradeResourceIdentity_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[73]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3638,7 +4127,7 @@ type ReadResource_Request struct {
 
 func (x *ReadResource_Request) Reset() {
 	*x = ReadResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[74]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3650,7 +4139,7 @@ func (x *ReadResource_Request) String() string {
 func (*ReadResource_Request) ProtoMessage() {}
 
 func (x *ReadResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[74]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3721,7 +4210,7 @@ type ReadResource_Response struct {
 
 func (x *ReadResource_Response) Reset() {
 	*x = ReadResource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[75]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3733,7 +4222,7 @@ func (x *ReadResource_Response) String() string {
 func (*ReadResource_Response) ProtoMessage() {}
 
 func (x *ReadResource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[75]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3800,7 +4289,7 @@ type PlanResourceChange_Request struct {
 
 func (x *PlanResourceChange_Request) Reset() {
 	*x = PlanResourceChange_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[76]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3812,7 +4301,7 @@ func (x *PlanResourceChange_Request) String() string {
 func (*PlanResourceChange_Request) ProtoMessage() {}
 
 func (x *PlanResourceChange_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[76]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3899,7 +4388,7 @@ type PlanResourceChange_Response struct {
 
 func (x *PlanResourceChange_Response) Reset() {
 	*x = PlanResourceChange_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[77]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3911,7 +4400,7 @@ func (x *PlanResourceChange_Response) String() string {
 func (*PlanResourceChange_Response) ProtoMessage() {}
 
 func (x *PlanResourceChange_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[77]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3991,7 +4480,7 @@ type ApplyResourceChange_Request struct {
 
 func (x *ApplyResourceChange_Request) Reset() {
 	*x = ApplyResourceChange_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[78]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4003,7 +4492,7 @@ func (x *ApplyResourceChange_Request) String() string {
 func (*ApplyResourceChange_Request) ProtoMessage() {}
 
 func (x *ApplyResourceChange_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[78]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4081,7 +4570,7 @@ type ApplyResourceChange_Response struct {
 
 func (x *ApplyResourceChange_Response) Reset() {
 	*x = ApplyResourceChange_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[79]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4093,7 +4582,7 @@ func (x *ApplyResourceChange_Response) String() string {
 func (*ApplyResourceChange_Response) ProtoMessage() {}
 
 func (x *ApplyResourceChange_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[79]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4156,7 +4645,7 @@ type ImportResourceState_Request struct {
 
 func (x *ImportResourceState_Request) Reset() {
 	*x = ImportResourceState_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[80]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4168,7 +4657,7 @@ func (x *ImportResourceState_Request) String() string {
 func (*ImportResourceState_Request) ProtoMessage() {}
 
 func (x *ImportResourceState_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[80]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4224,7 +4713,7 @@ type ImportResourceState_ImportedResource struct {
 
 func (x *ImportResourceState_ImportedResource) Reset() {
 	*x = ImportResourceState_ImportedResource{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[81]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4236,7 +4725,7 @@ func (x *ImportResourceState_ImportedResource) String() string {
 func (*ImportResourceState_ImportedResource) ProtoMessage() {}
 
 func (x *ImportResourceState_ImportedResource) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[81]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4291,7 +4780,7 @@ type ImportResourceState_Response struct {
 
 func (x *ImportResourceState_Response) Reset() {
 	*x = ImportResourceState_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[82]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4303,7 +4792,7 @@ func (x *ImportResourceState_Response) String() string {
 func (*ImportResourceState_Response) ProtoMessage() {}
 
 func (x *ImportResourceState_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[82]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4356,7 +4845,7 @@ type MoveResourceState_Request struct {
 
 func (x *MoveResourceState_Request) Reset() {
 	*x = MoveResourceState_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[83]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4368,7 +4857,7 @@ func (x *MoveResourceState_Request) String() string {
 func (*MoveResourceState_Request) ProtoMessage() {}
 
 func (x *MoveResourceState_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[83]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4452,7 +4941,7 @@ type MoveResourceState_Response struct {
 
 func (x *MoveResourceState_Response) Reset() {
 	*x = MoveResourceState_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[84]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4464,7 +4953,7 @@ func (x *MoveResourceState_Response) String() string {
 func (*MoveResourceState_Response) ProtoMessage() {}
 
 func (x *MoveResourceState_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[84]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4520,7 +5009,7 @@ type ReadDataSource_Request struct {
 
 func (x *ReadDataSource_Request) Reset() {
 	*x = ReadDataSource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[85]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4532,7 +5021,7 @@ func (x *ReadDataSource_Request) String() string {
 func (*ReadDataSource_Request) ProtoMessage() {}
 
 func (x *ReadDataSource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[85]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4587,7 +5076,7 @@ type ReadDataSource_Response struct {
 
 func (x *ReadDataSource_Response) Reset() {
 	*x = ReadDataSource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[86]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4599,7 +5088,7 @@ func (x *ReadDataSource_Response) String() string {
 func (*ReadDataSource_Response) ProtoMessage() {}
 
 func (x *ReadDataSource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[86]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4644,7 +5133,7 @@ type GetFunctions_Request struct {
 
 func (x *GetFunctions_Request) Reset() {
 	*x = GetFunctions_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[87]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4656,7 +5145,7 @@ func (x *GetFunctions_Request) String() string {
 func (*GetFunctions_Request) ProtoMessage() {}
 
 func (x *GetFunctions_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[87]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4682,7 +5171,7 @@ type GetFunctions_Response struct {
 
 func (x *GetFunctions_Response) Reset() {
 	*x = GetFunctions_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[88]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4694,7 +5183,7 @@ func (x *GetFunctions_Response) String() string {
 func (*GetFunctions_Response) ProtoMessage() {}
 
 func (x *GetFunctions_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[88]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4734,7 +5223,7 @@ type CallFunction_Request struct {
 
 func (x *CallFunction_Request) Reset() {
 	*x = CallFunction_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[90]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4746,7 +5235,7 @@ func (x *CallFunction_Request) String() string {
 func (*CallFunction_Request) ProtoMessage() {}
 
 func (x *CallFunction_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[90]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4786,7 +5275,7 @@ type CallFunction_Response struct {
 
 func (x *CallFunction_Response) Reset() {
 	*x = CallFunction_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[91]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4798,7 +5287,7 @@ func (x *CallFunction_Response) String() string {
 func (*CallFunction_Response) ProtoMessage() {}
 
 func (x *CallFunction_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[91]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4839,7 +5328,7 @@ type OpenEphemeralResource_Request struct {
 
 func (x *OpenEphemeralResource_Request) Reset() {
 	*x = OpenEphemeralResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[92]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4851,7 +5340,7 @@ func (x *OpenEphemeralResource_Request) String() string {
 func (*OpenEphemeralResource_Request) ProtoMessage() {}
 
 func (x *OpenEphemeralResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[92]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4901,7 +5390,7 @@ type OpenEphemeralResource_Response struct {
 
 func (x *OpenEphemeralResource_Response) Reset() {
 	*x = OpenEphemeralResource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[93]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4913,7 +5402,7 @@ func (x *OpenEphemeralResource_Response) String() string {
 func (*OpenEphemeralResource_Response) ProtoMessage() {}
 
 func (x *OpenEphemeralResource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[93]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4974,7 +5463,7 @@ type RenewEphemeralResource_Request struct {
 
 func (x *RenewEphemeralResource_Request) Reset() {
 	*x = RenewEphemeralResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[94]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4986,7 +5475,7 @@ func (x *RenewEphemeralResource_Request) String() string {
 func (*RenewEphemeralResource_Request) ProtoMessage() {}
 
 func (x *RenewEphemeralResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[94]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5027,7 +5516,7 @@ type RenewEphemeralResource_Response struct {
 
 func (x *RenewEphemeralResource_Response) Reset() {
 	*x = RenewEphemeralResource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[95]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5039,7 +5528,7 @@ func (x *RenewEphemeralResource_Response) String() string {
 func (*RenewEphemeralResource_Response) ProtoMessage() {}
 
 func (x *RenewEphemeralResource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[95]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5086,7 +5575,7 @@ type CloseEphemeralResource_Request struct {
 
 func (x *CloseEphemeralResource_Request) Reset() {
 	*x = CloseEphemeralResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[96]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5098,7 +5587,7 @@ func (x *CloseEphemeralResource_Request) String() string {
 func (*CloseEphemeralResource_Request) ProtoMessage() {}
 
 func (x *CloseEphemeralResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[96]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5137,7 +5626,7 @@ type CloseEphemeralResource_Response struct {
 
 func (x *CloseEphemeralResource_Response) Reset() {
 	*x = CloseEphemeralResource_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[97]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5149,7 +5638,7 @@ func (x *CloseEphemeralResource_Response) String() string {
 func (*CloseEphemeralResource_Response) ProtoMessage() {}
 
 func (x *CloseEphemeralResource_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[97]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5184,7 +5673,7 @@ type ListResource_Request struct {
 
 func (x *ListResource_Request) Reset() {
 	*x = ListResource_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[98]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5196,7 +5685,7 @@ func (x *ListResource_Request) String() string {
 func (*ListResource_Request) ProtoMessage() {}
 
 func (x *ListResource_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[98]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5252,7 +5741,7 @@ type ListResource_Event struct {
 
 func (x *ListResource_Event) Reset() {
 	*x = ListResource_Event{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[99]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5264,7 +5753,7 @@ func (x *ListResource_Event) String() string {
 func (*ListResource_Event) ProtoMessage() {}
 
 func (x *ListResource_Event) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[99]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5320,7 +5809,7 @@ type ValidateListResourceConfig_Request struct {
 
 func (x *ValidateListResourceConfig_Request) Reset() {
 	*x = ValidateListResourceConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[100]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5332,7 +5821,7 @@ func (x *ValidateListResourceConfig_Request) String() string {
 func (*ValidateListResourceConfig_Request) ProtoMessage() {}
 
 func (x *ValidateListResourceConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[100]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5385,7 +5874,7 @@ type ValidateListResourceConfig_Response struct {
 
 func (x *ValidateListResourceConfig_Response) Reset() {
 	*x = ValidateListResourceConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[101]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5397,7 +5886,7 @@ func (x *ValidateListResourceConfig_Response) String() string {
 func (*ValidateListResourceConfig_Response) ProtoMessage() {}
 
 func (x *ValidateListResourceConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[101]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5430,7 +5919,7 @@ type ValidateActionConfig_Request struct {
 
 func (x *ValidateActionConfig_Request) Reset() {
 	*x = ValidateActionConfig_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[102]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5442,7 +5931,7 @@ func (x *ValidateActionConfig_Request) String() string {
 func (*ValidateActionConfig_Request) ProtoMessage() {}
 
 func (x *ValidateActionConfig_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[102]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5481,7 +5970,7 @@ type ValidateActionConfig_Response struct {
 
 func (x *ValidateActionConfig_Response) Reset() {
 	*x = ValidateActionConfig_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[103]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5493,7 +5982,7 @@ func (x *ValidateActionConfig_Response) String() string {
 func (*ValidateActionConfig_Response) ProtoMessage() {}
 
 func (x *ValidateActionConfig_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[103]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5527,7 +6016,7 @@ type PlanAction_Request struct {
 
 func (x *PlanAction_Request) Reset() {
 	*x = PlanAction_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[104]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5539,7 +6028,7 @@ func (x *PlanAction_Request) String() string {
 func (*PlanAction_Request) ProtoMessage() {}
 
 func (x *PlanAction_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[104]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5586,7 +6075,7 @@ type PlanAction_Response struct {
 
 func (x *PlanAction_Response) Reset() {
 	*x = PlanAction_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[105]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5598,7 +6087,7 @@ func (x *PlanAction_Response) String() string {
 func (*PlanAction_Response) ProtoMessage() {}
 
 func (x *PlanAction_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[105]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5639,7 +6128,7 @@ type InvokeAction_Request struct {
 
 func (x *InvokeAction_Request) Reset() {
 	*x = InvokeAction_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[106]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5651,7 +6140,7 @@ func (x *InvokeAction_Request) String() string {
 func (*InvokeAction_Request) ProtoMessage() {}
 
 func (x *InvokeAction_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[106]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5701,7 +6190,7 @@ type InvokeAction_Event struct {
 
 func (x *InvokeAction_Event) Reset() {
 	*x = InvokeAction_Event{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[107]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5713,7 +6202,7 @@ func (x *InvokeAction_Event) String() string {
 func (*InvokeAction_Event) ProtoMessage() {}
 
 func (x *InvokeAction_Event) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[107]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5779,7 +6268,7 @@ type InvokeAction_Event_Progress struct {
 
 func (x *InvokeAction_Event_Progress) Reset() {
 	*x = InvokeAction_Event_Progress{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[108]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5791,7 +6280,7 @@ func (x *InvokeAction_Event_Progress) String() string {
 func (*InvokeAction_Event_Progress) ProtoMessage() {}
 
 func (x *InvokeAction_Event_Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[108]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5823,7 +6312,7 @@ type InvokeAction_Event_Completed struct {
 
 func (x *InvokeAction_Event_Completed) Reset() {
 	*x = InvokeAction_Event_Completed{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[109]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5835,7 +6324,7 @@ func (x *InvokeAction_Event_Completed) String() string {
 func (*InvokeAction_Event_Completed) ProtoMessage() {}
 
 func (x *InvokeAction_Event_Completed) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[109]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5858,6 +6347,855 @@ func (x *InvokeAction_Event_Completed) GetDiagnostics() []*Diagnostic {
 	return nil
 }
 
+type ValidateStateStoreConfig_Request struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TypeName      string                 `protobuf:"bytes,1,opt,name=type_name,json=typeName,proto3" json:"type_name,omitempty"`
+	Config        *DynamicValue          `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateStateStoreConfig_Request) Reset() {
+	*x = ValidateStateStoreConfig_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[123]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateStateStoreConfig_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateStateStoreConfig_Request) ProtoMessage() {}
+
+func (x *ValidateStateStoreConfig_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[123]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateStateStoreConfig_Request.ProtoReflect.Descriptor instead.
+func (*ValidateStateStoreConfig_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{39, 0}
+}
+
+func (x *ValidateStateStoreConfig_Request) GetTypeName() string {
+	if x != nil {
+		return x.TypeName
+	}
+	return ""
+}
+
+func (x *ValidateStateStoreConfig_Request) GetConfig() *DynamicValue {
+	if x != nil {
+		return x.Config
+	}
+	return nil
+}
+
+type ValidateStateStoreConfig_Response struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ValidateStateStoreConfig_Response) Reset() {
+	*x = ValidateStateStoreConfig_Response{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[124]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ValidateStateStoreConfig_Response) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ValidateStateStoreConfig_Response) ProtoMessage() {}
+
+func (x *ValidateStateStoreConfig_Response) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[124]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ValidateStateStoreConfig_Response.ProtoReflect.Descriptor instead.
+func (*ValidateStateStoreConfig_Response) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{39, 1}
+}
+
+func (x *ValidateStateStoreConfig_Response) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+type ConfigureStateStore_Request struct {
+	state         protoimpl.MessageState        `protogen:"open.v1"`
+	TypeName      string                        `protobuf:"bytes,1,opt,name=type_name,json=typeName,proto3" json:"type_name,omitempty"`
+	Config        *DynamicValue                 `protobuf:"bytes,2,opt,name=config,proto3" json:"config,omitempty"`
+	Capabilities  *StateStoreClientCapabilities `protobuf:"bytes,3,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfigureStateStore_Request) Reset() {
+	*x = ConfigureStateStore_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[125]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfigureStateStore_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfigureStateStore_Request) ProtoMessage() {}
+
+func (x *ConfigureStateStore_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[125]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfigureStateStore_Request.ProtoReflect.Descriptor instead.
+func (*ConfigureStateStore_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{40, 0}
+}
+
+func (x *ConfigureStateStore_Request) GetTypeName() string {
+	if x != nil {
+		return x.TypeName
+	}
+	return ""
+}
+
+func (x *ConfigureStateStore_Request) GetConfig() *DynamicValue {
+	if x != nil {
+		return x.Config
+	}
+	return nil
+}
+
+func (x *ConfigureStateStore_Request) GetCapabilities() *StateStoreClientCapabilities {
+	if x != nil {
+		return x.Capabilities
+	}
+	return nil
+}
+
+type ConfigureStateStore_Response struct {
+	state         protoimpl.MessageState        `protogen:"open.v1"`
+	Diagnostics   []*Diagnostic                 `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	Capabilities  *StateStoreServerCapabilities `protobuf:"bytes,2,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfigureStateStore_Response) Reset() {
+	*x = ConfigureStateStore_Response{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[126]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfigureStateStore_Response) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfigureStateStore_Response) ProtoMessage() {}
+
+func (x *ConfigureStateStore_Response) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[126]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfigureStateStore_Response.ProtoReflect.Descriptor instead.
+func (*ConfigureStateStore_Response) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{40, 1}
+}
+
+func (x *ConfigureStateStore_Response) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+func (x *ConfigureStateStore_Response) GetCapabilities() *StateStoreServerCapabilities {
+	if x != nil {
+		return x.Capabilities
+	}
+	return nil
+}
+
+type ReadStateBytes_Request struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TypeName      string                 `protobuf:"bytes,1,opt,name=type_name,json=typeName,proto3" json:"type_name,omitempty"`
+	StateId       string                 `protobuf:"bytes,2,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadStateBytes_Request) Reset() {
+	*x = ReadStateBytes_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[127]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadStateBytes_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadStateBytes_Request) ProtoMessage() {}
+
+func (x *ReadStateBytes_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[127]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadStateBytes_Request.ProtoReflect.Descriptor instead.
+func (*ReadStateBytes_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{43, 0}
+}
+
+func (x *ReadStateBytes_Request) GetTypeName() string {
+	if x != nil {
+		return x.TypeName
+	}
+	return ""
+}
+
+func (x *ReadStateBytes_Request) GetStateId() string {
+	if x != nil {
+		return x.StateId
+	}
+	return ""
+}
+
+type ReadStateBytes_ResponseChunk struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Bytes         []byte                 `protobuf:"bytes,1,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	TotalLength   int64                  `protobuf:"varint,2,opt,name=total_length,json=totalLength,proto3" json:"total_length,omitempty"`
+	Range         *StateByteRange        `protobuf:"bytes,3,opt,name=range,proto3" json:"range,omitempty"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,4,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadStateBytes_ResponseChunk) Reset() {
+	*x = ReadStateBytes_ResponseChunk{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[128]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadStateBytes_ResponseChunk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadStateBytes_ResponseChunk) ProtoMessage() {}
+
+func (x *ReadStateBytes_ResponseChunk) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[128]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadStateBytes_ResponseChunk.ProtoReflect.Descriptor instead.
+func (*ReadStateBytes_ResponseChunk) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{43, 1}
+}
+
+func (x *ReadStateBytes_ResponseChunk) GetBytes() []byte {
+	if x != nil {
+		return x.Bytes
+	}
+	return nil
+}
+
+func (x *ReadStateBytes_ResponseChunk) GetTotalLength() int64 {
+	if x != nil {
+		return x.TotalLength
+	}
+	return 0
+}
+
+func (x *ReadStateBytes_ResponseChunk) GetRange() *StateByteRange {
+	if x != nil {
+		return x.Range
+	}
+	return nil
+}
+
+func (x *ReadStateBytes_ResponseChunk) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+type WriteStateBytes_RequestChunk struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only the first chunk has it.
+	Meta          *RequestChunkMeta `protobuf:"bytes,1,opt,name=meta,proto3,oneof" json:"meta,omitempty"`
+	Bytes         []byte            `protobuf:"bytes,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	TotalLength   int64             `protobuf:"varint,3,opt,name=total_length,json=totalLength,proto3" json:"total_length,omitempty"`
+	Range         *StateByteRange   `protobuf:"bytes,4,opt,name=range,proto3" json:"range,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WriteStateBytes_RequestChunk) Reset() {
+	*x = WriteStateBytes_RequestChunk{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[129]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WriteStateBytes_RequestChunk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WriteStateBytes_RequestChunk) ProtoMessage() {}
+
+func (x *WriteStateBytes_RequestChunk) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[129]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WriteStateBytes_RequestChunk.ProtoReflect.Descriptor instead.
+func (*WriteStateBytes_RequestChunk) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{44, 0}
+}
+
+func (x *WriteStateBytes_RequestChunk) GetMeta() *RequestChunkMeta {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
+func (x *WriteStateBytes_RequestChunk) GetBytes() []byte {
+	if x != nil {
+		return x.Bytes
+	}
+	return nil
+}
+
+func (x *WriteStateBytes_RequestChunk) GetTotalLength() int64 {
+	if x != nil {
+		return x.TotalLength
+	}
+	return 0
+}
+
+func (x *WriteStateBytes_RequestChunk) GetRange() *StateByteRange {
+	if x != nil {
+		return x.Range
+	}
+	return nil
+}
+
+type WriteStateBytes_Response struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WriteStateBytes_Response) Reset() {
+	*x = WriteStateBytes_Response{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[130]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WriteStateBytes_Response) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WriteStateBytes_Response) ProtoMessage() {}
+
+func (x *WriteStateBytes_Response) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[130]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WriteStateBytes_Response.ProtoReflect.Descriptor instead.
+func (*WriteStateBytes_Response) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{44, 1}
+}
+
+func (x *WriteStateBytes_Response) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+type LockState_Request struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TypeName      string                 `protobuf:"bytes,1,opt,name=type_name,json=typeName,proto3" json:"type_name,omitempty"`
+	StateId       string                 `protobuf:"bytes,2,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	Operation     string                 `protobuf:"bytes,3,opt,name=operation,proto3" json:"operation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockState_Request) Reset() {
+	*x = LockState_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[131]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockState_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockState_Request) ProtoMessage() {}
+
+func (x *LockState_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[131]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockState_Request.ProtoReflect.Descriptor instead.
+func (*LockState_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{47, 0}
+}
+
+func (x *LockState_Request) GetTypeName() string {
+	if x != nil {
+		return x.TypeName
+	}
+	return ""
+}
+
+func (x *LockState_Request) GetStateId() string {
+	if x != nil {
+		return x.StateId
+	}
+	return ""
+}
+
+func (x *LockState_Request) GetOperation() string {
+	if x != nil {
+		return x.Operation
+	}
+	return ""
+}
+
+type LockState_Response struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	LockId        string                 `protobuf:"bytes,1,opt,name=lock_id,json=lockId,proto3" json:"lock_id,omitempty"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,2,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LockState_Response) Reset() {
+	*x = LockState_Response{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[132]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LockState_Response) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LockState_Response) ProtoMessage() {}
+
+func (x *LockState_Response) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[132]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LockState_Response.ProtoReflect.Descriptor instead.
+func (*LockState_Response) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{47, 1}
+}
+
+func (x *LockState_Response) GetLockId() string {
+	if x != nil {
+		return x.LockId
+	}
+	return ""
+}
+
+func (x *LockState_Response) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+type UnlockState_Request struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TypeName      string                 `protobuf:"bytes,1,opt,name=type_name,json=typeName,proto3" json:"type_name,omitempty"`
+	StateId       string                 `protobuf:"bytes,2,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	LockId        string                 `protobuf:"bytes,3,opt,name=lock_id,json=lockId,proto3" json:"lock_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnlockState_Request) Reset() {
+	*x = UnlockState_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[133]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnlockState_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnlockState_Request) ProtoMessage() {}
+
+func (x *UnlockState_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[133]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnlockState_Request.ProtoReflect.Descriptor instead.
+func (*UnlockState_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{48, 0}
+}
+
+func (x *UnlockState_Request) GetTypeName() string {
+	if x != nil {
+		return x.TypeName
+	}
+	return ""
+}
+
+func (x *UnlockState_Request) GetStateId() string {
+	if x != nil {
+		return x.StateId
+	}
+	return ""
+}
+
+func (x *UnlockState_Request) GetLockId() string {
+	if x != nil {
+		return x.LockId
+	}
+	return ""
+}
+
+type UnlockState_Response struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnlockState_Response) Reset() {
+	*x = UnlockState_Response{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[134]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnlockState_Response) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnlockState_Response) ProtoMessage() {}
+
+func (x *UnlockState_Response) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[134]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnlockState_Response.ProtoReflect.Descriptor instead.
+func (*UnlockState_Response) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{48, 1}
+}
+
+func (x *UnlockState_Response) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+type GetStates_Request struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TypeName      string                 `protobuf:"bytes,1,opt,name=type_name,json=typeName,proto3" json:"type_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStates_Request) Reset() {
+	*x = GetStates_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[135]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStates_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStates_Request) ProtoMessage() {}
+
+func (x *GetStates_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[135]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStates_Request.ProtoReflect.Descriptor instead.
+func (*GetStates_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{49, 0}
+}
+
+func (x *GetStates_Request) GetTypeName() string {
+	if x != nil {
+		return x.TypeName
+	}
+	return ""
+}
+
+type GetStates_Response struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	StateIds      []string               `protobuf:"bytes,1,rep,name=state_ids,json=stateIds,proto3" json:"state_ids,omitempty"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,2,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStates_Response) Reset() {
+	*x = GetStates_Response{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[136]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStates_Response) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStates_Response) ProtoMessage() {}
+
+func (x *GetStates_Response) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[136]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStates_Response.ProtoReflect.Descriptor instead.
+func (*GetStates_Response) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{49, 1}
+}
+
+func (x *GetStates_Response) GetStateIds() []string {
+	if x != nil {
+		return x.StateIds
+	}
+	return nil
+}
+
+func (x *GetStates_Response) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+type DeleteState_Request struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TypeName      string                 `protobuf:"bytes,1,opt,name=type_name,json=typeName,proto3" json:"type_name,omitempty"`
+	StateId       string                 `protobuf:"bytes,2,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteState_Request) Reset() {
+	*x = DeleteState_Request{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[137]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteState_Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteState_Request) ProtoMessage() {}
+
+func (x *DeleteState_Request) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[137]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteState_Request.ProtoReflect.Descriptor instead.
+func (*DeleteState_Request) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{50, 0}
+}
+
+func (x *DeleteState_Request) GetTypeName() string {
+	if x != nil {
+		return x.TypeName
+	}
+	return ""
+}
+
+func (x *DeleteState_Request) GetStateId() string {
+	if x != nil {
+		return x.StateId
+	}
+	return ""
+}
+
+type DeleteState_Response struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteState_Response) Reset() {
+	*x = DeleteState_Response{}
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[138]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteState_Response) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteState_Response) ProtoMessage() {}
+
+func (x *DeleteState_Response) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[138]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteState_Response.ProtoReflect.Descriptor instead.
+func (*DeleteState_Response) Descriptor() ([]byte, []int) {
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{50, 1}
+}
+
+func (x *DeleteState_Response) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
 type StopProvider_Request struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -5866,7 +7204,7 @@ type StopProvider_Request struct {
 
 func (x *StopProvider_Request) Reset() {
 	*x = StopProvider_Request{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[110]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5878,7 +7216,7 @@ func (x *StopProvider_Request) String() string {
 func (*StopProvider_Request) ProtoMessage() {}
 
 func (x *StopProvider_Request) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[110]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5891,7 +7229,7 @@ func (x *StopProvider_Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopProvider_Request.ProtoReflect.Descriptor instead.
 func (*StopProvider_Request) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{39, 0}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{51, 0}
 }
 
 type StopProvider_Response struct {
@@ -5903,7 +7241,7 @@ type StopProvider_Response struct {
 
 func (x *StopProvider_Response) Reset() {
 	*x = StopProvider_Response{}
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[111]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5915,7 +7253,7 @@ func (x *StopProvider_Response) String() string {
 func (*StopProvider_Response) ProtoMessage() {}
 
 func (x *StopProvider_Response) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[111]
+	mi := &file_internal_provider_wire_wirepb_provider_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5928,7 +7266,7 @@ func (x *StopProvider_Response) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopProvider_Response.ProtoReflect.Descriptor instead.
 func (*StopProvider_Response) Descriptor() ([]byte, []int) {
-	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{39, 1}
+	return file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP(), []int{51, 1}
 }
 
 func (x *StopProvider_Response) GetError() string {
@@ -6084,9 +7422,9 @@ const file_internal_provider_wire_wirepb_provider_proto_rawDesc = "" +
 	"\aUNKNOWN\x10\x00\x12\x1b\n" +
 	"\x17RESOURCE_CONFIG_UNKNOWN\x10\x01\x12\x1b\n" +
 	"\x17PROVIDER_CONFIG_UNKNOWN\x10\x02\x12\x11\n" +
-	"\rABSENT_PREREQ\x10\x03\"\x86\f\n" +
+	"\rABSENT_PREREQ\x10\x03\"\xd7\r\n" +
 	"\x11GetProviderSchema\x1a\t\n" +
-	"\aRequest\x1a\xe5\v\n" +
+	"\aRequest\x1a\xb6\r\n" +
 	"\bResponse\x122\n" +
 	"\bprovider\x18\x01 \x01(\v2\x16.lethe.tfplugin.SchemaR\bprovider\x12j\n" +
 	"\x10resource_schemas\x18\x02 \x03(\v2?.lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntryR\x0fresourceSchemas\x12q\n" +
@@ -6096,7 +7434,9 @@ const file_internal_provider_wire_wirepb_provider_proto_rawDesc = "" +
 	"\x13server_capabilities\x18\x06 \x01(\v2\".lethe.tfplugin.ServerCapabilitiesR\x12serverCapabilities\x12W\n" +
 	"\tfunctions\x18\a \x03(\v29.lethe.tfplugin.GetProviderSchema.Response.FunctionsEntryR\tfunctions\x12\x86\x01\n" +
 	"\x1aephemeral_resource_schemas\x18\b \x03(\v2H.lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntryR\x18ephemeralResourceSchemas\x12w\n" +
-	"\x15list_resource_schemas\x18\t \x03(\v2C.lethe.tfplugin.GetProviderSchema.Response.ListResourceSchemasEntryR\x13listResourceSchemas\x12d\n" +
+	"\x15list_resource_schemas\x18\t \x03(\v2C.lethe.tfplugin.GetProviderSchema.Response.ListResourceSchemasEntryR\x13listResourceSchemas\x12q\n" +
+	"\x13state_store_schemas\x18\n" +
+	" \x03(\v2A.lethe.tfplugin.GetProviderSchema.Response.StateStoreSchemasEntryR\x11stateStoreSchemas\x12d\n" +
 	"\x0eaction_schemas\x18\v \x03(\v2=.lethe.tfplugin.GetProviderSchema.Response.ActionSchemasEntryR\ractionSchemas\x1aZ\n" +
 	"\x14ResourceSchemasEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12,\n" +
@@ -6111,6 +7451,9 @@ const file_internal_provider_wire_wirepb_provider_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12,\n" +
 	"\x05value\x18\x02 \x01(\v2\x16.lethe.tfplugin.SchemaR\x05value:\x028\x01\x1a^\n" +
 	"\x18ListResourceSchemasEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12,\n" +
+	"\x05value\x18\x02 \x01(\v2\x16.lethe.tfplugin.SchemaR\x05value:\x028\x01\x1a\\\n" +
+	"\x16StateStoreSchemasEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12,\n" +
 	"\x05value\x18\x02 \x01(\v2\x16.lethe.tfplugin.SchemaR\x05value:\x028\x01\x1a^\n" +
 	"\x12ActionSchemasEntry\x12\x10\n" +
@@ -6365,7 +7708,78 @@ const file_internal_provider_wire_wirepb_provider_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x1aI\n" +
 	"\tCompleted\x12<\n" +
 	"\vdiagnostics\x18\x01 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnosticsB\x06\n" +
-	"\x04type\";\n" +
+	"\x04type\"\xc2\x01\n" +
+	"\x18ValidateStateStoreConfig\x1a\\\n" +
+	"\aRequest\x12\x1b\n" +
+	"\ttype_name\x18\x01 \x01(\tR\btypeName\x124\n" +
+	"\x06config\x18\x02 \x01(\v2\x1c.lethe.tfplugin.DynamicValueR\x06config\x1aH\n" +
+	"\bResponse\x12<\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\"\xe3\x02\n" +
+	"\x13ConfigureStateStore\x1a\xae\x01\n" +
+	"\aRequest\x12\x1b\n" +
+	"\ttype_name\x18\x01 \x01(\tR\btypeName\x124\n" +
+	"\x06config\x18\x02 \x01(\v2\x1c.lethe.tfplugin.DynamicValueR\x06config\x12P\n" +
+	"\fcapabilities\x18\x03 \x01(\v2,.lethe.tfplugin.StateStoreClientCapabilitiesR\fcapabilities\x1a\x9a\x01\n" +
+	"\bResponse\x12<\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\x12P\n" +
+	"\fcapabilities\x18\x02 \x01(\v2,.lethe.tfplugin.StateStoreServerCapabilitiesR\fcapabilities\"=\n" +
+	"\x1cStateStoreClientCapabilities\x12\x1d\n" +
+	"\n" +
+	"chunk_size\x18\x01 \x01(\x03R\tchunkSize\"=\n" +
+	"\x1cStateStoreServerCapabilities\x12\x1d\n" +
+	"\n" +
+	"chunk_size\x18\x01 \x01(\x03R\tchunkSize\"\x92\x02\n" +
+	"\x0eReadStateBytes\x1aA\n" +
+	"\aRequest\x12\x1b\n" +
+	"\ttype_name\x18\x01 \x01(\tR\btypeName\x12\x19\n" +
+	"\bstate_id\x18\x02 \x01(\tR\astateId\x1a\xbc\x01\n" +
+	"\rResponseChunk\x12\x14\n" +
+	"\x05bytes\x18\x01 \x01(\fR\x05bytes\x12!\n" +
+	"\ftotal_length\x18\x02 \x01(\x03R\vtotalLength\x124\n" +
+	"\x05range\x18\x03 \x01(\v2\x1e.lethe.tfplugin.StateByteRangeR\x05range\x12<\n" +
+	"\vdiagnostics\x18\x04 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\"\x9f\x02\n" +
+	"\x0fWriteStateBytes\x1a\xc1\x01\n" +
+	"\fRequestChunk\x129\n" +
+	"\x04meta\x18\x01 \x01(\v2 .lethe.tfplugin.RequestChunkMetaH\x00R\x04meta\x88\x01\x01\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\fR\x05bytes\x12!\n" +
+	"\ftotal_length\x18\x03 \x01(\x03R\vtotalLength\x124\n" +
+	"\x05range\x18\x04 \x01(\v2\x1e.lethe.tfplugin.StateByteRangeR\x05rangeB\a\n" +
+	"\x05_meta\x1aH\n" +
+	"\bResponse\x12<\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\"J\n" +
+	"\x10RequestChunkMeta\x12\x1b\n" +
+	"\ttype_name\x18\x01 \x01(\tR\btypeName\x12\x19\n" +
+	"\bstate_id\x18\x02 \x01(\tR\astateId\"8\n" +
+	"\x0eStateByteRange\x12\x14\n" +
+	"\x05start\x18\x01 \x01(\x03R\x05start\x12\x10\n" +
+	"\x03end\x18\x02 \x01(\x03R\x03end\"\xcf\x01\n" +
+	"\tLockState\x1a_\n" +
+	"\aRequest\x12\x1b\n" +
+	"\ttype_name\x18\x01 \x01(\tR\btypeName\x12\x19\n" +
+	"\bstate_id\x18\x02 \x01(\tR\astateId\x12\x1c\n" +
+	"\toperation\x18\x03 \x01(\tR\toperation\x1aa\n" +
+	"\bResponse\x12\x17\n" +
+	"\alock_id\x18\x01 \x01(\tR\x06lockId\x12<\n" +
+	"\vdiagnostics\x18\x02 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\"\xb3\x01\n" +
+	"\vUnlockState\x1aZ\n" +
+	"\aRequest\x12\x1b\n" +
+	"\ttype_name\x18\x01 \x01(\tR\btypeName\x12\x19\n" +
+	"\bstate_id\x18\x02 \x01(\tR\astateId\x12\x17\n" +
+	"\alock_id\x18\x03 \x01(\tR\x06lockId\x1aH\n" +
+	"\bResponse\x12<\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\"\x9a\x01\n" +
+	"\tGetStates\x1a&\n" +
+	"\aRequest\x12\x1b\n" +
+	"\ttype_name\x18\x01 \x01(\tR\btypeName\x1ae\n" +
+	"\bResponse\x12\x1b\n" +
+	"\tstate_ids\x18\x01 \x03(\tR\bstateIds\x12<\n" +
+	"\vdiagnostics\x18\x02 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\"\x9a\x01\n" +
+	"\vDeleteState\x1aA\n" +
+	"\aRequest\x12\x1b\n" +
+	"\ttype_name\x18\x01 \x01(\tR\btypeName\x12\x19\n" +
+	"\bstate_id\x18\x02 \x01(\tR\astateId\x1aH\n" +
+	"\bResponse\x12<\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2\x1a.lethe.tfplugin.DiagnosticR\vdiagnostics\";\n" +
 	"\fStopProvider\x1a\t\n" +
 	"\aRequest\x1a \n" +
 	"\bResponse\x12\x14\n" +
@@ -6388,7 +7802,7 @@ func file_internal_provider_wire_wirepb_provider_proto_rawDescGZIP() []byte {
 }
 
 var file_internal_provider_wire_wirepb_provider_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_internal_provider_wire_wirepb_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 112)
+var file_internal_provider_wire_wirepb_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 141)
 var file_internal_provider_wire_wirepb_provider_proto_goTypes = []any{
 	(StringKind)(0),                                  // 0: lethe.tfplugin.StringKind
 	(Diagnostic_Severity)(0),                         // 1: lethe.tfplugin.Diagnostic.Severity
@@ -6434,227 +7848,273 @@ var file_internal_provider_wire_wirepb_provider_proto_goTypes = []any{
 	(*ValidateActionConfig)(nil),                     // 41: lethe.tfplugin.ValidateActionConfig
 	(*PlanAction)(nil),                               // 42: lethe.tfplugin.PlanAction
 	(*InvokeAction)(nil),                             // 43: lethe.tfplugin.InvokeAction
-	(*StopProvider)(nil),                             // 44: lethe.tfplugin.StopProvider
-	(*AttributePath_Step)(nil),                       // 45: lethe.tfplugin.AttributePath.Step
-	nil,                                              // 46: lethe.tfplugin.RawState.FlatmapEntry
-	(*Schema_Block)(nil),                             // 47: lethe.tfplugin.Schema.Block
-	(*Schema_Attribute)(nil),                         // 48: lethe.tfplugin.Schema.Attribute
-	(*Schema_NestedBlock)(nil),                       // 49: lethe.tfplugin.Schema.NestedBlock
-	(*Schema_Object)(nil),                            // 50: lethe.tfplugin.Schema.Object
-	(*ResourceIdentitySchema_IdentityAttribute)(nil), // 51: lethe.tfplugin.ResourceIdentitySchema.IdentityAttribute
-	(*Function_Parameter)(nil),                       // 52: lethe.tfplugin.Function.Parameter
-	(*Function_Return)(nil),                          // 53: lethe.tfplugin.Function.Return
-	(*GetProviderSchema_Request)(nil),                // 54: lethe.tfplugin.GetProviderSchema.Request
-	(*GetProviderSchema_Response)(nil),               // 55: lethe.tfplugin.GetProviderSchema.Response
-	nil,                                              // 56: lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry
-	nil,                                              // 57: lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry
-	nil,                                              // 58: lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry
-	nil,                                              // 59: lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry
-	nil,                                              // 60: lethe.tfplugin.GetProviderSchema.Response.ListResourceSchemasEntry
-	nil,                                              // 61: lethe.tfplugin.GetProviderSchema.Response.ActionSchemasEntry
-	(*GetResourceIdentitySchemas_Request)(nil),       // 62: lethe.tfplugin.GetResourceIdentitySchemas.Request
-	(*GetResourceIdentitySchemas_Response)(nil),      // 63: lethe.tfplugin.GetResourceIdentitySchemas.Response
-	nil,                                              // 64: lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry
-	(*ValidateProviderConfig_Request)(nil),           // 65: lethe.tfplugin.ValidateProviderConfig.Request
-	(*ValidateProviderConfig_Response)(nil),          // 66: lethe.tfplugin.ValidateProviderConfig.Response
-	(*ConfigureProvider_Request)(nil),                // 67: lethe.tfplugin.ConfigureProvider.Request
-	(*ConfigureProvider_Response)(nil),               // 68: lethe.tfplugin.ConfigureProvider.Response
-	(*ValidateResourceConfig_Request)(nil),           // 69: lethe.tfplugin.ValidateResourceConfig.Request
-	(*ValidateResourceConfig_Response)(nil),          // 70: lethe.tfplugin.ValidateResourceConfig.Response
-	(*ValidateDataResourceConfig_Request)(nil),       // 71: lethe.tfplugin.ValidateDataResourceConfig.Request
-	(*ValidateDataResourceConfig_Response)(nil),      // 72: lethe.tfplugin.ValidateDataResourceConfig.Response
-	(*ValidateEphemeralResourceConfig_Request)(nil),  // 73: lethe.tfplugin.ValidateEphemeralResourceConfig.Request
-	(*ValidateEphemeralResourceConfig_Response)(nil), // 74: lethe.tfplugin.ValidateEphemeralResourceConfig.Response
-	(*UpgradeResourceState_Request)(nil),             // 75: lethe.tfplugin.UpgradeResourceState.Request
-	(*UpgradeResourceState_Response)(nil),            // 76: lethe.tfplugin.UpgradeResourceState.Response
-	(*UpgradeResourceIdentity_Request)(nil),          // 77: lethe.tfplugin.UpgradeResourceIdentity.Request
-	(*UpgradeResourceIdentity_Response)(nil),         // 78: lethe.tfplugin.UpgradeResourceIdentity.Response
-	(*ReadResource_Request)(nil),                     // 79: lethe.tfplugin.ReadResource.Request
-	(*ReadResource_Response)(nil),                    // 80: lethe.tfplugin.ReadResource.Response
-	(*PlanResourceChange_Request)(nil),               // 81: lethe.tfplugin.PlanResourceChange.Request
-	(*PlanResourceChange_Response)(nil),              // 82: lethe.tfplugin.PlanResourceChange.Response
-	(*ApplyResourceChange_Request)(nil),              // 83: lethe.tfplugin.ApplyResourceChange.Request
-	(*ApplyResourceChange_Response)(nil),             // 84: lethe.tfplugin.ApplyResourceChange.Response
-	(*ImportResourceState_Request)(nil),              // 85: lethe.tfplugin.ImportResourceState.Request
-	(*ImportResourceState_ImportedResource)(nil),     // 86: lethe.tfplugin.ImportResourceState.ImportedResource
-	(*ImportResourceState_Response)(nil),             // 87: lethe.tfplugin.ImportResourceState.Response
-	(*MoveResourceState_Request)(nil),                // 88: lethe.tfplugin.MoveResourceState.Request
-	(*MoveResourceState_Response)(nil),               // 89: lethe.tfplugin.MoveResourceState.Response
-	(*ReadDataSource_Request)(nil),                   // 90: lethe.tfplugin.ReadDataSource.Request
-	(*ReadDataSource_Response)(nil),                  // 91: lethe.tfplugin.ReadDataSource.Response
-	(*GetFunctions_Request)(nil),                     // 92: lethe.tfplugin.GetFunctions.Request
-	(*GetFunctions_Response)(nil),                    // 93: lethe.tfplugin.GetFunctions.Response
-	nil,                                              // 94: lethe.tfplugin.GetFunctions.Response.FunctionsEntry
-	(*CallFunction_Request)(nil),                     // 95: lethe.tfplugin.CallFunction.Request
-	(*CallFunction_Response)(nil),                    // 96: lethe.tfplugin.CallFunction.Response
-	(*OpenEphemeralResource_Request)(nil),            // 97: lethe.tfplugin.OpenEphemeralResource.Request
-	(*OpenEphemeralResource_Response)(nil),           // 98: lethe.tfplugin.OpenEphemeralResource.Response
-	(*RenewEphemeralResource_Request)(nil),           // 99: lethe.tfplugin.RenewEphemeralResource.Request
-	(*RenewEphemeralResource_Response)(nil),          // 100: lethe.tfplugin.RenewEphemeralResource.Response
-	(*CloseEphemeralResource_Request)(nil),           // 101: lethe.tfplugin.CloseEphemeralResource.Request
-	(*CloseEphemeralResource_Response)(nil),          // 102: lethe.tfplugin.CloseEphemeralResource.Response
-	(*ListResource_Request)(nil),                     // 103: lethe.tfplugin.ListResource.Request
-	(*ListResource_Event)(nil),                       // 104: lethe.tfplugin.ListResource.Event
-	(*ValidateListResourceConfig_Request)(nil),       // 105: lethe.tfplugin.ValidateListResourceConfig.Request
-	(*ValidateListResourceConfig_Response)(nil),      // 106: lethe.tfplugin.ValidateListResourceConfig.Response
-	(*ValidateActionConfig_Request)(nil),             // 107: lethe.tfplugin.ValidateActionConfig.Request
-	(*ValidateActionConfig_Response)(nil),            // 108: lethe.tfplugin.ValidateActionConfig.Response
-	(*PlanAction_Request)(nil),                       // 109: lethe.tfplugin.PlanAction.Request
-	(*PlanAction_Response)(nil),                      // 110: lethe.tfplugin.PlanAction.Response
-	(*InvokeAction_Request)(nil),                     // 111: lethe.tfplugin.InvokeAction.Request
-	(*InvokeAction_Event)(nil),                       // 112: lethe.tfplugin.InvokeAction.Event
-	(*InvokeAction_Event_Progress)(nil),              // 113: lethe.tfplugin.InvokeAction.Event.Progress
-	(*InvokeAction_Event_Completed)(nil),             // 114: lethe.tfplugin.InvokeAction.Event.Completed
-	(*StopProvider_Request)(nil),                     // 115: lethe.tfplugin.StopProvider.Request
-	(*StopProvider_Response)(nil),                    // 116: lethe.tfplugin.StopProvider.Response
-	(*timestamppb.Timestamp)(nil),                    // 117: google.protobuf.Timestamp
+	(*ValidateStateStoreConfig)(nil),                 // 44: lethe.tfplugin.ValidateStateStoreConfig
+	(*ConfigureStateStore)(nil),                      // 45: lethe.tfplugin.ConfigureStateStore
+	(*StateStoreClientCapabilities)(nil),             // 46: lethe.tfplugin.StateStoreClientCapabilities
+	(*StateStoreServerCapabilities)(nil),             // 47: lethe.tfplugin.StateStoreServerCapabilities
+	(*ReadStateBytes)(nil),                           // 48: lethe.tfplugin.ReadStateBytes
+	(*WriteStateBytes)(nil),                          // 49: lethe.tfplugin.WriteStateBytes
+	(*RequestChunkMeta)(nil),                         // 50: lethe.tfplugin.RequestChunkMeta
+	(*StateByteRange)(nil),                           // 51: lethe.tfplugin.StateByteRange
+	(*LockState)(nil),                                // 52: lethe.tfplugin.LockState
+	(*UnlockState)(nil),                              // 53: lethe.tfplugin.UnlockState
+	(*GetStates)(nil),                                // 54: lethe.tfplugin.GetStates
+	(*DeleteState)(nil),                              // 55: lethe.tfplugin.DeleteState
+	(*StopProvider)(nil),                             // 56: lethe.tfplugin.StopProvider
+	(*AttributePath_Step)(nil),                       // 57: lethe.tfplugin.AttributePath.Step
+	nil,                                              // 58: lethe.tfplugin.RawState.FlatmapEntry
+	(*Schema_Block)(nil),                             // 59: lethe.tfplugin.Schema.Block
+	(*Schema_Attribute)(nil),                         // 60: lethe.tfplugin.Schema.Attribute
+	(*Schema_NestedBlock)(nil),                       // 61: lethe.tfplugin.Schema.NestedBlock
+	(*Schema_Object)(nil),                            // 62: lethe.tfplugin.Schema.Object
+	(*ResourceIdentitySchema_IdentityAttribute)(nil), // 63: lethe.tfplugin.ResourceIdentitySchema.IdentityAttribute
+	(*Function_Parameter)(nil),                       // 64: lethe.tfplugin.Function.Parameter
+	(*Function_Return)(nil),                          // 65: lethe.tfplugin.Function.Return
+	(*GetProviderSchema_Request)(nil),                // 66: lethe.tfplugin.GetProviderSchema.Request
+	(*GetProviderSchema_Response)(nil),               // 67: lethe.tfplugin.GetProviderSchema.Response
+	nil,                                              // 68: lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry
+	nil,                                              // 69: lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry
+	nil,                                              // 70: lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry
+	nil,                                              // 71: lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry
+	nil,                                              // 72: lethe.tfplugin.GetProviderSchema.Response.ListResourceSchemasEntry
+	nil,                                              // 73: lethe.tfplugin.GetProviderSchema.Response.StateStoreSchemasEntry
+	nil,                                              // 74: lethe.tfplugin.GetProviderSchema.Response.ActionSchemasEntry
+	(*GetResourceIdentitySchemas_Request)(nil),       // 75: lethe.tfplugin.GetResourceIdentitySchemas.Request
+	(*GetResourceIdentitySchemas_Response)(nil),      // 76: lethe.tfplugin.GetResourceIdentitySchemas.Response
+	nil,                                              // 77: lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry
+	(*ValidateProviderConfig_Request)(nil),           // 78: lethe.tfplugin.ValidateProviderConfig.Request
+	(*ValidateProviderConfig_Response)(nil),          // 79: lethe.tfplugin.ValidateProviderConfig.Response
+	(*ConfigureProvider_Request)(nil),                // 80: lethe.tfplugin.ConfigureProvider.Request
+	(*ConfigureProvider_Response)(nil),               // 81: lethe.tfplugin.ConfigureProvider.Response
+	(*ValidateResourceConfig_Request)(nil),           // 82: lethe.tfplugin.ValidateResourceConfig.Request
+	(*ValidateResourceConfig_Response)(nil),          // 83: lethe.tfplugin.ValidateResourceConfig.Response
+	(*ValidateDataResourceConfig_Request)(nil),       // 84: lethe.tfplugin.ValidateDataResourceConfig.Request
+	(*ValidateDataResourceConfig_Response)(nil),      // 85: lethe.tfplugin.ValidateDataResourceConfig.Response
+	(*ValidateEphemeralResourceConfig_Request)(nil),  // 86: lethe.tfplugin.ValidateEphemeralResourceConfig.Request
+	(*ValidateEphemeralResourceConfig_Response)(nil), // 87: lethe.tfplugin.ValidateEphemeralResourceConfig.Response
+	(*UpgradeResourceState_Request)(nil),             // 88: lethe.tfplugin.UpgradeResourceState.Request
+	(*UpgradeResourceState_Response)(nil),            // 89: lethe.tfplugin.UpgradeResourceState.Response
+	(*UpgradeResourceIdentity_Request)(nil),          // 90: lethe.tfplugin.UpgradeResourceIdentity.Request
+	(*UpgradeResourceIdentity_Response)(nil),         // 91: lethe.tfplugin.UpgradeResourceIdentity.Response
+	(*ReadResource_Request)(nil),                     // 92: lethe.tfplugin.ReadResource.Request
+	(*ReadResource_Response)(nil),                    // 93: lethe.tfplugin.ReadResource.Response
+	(*PlanResourceChange_Request)(nil),               // 94: lethe.tfplugin.PlanResourceChange.Request
+	(*PlanResourceChange_Response)(nil),              // 95: lethe.tfplugin.PlanResourceChange.Response
+	(*ApplyResourceChange_Request)(nil),              // 96: lethe.tfplugin.ApplyResourceChange.Request
+	(*ApplyResourceChange_Response)(nil),             // 97: lethe.tfplugin.ApplyResourceChange.Response
+	(*ImportResourceState_Request)(nil),              // 98: lethe.tfplugin.ImportResourceState.Request
+	(*ImportResourceState_ImportedResource)(nil),     // 99: lethe.tfplugin.ImportResourceState.ImportedResource
+	(*ImportResourceState_Response)(nil),             // 100: lethe.tfplugin.ImportResourceState.Response
+	(*MoveResourceState_Request)(nil),                // 101: lethe.tfplugin.MoveResourceState.Request
+	(*MoveResourceState_Response)(nil),               // 102: lethe.tfplugin.MoveResourceState.Response
+	(*ReadDataSource_Request)(nil),                   // 103: lethe.tfplugin.ReadDataSource.Request
+	(*ReadDataSource_Response)(nil),                  // 104: lethe.tfplugin.ReadDataSource.Response
+	(*GetFunctions_Request)(nil),                     // 105: lethe.tfplugin.GetFunctions.Request
+	(*GetFunctions_Response)(nil),                    // 106: lethe.tfplugin.GetFunctions.Response
+	nil,                                              // 107: lethe.tfplugin.GetFunctions.Response.FunctionsEntry
+	(*CallFunction_Request)(nil),                     // 108: lethe.tfplugin.CallFunction.Request
+	(*CallFunction_Response)(nil),                    // 109: lethe.tfplugin.CallFunction.Response
+	(*OpenEphemeralResource_Request)(nil),            // 110: lethe.tfplugin.OpenEphemeralResource.Request
+	(*OpenEphemeralResource_Response)(nil),           // 111: lethe.tfplugin.OpenEphemeralResource.Response
+	(*RenewEphemeralResource_Request)(nil),           // 112: lethe.tfplugin.RenewEphemeralResource.Request
+	(*RenewEphemeralResource_Response)(nil),          // 113: lethe.tfplugin.RenewEphemeralResource.Response
+	(*CloseEphemeralResource_Request)(nil),           // 114: lethe.tfplugin.CloseEphemeralResource.Request
+	(*CloseEphemeralResource_Response)(nil),          // 115: lethe.tfplugin.CloseEphemeralResource.Response
+	(*ListResource_Request)(nil),                     // 116: lethe.tfplugin.ListResource.Request
+	(*ListResource_Event)(nil),                       // 117: lethe.tfplugin.ListResource.Event
+	(*ValidateListResourceConfig_Request)(nil),       // 118: lethe.tfplugin.ValidateListResourceConfig.Request
+	(*ValidateListResourceConfig_Response)(nil),      // 119: lethe.tfplugin.ValidateListResourceConfig.Response
+	(*ValidateActionConfig_Request)(nil),             // 120: lethe.tfplugin.ValidateActionConfig.Request
+	(*ValidateActionConfig_Response)(nil),            // 121: lethe.tfplugin.ValidateActionConfig.Response
+	(*PlanAction_Request)(nil),                       // 122: lethe.tfplugin.PlanAction.Request
+	(*PlanAction_Response)(nil),                      // 123: lethe.tfplugin.PlanAction.Response
+	(*InvokeAction_Request)(nil),                     // 124: lethe.tfplugin.InvokeAction.Request
+	(*InvokeAction_Event)(nil),                       // 125: lethe.tfplugin.InvokeAction.Event
+	(*InvokeAction_Event_Progress)(nil),              // 126: lethe.tfplugin.InvokeAction.Event.Progress
+	(*InvokeAction_Event_Completed)(nil),             // 127: lethe.tfplugin.InvokeAction.Event.Completed
+	(*ValidateStateStoreConfig_Request)(nil),         // 128: lethe.tfplugin.ValidateStateStoreConfig.Request
+	(*ValidateStateStoreConfig_Response)(nil),        // 129: lethe.tfplugin.ValidateStateStoreConfig.Response
+	(*ConfigureStateStore_Request)(nil),              // 130: lethe.tfplugin.ConfigureStateStore.Request
+	(*ConfigureStateStore_Response)(nil),             // 131: lethe.tfplugin.ConfigureStateStore.Response
+	(*ReadStateBytes_Request)(nil),                   // 132: lethe.tfplugin.ReadStateBytes.Request
+	(*ReadStateBytes_ResponseChunk)(nil),             // 133: lethe.tfplugin.ReadStateBytes.ResponseChunk
+	(*WriteStateBytes_RequestChunk)(nil),             // 134: lethe.tfplugin.WriteStateBytes.RequestChunk
+	(*WriteStateBytes_Response)(nil),                 // 135: lethe.tfplugin.WriteStateBytes.Response
+	(*LockState_Request)(nil),                        // 136: lethe.tfplugin.LockState.Request
+	(*LockState_Response)(nil),                       // 137: lethe.tfplugin.LockState.Response
+	(*UnlockState_Request)(nil),                      // 138: lethe.tfplugin.UnlockState.Request
+	(*UnlockState_Response)(nil),                     // 139: lethe.tfplugin.UnlockState.Response
+	(*GetStates_Request)(nil),                        // 140: lethe.tfplugin.GetStates.Request
+	(*GetStates_Response)(nil),                       // 141: lethe.tfplugin.GetStates.Response
+	(*DeleteState_Request)(nil),                      // 142: lethe.tfplugin.DeleteState.Request
+	(*DeleteState_Response)(nil),                     // 143: lethe.tfplugin.DeleteState.Response
+	(*StopProvider_Request)(nil),                     // 144: lethe.tfplugin.StopProvider.Request
+	(*StopProvider_Response)(nil),                    // 145: lethe.tfplugin.StopProvider.Response
+	(*timestamppb.Timestamp)(nil),                    // 146: google.protobuf.Timestamp
 }
 var file_internal_provider_wire_wirepb_provider_proto_depIdxs = []int32{
 	1,   // 0: lethe.tfplugin.Diagnostic.severity:type_name -> lethe.tfplugin.Diagnostic.Severity
 	8,   // 1: lethe.tfplugin.Diagnostic.attribute:type_name -> lethe.tfplugin.AttributePath
-	45,  // 2: lethe.tfplugin.AttributePath.steps:type_name -> lethe.tfplugin.AttributePath.Step
-	46,  // 3: lethe.tfplugin.RawState.flatmap:type_name -> lethe.tfplugin.RawState.FlatmapEntry
-	47,  // 4: lethe.tfplugin.Schema.block:type_name -> lethe.tfplugin.Schema.Block
-	51,  // 5: lethe.tfplugin.ResourceIdentitySchema.identity_attributes:type_name -> lethe.tfplugin.ResourceIdentitySchema.IdentityAttribute
+	57,  // 2: lethe.tfplugin.AttributePath.steps:type_name -> lethe.tfplugin.AttributePath.Step
+	58,  // 3: lethe.tfplugin.RawState.flatmap:type_name -> lethe.tfplugin.RawState.FlatmapEntry
+	59,  // 4: lethe.tfplugin.Schema.block:type_name -> lethe.tfplugin.Schema.Block
+	63,  // 5: lethe.tfplugin.ResourceIdentitySchema.identity_attributes:type_name -> lethe.tfplugin.ResourceIdentitySchema.IdentityAttribute
 	5,   // 6: lethe.tfplugin.ResourceIdentityData.identity_data:type_name -> lethe.tfplugin.DynamicValue
-	52,  // 7: lethe.tfplugin.Function.parameters:type_name -> lethe.tfplugin.Function.Parameter
-	52,  // 8: lethe.tfplugin.Function.variadic_parameter:type_name -> lethe.tfplugin.Function.Parameter
-	53,  // 9: lethe.tfplugin.Function.return:type_name -> lethe.tfplugin.Function.Return
+	64,  // 7: lethe.tfplugin.Function.parameters:type_name -> lethe.tfplugin.Function.Parameter
+	64,  // 8: lethe.tfplugin.Function.variadic_parameter:type_name -> lethe.tfplugin.Function.Parameter
+	65,  // 9: lethe.tfplugin.Function.return:type_name -> lethe.tfplugin.Function.Return
 	0,   // 10: lethe.tfplugin.Function.description_kind:type_name -> lethe.tfplugin.StringKind
 	4,   // 11: lethe.tfplugin.Deferred.reason:type_name -> lethe.tfplugin.Deferred.Reason
 	10,  // 12: lethe.tfplugin.ActionSchema.schema:type_name -> lethe.tfplugin.Schema
-	48,  // 13: lethe.tfplugin.Schema.Block.attributes:type_name -> lethe.tfplugin.Schema.Attribute
-	49,  // 14: lethe.tfplugin.Schema.Block.block_types:type_name -> lethe.tfplugin.Schema.NestedBlock
+	60,  // 13: lethe.tfplugin.Schema.Block.attributes:type_name -> lethe.tfplugin.Schema.Attribute
+	61,  // 14: lethe.tfplugin.Schema.Block.block_types:type_name -> lethe.tfplugin.Schema.NestedBlock
 	0,   // 15: lethe.tfplugin.Schema.Block.description_kind:type_name -> lethe.tfplugin.StringKind
-	50,  // 16: lethe.tfplugin.Schema.Attribute.nested_type:type_name -> lethe.tfplugin.Schema.Object
+	62,  // 16: lethe.tfplugin.Schema.Attribute.nested_type:type_name -> lethe.tfplugin.Schema.Object
 	0,   // 17: lethe.tfplugin.Schema.Attribute.description_kind:type_name -> lethe.tfplugin.StringKind
-	47,  // 18: lethe.tfplugin.Schema.NestedBlock.block:type_name -> lethe.tfplugin.Schema.Block
+	59,  // 18: lethe.tfplugin.Schema.NestedBlock.block:type_name -> lethe.tfplugin.Schema.Block
 	2,   // 19: lethe.tfplugin.Schema.NestedBlock.nesting:type_name -> lethe.tfplugin.Schema.NestedBlock.NestingMode
-	48,  // 20: lethe.tfplugin.Schema.Object.attributes:type_name -> lethe.tfplugin.Schema.Attribute
+	60,  // 20: lethe.tfplugin.Schema.Object.attributes:type_name -> lethe.tfplugin.Schema.Attribute
 	3,   // 21: lethe.tfplugin.Schema.Object.nesting:type_name -> lethe.tfplugin.Schema.Object.NestingMode
 	0,   // 22: lethe.tfplugin.Function.Parameter.description_kind:type_name -> lethe.tfplugin.StringKind
 	10,  // 23: lethe.tfplugin.GetProviderSchema.Response.provider:type_name -> lethe.tfplugin.Schema
-	56,  // 24: lethe.tfplugin.GetProviderSchema.Response.resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry
-	57,  // 25: lethe.tfplugin.GetProviderSchema.Response.data_source_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry
+	68,  // 24: lethe.tfplugin.GetProviderSchema.Response.resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry
+	69,  // 25: lethe.tfplugin.GetProviderSchema.Response.data_source_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry
 	6,   // 26: lethe.tfplugin.GetProviderSchema.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
 	10,  // 27: lethe.tfplugin.GetProviderSchema.Response.provider_meta:type_name -> lethe.tfplugin.Schema
 	15,  // 28: lethe.tfplugin.GetProviderSchema.Response.server_capabilities:type_name -> lethe.tfplugin.ServerCapabilities
-	58,  // 29: lethe.tfplugin.GetProviderSchema.Response.functions:type_name -> lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry
-	59,  // 30: lethe.tfplugin.GetProviderSchema.Response.ephemeral_resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry
-	60,  // 31: lethe.tfplugin.GetProviderSchema.Response.list_resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.ListResourceSchemasEntry
-	61,  // 32: lethe.tfplugin.GetProviderSchema.Response.action_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.ActionSchemasEntry
-	10,  // 33: lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
-	10,  // 34: lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
-	14,  // 35: lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry.value:type_name -> lethe.tfplugin.Function
-	10,  // 36: lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
-	10,  // 37: lethe.tfplugin.GetProviderSchema.Response.ListResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
-	40,  // 38: lethe.tfplugin.GetProviderSchema.Response.ActionSchemasEntry.value:type_name -> lethe.tfplugin.ActionSchema
-	64,  // 39: lethe.tfplugin.GetResourceIdentitySchemas.Response.identity_schemas:type_name -> lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry
-	6,   // 40: lethe.tfplugin.GetResourceIdentitySchemas.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	12,  // 41: lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry.value:type_name -> lethe.tfplugin.ResourceIdentitySchema
-	5,   // 42: lethe.tfplugin.ValidateProviderConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 43: lethe.tfplugin.ValidateProviderConfig.Response.prepared_config:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 44: lethe.tfplugin.ValidateProviderConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 45: lethe.tfplugin.ConfigureProvider.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 46: lethe.tfplugin.ConfigureProvider.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	6,   // 47: lethe.tfplugin.ConfigureProvider.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 48: lethe.tfplugin.ValidateResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 49: lethe.tfplugin.ValidateResourceConfig.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	6,   // 50: lethe.tfplugin.ValidateResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 51: lethe.tfplugin.ValidateDataResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 52: lethe.tfplugin.ValidateDataResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 53: lethe.tfplugin.ValidateEphemeralResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 54: lethe.tfplugin.ValidateEphemeralResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	9,   // 55: lethe.tfplugin.UpgradeResourceState.Request.raw_state:type_name -> lethe.tfplugin.RawState
-	5,   // 56: lethe.tfplugin.UpgradeResourceState.Response.upgraded_state:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 57: lethe.tfplugin.UpgradeResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	9,   // 58: lethe.tfplugin.UpgradeResourceIdentity.Request.raw_identity:type_name -> lethe.tfplugin.RawState
-	13,  // 59: lethe.tfplugin.UpgradeResourceIdentity.Response.upgraded_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	6,   // 60: lethe.tfplugin.UpgradeResourceIdentity.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 61: lethe.tfplugin.ReadResource.Request.current_state:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 62: lethe.tfplugin.ReadResource.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 63: lethe.tfplugin.ReadResource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	13,  // 64: lethe.tfplugin.ReadResource.Request.current_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 65: lethe.tfplugin.ReadResource.Response.new_state:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 66: lethe.tfplugin.ReadResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	17,  // 67: lethe.tfplugin.ReadResource.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	13,  // 68: lethe.tfplugin.ReadResource.Response.new_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 69: lethe.tfplugin.PlanResourceChange.Request.prior_state:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 70: lethe.tfplugin.PlanResourceChange.Request.proposed_new_state:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 71: lethe.tfplugin.PlanResourceChange.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 72: lethe.tfplugin.PlanResourceChange.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 73: lethe.tfplugin.PlanResourceChange.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	13,  // 74: lethe.tfplugin.PlanResourceChange.Request.prior_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 75: lethe.tfplugin.PlanResourceChange.Response.planned_state:type_name -> lethe.tfplugin.DynamicValue
-	8,   // 76: lethe.tfplugin.PlanResourceChange.Response.requires_replace:type_name -> lethe.tfplugin.AttributePath
-	6,   // 77: lethe.tfplugin.PlanResourceChange.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	17,  // 78: lethe.tfplugin.PlanResourceChange.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	13,  // 79: lethe.tfplugin.PlanResourceChange.Response.planned_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 80: lethe.tfplugin.ApplyResourceChange.Request.prior_state:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 81: lethe.tfplugin.ApplyResourceChange.Request.planned_state:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 82: lethe.tfplugin.ApplyResourceChange.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 83: lethe.tfplugin.ApplyResourceChange.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
-	13,  // 84: lethe.tfplugin.ApplyResourceChange.Request.planned_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 85: lethe.tfplugin.ApplyResourceChange.Response.new_state:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 86: lethe.tfplugin.ApplyResourceChange.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	13,  // 87: lethe.tfplugin.ApplyResourceChange.Response.new_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	16,  // 88: lethe.tfplugin.ImportResourceState.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	13,  // 89: lethe.tfplugin.ImportResourceState.Request.identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 90: lethe.tfplugin.ImportResourceState.ImportedResource.state:type_name -> lethe.tfplugin.DynamicValue
-	13,  // 91: lethe.tfplugin.ImportResourceState.ImportedResource.identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	86,  // 92: lethe.tfplugin.ImportResourceState.Response.imported_resources:type_name -> lethe.tfplugin.ImportResourceState.ImportedResource
-	6,   // 93: lethe.tfplugin.ImportResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	17,  // 94: lethe.tfplugin.ImportResourceState.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	9,   // 95: lethe.tfplugin.MoveResourceState.Request.source_state:type_name -> lethe.tfplugin.RawState
-	9,   // 96: lethe.tfplugin.MoveResourceState.Request.source_identity:type_name -> lethe.tfplugin.RawState
-	5,   // 97: lethe.tfplugin.MoveResourceState.Response.target_state:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 98: lethe.tfplugin.MoveResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	13,  // 99: lethe.tfplugin.MoveResourceState.Response.target_identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 100: lethe.tfplugin.ReadDataSource.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 101: lethe.tfplugin.ReadDataSource.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 102: lethe.tfplugin.ReadDataSource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	5,   // 103: lethe.tfplugin.ReadDataSource.Response.state:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 104: lethe.tfplugin.ReadDataSource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	17,  // 105: lethe.tfplugin.ReadDataSource.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	94,  // 106: lethe.tfplugin.GetFunctions.Response.functions:type_name -> lethe.tfplugin.GetFunctions.Response.FunctionsEntry
-	6,   // 107: lethe.tfplugin.GetFunctions.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	14,  // 108: lethe.tfplugin.GetFunctions.Response.FunctionsEntry.value:type_name -> lethe.tfplugin.Function
-	5,   // 109: lethe.tfplugin.CallFunction.Request.arguments:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 110: lethe.tfplugin.CallFunction.Response.result:type_name -> lethe.tfplugin.DynamicValue
-	7,   // 111: lethe.tfplugin.CallFunction.Response.error:type_name -> lethe.tfplugin.FunctionError
-	5,   // 112: lethe.tfplugin.OpenEphemeralResource.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 113: lethe.tfplugin.OpenEphemeralResource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	6,   // 114: lethe.tfplugin.OpenEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	117, // 115: lethe.tfplugin.OpenEphemeralResource.Response.renew_at:type_name -> google.protobuf.Timestamp
-	5,   // 116: lethe.tfplugin.OpenEphemeralResource.Response.result:type_name -> lethe.tfplugin.DynamicValue
-	17,  // 117: lethe.tfplugin.OpenEphemeralResource.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	6,   // 118: lethe.tfplugin.RenewEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	117, // 119: lethe.tfplugin.RenewEphemeralResource.Response.renew_at:type_name -> google.protobuf.Timestamp
-	6,   // 120: lethe.tfplugin.CloseEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 121: lethe.tfplugin.ListResource.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	13,  // 122: lethe.tfplugin.ListResource.Event.identity:type_name -> lethe.tfplugin.ResourceIdentityData
-	5,   // 123: lethe.tfplugin.ListResource.Event.resource_object:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 124: lethe.tfplugin.ListResource.Event.diagnostic:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 125: lethe.tfplugin.ValidateListResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 126: lethe.tfplugin.ValidateListResourceConfig.Request.include_resource_object:type_name -> lethe.tfplugin.DynamicValue
-	5,   // 127: lethe.tfplugin.ValidateListResourceConfig.Request.limit:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 128: lethe.tfplugin.ValidateListResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 129: lethe.tfplugin.ValidateActionConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	6,   // 130: lethe.tfplugin.ValidateActionConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	5,   // 131: lethe.tfplugin.PlanAction.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 132: lethe.tfplugin.PlanAction.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	6,   // 133: lethe.tfplugin.PlanAction.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	17,  // 134: lethe.tfplugin.PlanAction.Response.deferred:type_name -> lethe.tfplugin.Deferred
-	5,   // 135: lethe.tfplugin.InvokeAction.Request.config:type_name -> lethe.tfplugin.DynamicValue
-	16,  // 136: lethe.tfplugin.InvokeAction.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
-	113, // 137: lethe.tfplugin.InvokeAction.Event.progress:type_name -> lethe.tfplugin.InvokeAction.Event.Progress
-	114, // 138: lethe.tfplugin.InvokeAction.Event.completed:type_name -> lethe.tfplugin.InvokeAction.Event.Completed
-	6,   // 139: lethe.tfplugin.InvokeAction.Event.Completed.diagnostics:type_name -> lethe.tfplugin.Diagnostic
-	140, // [140:140] is the sub-list for method output_type
-	140, // [140:140] is the sub-list for method input_type
-	140, // [140:140] is the sub-list for extension type_name
-	140, // [140:140] is the sub-list for extension extendee
-	0,   // [0:140] is the sub-list for field type_name
+	70,  // 29: lethe.tfplugin.GetProviderSchema.Response.functions:type_name -> lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry
+	71,  // 30: lethe.tfplugin.GetProviderSchema.Response.ephemeral_resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry
+	72,  // 31: lethe.tfplugin.GetProviderSchema.Response.list_resource_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.ListResourceSchemasEntry
+	73,  // 32: lethe.tfplugin.GetProviderSchema.Response.state_store_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.StateStoreSchemasEntry
+	74,  // 33: lethe.tfplugin.GetProviderSchema.Response.action_schemas:type_name -> lethe.tfplugin.GetProviderSchema.Response.ActionSchemasEntry
+	10,  // 34: lethe.tfplugin.GetProviderSchema.Response.ResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
+	10,  // 35: lethe.tfplugin.GetProviderSchema.Response.DataSourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
+	14,  // 36: lethe.tfplugin.GetProviderSchema.Response.FunctionsEntry.value:type_name -> lethe.tfplugin.Function
+	10,  // 37: lethe.tfplugin.GetProviderSchema.Response.EphemeralResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
+	10,  // 38: lethe.tfplugin.GetProviderSchema.Response.ListResourceSchemasEntry.value:type_name -> lethe.tfplugin.Schema
+	10,  // 39: lethe.tfplugin.GetProviderSchema.Response.StateStoreSchemasEntry.value:type_name -> lethe.tfplugin.Schema
+	40,  // 40: lethe.tfplugin.GetProviderSchema.Response.ActionSchemasEntry.value:type_name -> lethe.tfplugin.ActionSchema
+	77,  // 41: lethe.tfplugin.GetResourceIdentitySchemas.Response.identity_schemas:type_name -> lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry
+	6,   // 42: lethe.tfplugin.GetResourceIdentitySchemas.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	12,  // 43: lethe.tfplugin.GetResourceIdentitySchemas.Response.IdentitySchemasEntry.value:type_name -> lethe.tfplugin.ResourceIdentitySchema
+	5,   // 44: lethe.tfplugin.ValidateProviderConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 45: lethe.tfplugin.ValidateProviderConfig.Response.prepared_config:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 46: lethe.tfplugin.ValidateProviderConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 47: lethe.tfplugin.ConfigureProvider.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 48: lethe.tfplugin.ConfigureProvider.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	6,   // 49: lethe.tfplugin.ConfigureProvider.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 50: lethe.tfplugin.ValidateResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 51: lethe.tfplugin.ValidateResourceConfig.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	6,   // 52: lethe.tfplugin.ValidateResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 53: lethe.tfplugin.ValidateDataResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 54: lethe.tfplugin.ValidateDataResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 55: lethe.tfplugin.ValidateEphemeralResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 56: lethe.tfplugin.ValidateEphemeralResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	9,   // 57: lethe.tfplugin.UpgradeResourceState.Request.raw_state:type_name -> lethe.tfplugin.RawState
+	5,   // 58: lethe.tfplugin.UpgradeResourceState.Response.upgraded_state:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 59: lethe.tfplugin.UpgradeResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	9,   // 60: lethe.tfplugin.UpgradeResourceIdentity.Request.raw_identity:type_name -> lethe.tfplugin.RawState
+	13,  // 61: lethe.tfplugin.UpgradeResourceIdentity.Response.upgraded_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	6,   // 62: lethe.tfplugin.UpgradeResourceIdentity.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 63: lethe.tfplugin.ReadResource.Request.current_state:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 64: lethe.tfplugin.ReadResource.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 65: lethe.tfplugin.ReadResource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	13,  // 66: lethe.tfplugin.ReadResource.Request.current_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 67: lethe.tfplugin.ReadResource.Response.new_state:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 68: lethe.tfplugin.ReadResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	17,  // 69: lethe.tfplugin.ReadResource.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	13,  // 70: lethe.tfplugin.ReadResource.Response.new_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 71: lethe.tfplugin.PlanResourceChange.Request.prior_state:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 72: lethe.tfplugin.PlanResourceChange.Request.proposed_new_state:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 73: lethe.tfplugin.PlanResourceChange.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 74: lethe.tfplugin.PlanResourceChange.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 75: lethe.tfplugin.PlanResourceChange.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	13,  // 76: lethe.tfplugin.PlanResourceChange.Request.prior_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 77: lethe.tfplugin.PlanResourceChange.Response.planned_state:type_name -> lethe.tfplugin.DynamicValue
+	8,   // 78: lethe.tfplugin.PlanResourceChange.Response.requires_replace:type_name -> lethe.tfplugin.AttributePath
+	6,   // 79: lethe.tfplugin.PlanResourceChange.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	17,  // 80: lethe.tfplugin.PlanResourceChange.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	13,  // 81: lethe.tfplugin.PlanResourceChange.Response.planned_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 82: lethe.tfplugin.ApplyResourceChange.Request.prior_state:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 83: lethe.tfplugin.ApplyResourceChange.Request.planned_state:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 84: lethe.tfplugin.ApplyResourceChange.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 85: lethe.tfplugin.ApplyResourceChange.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
+	13,  // 86: lethe.tfplugin.ApplyResourceChange.Request.planned_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 87: lethe.tfplugin.ApplyResourceChange.Response.new_state:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 88: lethe.tfplugin.ApplyResourceChange.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	13,  // 89: lethe.tfplugin.ApplyResourceChange.Response.new_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	16,  // 90: lethe.tfplugin.ImportResourceState.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	13,  // 91: lethe.tfplugin.ImportResourceState.Request.identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 92: lethe.tfplugin.ImportResourceState.ImportedResource.state:type_name -> lethe.tfplugin.DynamicValue
+	13,  // 93: lethe.tfplugin.ImportResourceState.ImportedResource.identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	99,  // 94: lethe.tfplugin.ImportResourceState.Response.imported_resources:type_name -> lethe.tfplugin.ImportResourceState.ImportedResource
+	6,   // 95: lethe.tfplugin.ImportResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	17,  // 96: lethe.tfplugin.ImportResourceState.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	9,   // 97: lethe.tfplugin.MoveResourceState.Request.source_state:type_name -> lethe.tfplugin.RawState
+	9,   // 98: lethe.tfplugin.MoveResourceState.Request.source_identity:type_name -> lethe.tfplugin.RawState
+	5,   // 99: lethe.tfplugin.MoveResourceState.Response.target_state:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 100: lethe.tfplugin.MoveResourceState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	13,  // 101: lethe.tfplugin.MoveResourceState.Response.target_identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 102: lethe.tfplugin.ReadDataSource.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 103: lethe.tfplugin.ReadDataSource.Request.provider_meta:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 104: lethe.tfplugin.ReadDataSource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	5,   // 105: lethe.tfplugin.ReadDataSource.Response.state:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 106: lethe.tfplugin.ReadDataSource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	17,  // 107: lethe.tfplugin.ReadDataSource.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	107, // 108: lethe.tfplugin.GetFunctions.Response.functions:type_name -> lethe.tfplugin.GetFunctions.Response.FunctionsEntry
+	6,   // 109: lethe.tfplugin.GetFunctions.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	14,  // 110: lethe.tfplugin.GetFunctions.Response.FunctionsEntry.value:type_name -> lethe.tfplugin.Function
+	5,   // 111: lethe.tfplugin.CallFunction.Request.arguments:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 112: lethe.tfplugin.CallFunction.Response.result:type_name -> lethe.tfplugin.DynamicValue
+	7,   // 113: lethe.tfplugin.CallFunction.Response.error:type_name -> lethe.tfplugin.FunctionError
+	5,   // 114: lethe.tfplugin.OpenEphemeralResource.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 115: lethe.tfplugin.OpenEphemeralResource.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	6,   // 116: lethe.tfplugin.OpenEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	146, // 117: lethe.tfplugin.OpenEphemeralResource.Response.renew_at:type_name -> google.protobuf.Timestamp
+	5,   // 118: lethe.tfplugin.OpenEphemeralResource.Response.result:type_name -> lethe.tfplugin.DynamicValue
+	17,  // 119: lethe.tfplugin.OpenEphemeralResource.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	6,   // 120: lethe.tfplugin.RenewEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	146, // 121: lethe.tfplugin.RenewEphemeralResource.Response.renew_at:type_name -> google.protobuf.Timestamp
+	6,   // 122: lethe.tfplugin.CloseEphemeralResource.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 123: lethe.tfplugin.ListResource.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	13,  // 124: lethe.tfplugin.ListResource.Event.identity:type_name -> lethe.tfplugin.ResourceIdentityData
+	5,   // 125: lethe.tfplugin.ListResource.Event.resource_object:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 126: lethe.tfplugin.ListResource.Event.diagnostic:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 127: lethe.tfplugin.ValidateListResourceConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 128: lethe.tfplugin.ValidateListResourceConfig.Request.include_resource_object:type_name -> lethe.tfplugin.DynamicValue
+	5,   // 129: lethe.tfplugin.ValidateListResourceConfig.Request.limit:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 130: lethe.tfplugin.ValidateListResourceConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 131: lethe.tfplugin.ValidateActionConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 132: lethe.tfplugin.ValidateActionConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 133: lethe.tfplugin.PlanAction.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 134: lethe.tfplugin.PlanAction.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	6,   // 135: lethe.tfplugin.PlanAction.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	17,  // 136: lethe.tfplugin.PlanAction.Response.deferred:type_name -> lethe.tfplugin.Deferred
+	5,   // 137: lethe.tfplugin.InvokeAction.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	16,  // 138: lethe.tfplugin.InvokeAction.Request.client_capabilities:type_name -> lethe.tfplugin.ClientCapabilities
+	126, // 139: lethe.tfplugin.InvokeAction.Event.progress:type_name -> lethe.tfplugin.InvokeAction.Event.Progress
+	127, // 140: lethe.tfplugin.InvokeAction.Event.completed:type_name -> lethe.tfplugin.InvokeAction.Event.Completed
+	6,   // 141: lethe.tfplugin.InvokeAction.Event.Completed.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 142: lethe.tfplugin.ValidateStateStoreConfig.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	6,   // 143: lethe.tfplugin.ValidateStateStoreConfig.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	5,   // 144: lethe.tfplugin.ConfigureStateStore.Request.config:type_name -> lethe.tfplugin.DynamicValue
+	46,  // 145: lethe.tfplugin.ConfigureStateStore.Request.capabilities:type_name -> lethe.tfplugin.StateStoreClientCapabilities
+	6,   // 146: lethe.tfplugin.ConfigureStateStore.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	47,  // 147: lethe.tfplugin.ConfigureStateStore.Response.capabilities:type_name -> lethe.tfplugin.StateStoreServerCapabilities
+	51,  // 148: lethe.tfplugin.ReadStateBytes.ResponseChunk.range:type_name -> lethe.tfplugin.StateByteRange
+	6,   // 149: lethe.tfplugin.ReadStateBytes.ResponseChunk.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	50,  // 150: lethe.tfplugin.WriteStateBytes.RequestChunk.meta:type_name -> lethe.tfplugin.RequestChunkMeta
+	51,  // 151: lethe.tfplugin.WriteStateBytes.RequestChunk.range:type_name -> lethe.tfplugin.StateByteRange
+	6,   // 152: lethe.tfplugin.WriteStateBytes.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	6,   // 153: lethe.tfplugin.LockState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	6,   // 154: lethe.tfplugin.UnlockState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	6,   // 155: lethe.tfplugin.GetStates.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	6,   // 156: lethe.tfplugin.DeleteState.Response.diagnostics:type_name -> lethe.tfplugin.Diagnostic
+	157, // [157:157] is the sub-list for method output_type
+	157, // [157:157] is the sub-list for method input_type
+	157, // [157:157] is the sub-list for extension type_name
+	157, // [157:157] is the sub-list for extension extendee
+	0,   // [0:157] is the sub-list for field type_name
 }
 
 func init() { file_internal_provider_wire_wirepb_provider_proto_init() }
@@ -6663,27 +8123,28 @@ func file_internal_provider_wire_wirepb_provider_proto_init() {
 		return
 	}
 	file_internal_provider_wire_wirepb_provider_proto_msgTypes[2].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[40].OneofWrappers = []any{
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[52].OneofWrappers = []any{
 		(*AttributePath_Step_AttributeName)(nil),
 		(*AttributePath_Step_ElementKeyString)(nil),
 		(*AttributePath_Step_ElementKeyInt)(nil),
 	}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[93].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[94].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[95].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[96].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[99].OneofWrappers = []any{}
-	file_internal_provider_wire_wirepb_provider_proto_msgTypes[107].OneofWrappers = []any{
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[106].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[107].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[108].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[109].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[112].OneofWrappers = []any{}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[120].OneofWrappers = []any{
 		(*InvokeAction_Event_Progress_)(nil),
 		(*InvokeAction_Event_Completed_)(nil),
 	}
+	file_internal_provider_wire_wirepb_provider_proto_msgTypes[129].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_provider_wire_wirepb_provider_proto_rawDesc), len(file_internal_provider_wire_wirepb_provider_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   112,
+			NumMessages:   141,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,72 @@
+package pluginstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+)
+
+// messages has the errors of one call.
+type messages struct {
+	text    string
+	refused bool // the provider answered with an error; false if the call got no answer
+}
+
+func (m *messages) Error() string { return m.text }
+
+// outcome returns the errors among the diagnostics of a call, nil for none, and reports each warning once. doing is the
+// purpose of the call.
+func (s *pluginStore) outcome(doing string, ds []diag.Diagnostic) error {
+	m := &messages{}
+	for _, d := range ds {
+		if d.Severity == diag.Warning {
+			s.warn(d)
+			continue
+		}
+		m.text += "\n" + sentence(d.Summary, d.Detail)
+		m.refused = d.Foreign
+	}
+	if m.text == "" {
+		return nil
+	}
+	m.text = fmt.Sprintf("%s did not %s:%s", s.name(), doing, strings.TrimSuffix(m.text, "."))
+	return m
+}
+
+// sentence joins the title and the text of a message.
+func sentence(summary, detail string) string {
+	if detail = strings.TrimSpace(detail); detail == "" {
+		return summary
+	}
+	return summary + ": " + detail
+}
+
+// refused reports whether an error is an answer of the provider.
+func refused(err error) bool {
+	var m *messages
+	return errors.As(err, &m) && m.refused
+}
+
+// breach returns the error of an answer that violates the protocol.
+func (s *pluginStore) breach(format string, a ...any) error {
+	return fmt.Errorf("%s does not follow the protocol: %s. This is a bug in the provider", s.name(), fmt.Sprintf(format, a...))
+}
+
+// name names the store in messages.
+func (s *pluginStore) name() string {
+	return fmt.Sprintf("the state store %s of the %s", s.o.Type, s.o.Provider)
+}
+
+// warn reports a warning once.
+func (s *pluginStore) warn(d diag.Diagnostic) {
+	text := sentence(d.Summary, d.Detail)
+	s.mu.Lock()
+	reported := s.warned[text]
+	s.warned[text] = true
+	s.mu.Unlock()
+	if d.Path = nil; s.o.Warn != nil && !reported {
+		s.o.Warn(d)
+	}
+}

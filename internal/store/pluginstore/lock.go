@@ -1,0 +1,107 @@
+package pluginstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// Lock implements store.Store. The provider chooses the ID of the lock, so an interrupt does not end the call that
+// returns it. A provider that answers without an ID does not lock.
+func (s *pluginStore) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, err
+	}
+	var id string
+	err := s.lasting.Write(ctx, func(ctx context.Context) error {
+		given, ds := s.o.Provider.LockState(ctx, s.o.Type, workspace, who.Operation)
+		id = given
+		return s.outcome("lock the state", ds)
+	})
+	switch {
+	case err != nil && id != "": // the provider has taken the lock before the error
+		return nil, errors.Join(err, s.unlock(ctx, workspace, id))
+	case refused(err):
+		return nil, s.locked(workspace, err)
+	case err != nil:
+		return nil, err
+	case id == "":
+		s.warn(diag.Warningf("State is not locked", "%s has no locks, or they are off. Make sure that no other command writes the state at the same time.", store.Sentence(errors.New(s.name()))))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[workspace] = id
+	return func(ctx context.Context) error { return s.unlock(ctx, workspace, id) }, nil
+}
+
+// unlock releases a lock of this store, even if the context has ended.
+func (s *pluginStore) unlock(ctx context.Context, workspace, id string) error {
+	s.mu.Lock()
+	if s.held[workspace] == id {
+		delete(s.held, workspace)
+	}
+	s.mu.Unlock()
+	if id == "" {
+		return nil
+	}
+	err := s.lasting.Write(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		return s.outcome("release the lock", s.o.Provider.UnlockState(ctx, s.o.Type, workspace, id))
+	})
+	if err != nil {
+		return fmt.Errorf("%w\nThe ID of the lock is %s", err, id)
+	}
+	return nil
+}
+
+// Break implements store.Breaker. Not every provider compares the ID of an unlock with the lock. So Break first tries
+// to take the lock: the refusal names the holder.
+func (s *pluginStore) Break(ctx context.Context, workspace, id string) error {
+	unlock, err := s.Lock(ctx, workspace, store.NewLockInfo("force-unlock", ""))
+	var held *store.LockError
+	switch {
+	case err == nil:
+		return errors.Join(unlock(ctx), store.OtherLock(nil, id))
+	case !errors.As(err, &held):
+		return err
+	case held.Held != nil && held.Held.ID != id:
+		return store.OtherLock(held.Held, id)
+	}
+	err = s.outcome("release the lock", s.o.Provider.UnlockState(ctx, s.o.Type, workspace, id))
+	if refused(err) {
+		return s.locked(workspace, err)
+	}
+	return err
+}
+
+// described matches a line of the description of a lock that terraform-plugin-framework makes.
+var described = regexp.MustCompile(`(?m)^ *(ID|Operation|Who|Created): +(.*)$`)
+
+// locked returns the error of a refusal. If the message describes the lock, the error has its holder.
+func (s *pluginStore) locked(workspace string, refusal error) *store.LockError {
+	before, text, _ := strings.Cut(refusal.Error(), "Lock Info:")
+	who := &store.LockInfo{Path: s.Place(workspace)}
+	for _, line := range described.FindAllStringSubmatch(text, -1) {
+		switch value := strings.TrimSpace(line[2]); line[1] {
+		case "ID":
+			who.ID = value
+		case "Operation":
+			who.Operation = value
+		case "Who":
+			who.Who = value
+		case "Created":
+			who.Created, _ = time.Parse("2006-01-02 15:04:05 -0700 MST", value)
+		}
+	}
+	if who.ID == "" {
+		return &store.LockError{Err: refusal}
+	}
+	return &store.LockError{Held: who, Err: errors.New(strings.TrimSpace(before))}
+}

@@ -1,0 +1,134 @@
+// Package pluginstore keeps states in a state store of a provider (ADR 60).
+//
+// The protocol has no versions and no conditional writes. The version of a state is its digest. Put reads the state,
+// compares the digest and writes, and all that under the lock: the provider's lock keeps two writers apart.
+//
+// An answer is used only after it was checked. The files, from the top down: lock.go has the locks, pluginstore.go the
+// other methods of the store, diagnostics.go the errors, provider.go the calls, chunks.go checks streams of chunks.
+package pluginstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// longestMoment is how long Put waits for the lock of another before it writes without a lock.
+const longestMoment = 10 * time.Second
+
+// Open configures a store. The provider has been configured before.
+func Open(ctx context.Context, o Options) (store.Store, error) {
+	s := &pluginStore{o: o, lasting: store.Tries{Stop: o.Stop}, held: map[string]string{}, warned: map[string]bool{}}
+	s.singleWrite = &store.SingleWrite{Store: s, Tries: s.lasting, Wait: store.Hurried(longestMoment)}
+	chosen, ds := o.Provider.ConfigureStore(ctx, o.Type, o.Config, proposedChunk)
+	if err := s.outcome("configure the store", ds); err != nil {
+		return nil, err
+	}
+	if chosen < 0 || chosen > mostChunk {
+		return nil, s.breach("it chose %d bytes as the size of a chunk, which must be between 1 and %d", chosen, mostChunk)
+	}
+	if s.chunk = chosen; chosen == 0 {
+		s.chunk = proposedChunk
+	}
+	return s, nil
+}
+
+// Capabilities implements store.Store.
+func (s *pluginStore) Capabilities() store.Capabilities {
+	return store.Capabilities{Breaker: s, Place: s}
+}
+
+// Place implements store.Locator.
+func (s *pluginStore) Place(workspace string) string { return s.o.Place + "/" + workspace }
+
+// Get implements store.Store.
+func (s *pluginStore) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return nil, "", err
+	}
+	data, err := s.read(ctx, workspace)
+	if err != nil || len(data) == 0 {
+		return nil, "", err
+	}
+	return data, store.Digest(data), nil
+}
+
+// Put implements store.Store. A caller without the lock takes it for the write if it becomes free soon. If the lock
+// stays held, or if locking fails, Put writes without it, because the caller wants no lock.
+func (s *pluginStore) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
+	if err := store.CheckName(workspace); err != nil {
+		return "", err
+	}
+	put := func(string, error) (store.Version, error) {
+		err := s.lasting.Write(ctx, func(ctx context.Context) error { return s.replace(ctx, workspace, data, prev) })
+		if err != nil {
+			return "", err
+		}
+		return store.Digest(data), nil
+	}
+	if s.holds(workspace) {
+		return put("", nil)
+	}
+	return s.singleWrite.Write(ctx, workspace, put)
+}
+
+// holds reports whether this store has the lock of a workspace.
+func (s *pluginStore) holds(workspace string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.held[workspace]
+	return ok
+}
+
+// replace writes a state if the present one has a version.
+func (s *pluginStore) replace(ctx context.Context, workspace string, data []byte, prev store.Version) error {
+	_, now, err := s.Get(ctx, workspace)
+	if err != nil {
+		return err
+	}
+	if now != prev {
+		return &store.StaleError{Workspace: workspace, Missing: now == ""}
+	}
+	return s.outcome("write the state", s.o.Provider.WriteState(ctx, s.o.Type, workspace, chunks(data, s.chunk)))
+}
+
+// Delete implements store.Store.
+func (s *pluginStore) Delete(ctx context.Context, workspace string) error {
+	if err := store.Deletable(workspace); err != nil {
+		return err
+	}
+	if names, err := s.List(ctx); err != nil || !slices.Contains(names, workspace) {
+		return err // providers may report an error for a missing state
+	}
+	return s.outcome("delete the state", s.o.Provider.DeleteState(ctx, s.o.Type, workspace))
+}
+
+// List implements store.Store. It omits names that cannot be names of workspaces.
+func (s *pluginStore) List(ctx context.Context) ([]string, error) {
+	names, ds := s.o.Provider.ListStates(ctx, s.o.Type)
+	if err := s.outcome("list the states", ds); err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == store.Default || store.CheckName(n) != nil })
+	slices.Sort(names)
+	return append([]string{store.Default}, slices.Compact(names)...), nil
+}
+
+// read reads a state whole. A missing state has no bytes.
+func (s *pluginStore) read(ctx context.Context, workspace string) ([]byte, error) {
+	a := assembly{chunk: s.chunk}
+	for part, ds := range s.o.Provider.ReadState(ctx, s.o.Type, workspace) {
+		if err := s.outcome("read the state", ds); err != nil {
+			return nil, err
+		}
+		if err := a.add(part); err != nil {
+			return nil, s.breach("%s", err)
+		}
+	}
+	if err := a.complete(); err != nil {
+		return nil, s.breach("%s", err)
+	}
+	return a.data, nil
+}

@@ -1,0 +1,55 @@
+package pluginstore
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// Provider has the calls of a provider about states. typ is a type of state stores, id the name of a workspace. The
+// diagnostics have the messages of the provider and the failures of calls. Its String names it in messages.
+type Provider interface {
+	fmt.Stringer
+
+	// ConfigureStore sends the settings of a store, in MessagePack, and the proposed size of chunks. It returns the
+	// size that the provider chose, 0 if it chose none.
+	ConfigureStore(ctx context.Context, typ string, config []byte, chunk int64) (int64, []diag.Diagnostic)
+	// ReadState reads a state. The sequence has each chunk. If the call fails, the last element has the failure alone.
+	ReadState(ctx context.Context, typ, id string) iter.Seq2[Chunk, []diag.Diagnostic]
+	// WriteState replaces a state.
+	WriteState(ctx context.Context, typ, id string, parts iter.Seq[Chunk]) []diag.Diagnostic
+	// LockState takes the lock of a state, and returns the ID that the provider chose for the lock.
+	LockState(ctx context.Context, typ, id, operation string) (string, []diag.Diagnostic)
+	// UnlockState releases a lock.
+	UnlockState(ctx context.Context, typ, id, lock string) []diag.Diagnostic
+	// ListStates returns the names of all states.
+	ListStates(ctx context.Context, typ string) ([]string, []diag.Diagnostic)
+	// DeleteState removes a state.
+	DeleteState(ctx context.Context, typ, id string) []diag.Diagnostic
+}
+
+// Options describe a store. Provider and Type are required.
+type Options struct {
+	Provider Provider
+	Type     string
+	Config   []byte                // the settings of the store, in MessagePack
+	Place    string                // names the place of the states, without a credential
+	Warn     func(diag.Diagnostic) // receives warnings; may be nil
+	Stop     context.Context       // ends writes, and calls about locks; may be nil
+}
+
+// pluginStore implements store.Store.
+type pluginStore struct {
+	o           Options
+	chunk       int64       // the size of a chunk
+	lasting     store.Tries // calls that an interrupt must not end; none is repeated
+	singleWrite *store.SingleWrite
+
+	mu     sync.Mutex
+	held   map[string]string // the IDs of this store's locks, by workspace; "" for a lock without an ID
+	warned map[string]bool   // the warnings that were reported
+}
