@@ -36,6 +36,7 @@ var removedPages = map[string]string{
 func GlobalOptions() []base.Option {
 	return []base.Option{
 		{Name: "-chdir", Value: "DIR", Text: "Switch to a different working directory before executing the given subcommand."},
+		{Name: "-experiment", Value: "NAME", Text: "Permit an experiment: state-store. May be given many times."},
 		{Name: "-help", Text: helpCommand.Short + "."},
 		{Name: "-version", Text: "An alias for the \"version\" subcommand."},
 	}

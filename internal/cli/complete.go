@@ -110,7 +110,7 @@ func candidates(e *Env, before []string, option string) []string {
 }
 
 // globalOptions are the options before the command.
-var globalOptions = []string{"-chdir=", "-help", "-install-autocomplete", "-uninstall-autocomplete", "-version"}
+var globalOptions = []string{"-chdir=", "-experiment=", "-help", "-install-autocomplete", "-uninstall-autocomplete", "-version"}
 
 // commandsAfter returns the next words of the commands that begin with a prefix.
 func commandsAfter(prefix string) []string {

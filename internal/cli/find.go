@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/experiment"
 )
 
 // Env is the environment of the program.
 type Env = base.Env
 
-// global handles the options before the command: -chdir, -help, -version. It returns the remaining arguments, or false
-// after an error.
+// global handles the options before the command: -chdir, -experiment, -help, -version. It returns the remaining
+// arguments, or false after an error.
 func global(e *Env) ([]string, bool) {
 	args := e.Args
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -32,9 +33,16 @@ func global(e *Env) ([]string, bool) {
 				return nil, false
 			}
 			args = args[1:]
+		case name == "-experiment" || name == "-experiment=":
+			fmt.Fprintln(e.Stderr, "Error: -experiment needs a name, as in -experiment=state-store.")
+			return nil, false
+		case strings.HasPrefix(name, "-experiment="): // another form of the variable
+			list := e.Getenv(experiment.Variable) + "," + strings.TrimPrefix(name, "-experiment=")
+			e.Environ = append(slices.Clip(e.Environ), experiment.Variable+"="+list)
+			args = args[1:]
 		default:
 			option, _, _ := strings.Cut(name, "=")
-			fmt.Fprintf(e.Stderr, "Error: %s is not a global option.%s Write options of a command after its name.\n", args[0], base.MeantOption(option, []string{"-chdir", "-help", "-version"}))
+			fmt.Fprintf(e.Stderr, "Error: %s is not a global option.%s Write options of a command after its name.\n", args[0], base.MeantOption(option, []string{"-chdir", "-experiment", "-help", "-version"}))
 			return nil, false
 		}
 	}

@@ -150,7 +150,7 @@ func usage() string {
 	}
 	slices.Sort(others)
 	b.WriteString(strings.Join(others, ""))
-	b.WriteString("\nGlobal options (use these before the subcommand, if any):\n" + base.Listed(GlobalOptions(), 16))
+	b.WriteString("\nGlobal options (use these before the subcommand, if any):\n" + base.Listed(GlobalOptions(), 20))
 	return b.String()
 }
 

@@ -160,9 +160,10 @@ type Requirement struct {
 	Uncertain bool           // implied, but its entry may be in a part of the module that could not be read
 }
 
-// Backend is a backend or cloud block.
+// Backend is a backend, cloud or state_store block.
 type Backend struct {
 	Type  string
+	Store bool // a state_store block: a provider has the type
 	Body  hcl.Body
 	Range diag.Range
 }

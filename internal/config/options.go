@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/experiment"
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
@@ -25,6 +26,7 @@ type Options struct {
 	Version        string                                                        // compared with required_version; "" disables the comparison
 	Claimed        string                                                        // compared with required_version instead of Version; "": Version is used
 	Limits         limits.Limits
+	Experiments    experiment.Set
 	NoDeprecations bool // suppress warnings about deprecated features in all called modules
 	// NoFarDeprecations suppresses them in remote modules and in the modules that these call.
 	NoFarDeprecations bool

@@ -90,9 +90,6 @@ var rootSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "import"},
 }}
 
-// notYet holds block types of newer Terraform versions, which Lethe does not support. They are not misspelt.
-var notYet = []string{"state_store"}
-
 // content returns the content of a body that matches the schema, and false if the body contains anything else.
 func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	c, ds := b.Content(s)
@@ -102,9 +99,6 @@ func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool
 			d.Detail += Misplaced(typ)
 			if typ == "list" {
 				d.Detail += " List blocks belong in query files (NAME.tfquery.hcl), which `lethe query` reads."
-			}
-			if slices.Contains(notYet, typ) {
-				d.Detail += " Only newer versions of Terraform support these blocks. Remove the block."
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/experiment"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -16,6 +17,7 @@ var terraformSchema = &hcl.BodySchema{
 	Blocks: []hcl.BlockHeaderSchema{
 		{Type: "backend", LabelNames: []string{"type"}},
 		{Type: "cloud"},
+		{Type: "state_store", LabelNames: []string{"type"}},
 		{Type: "required_providers"},
 		{Type: "provider_meta", LabelNames: []string{"provider"}},
 		{Type: "encryption"},
@@ -32,6 +34,12 @@ func (l *loader) terraform(b *hcl.Block, done bool) {
 		switch inner.Type {
 		case "backend":
 			l.backend(inner, inner.Labels[0], done)
+		case "state_store":
+			if l.rd.opts.Experiments.Has(experiment.StateStore) {
+				l.backend(inner, inner.Labels[0], done)
+			} else {
+				l.rd.error(place(inner), "Unsupported block type", "Blocks of type %q are an experiment. To permit them, %s.", inner.Type, experiment.Advice(experiment.StateStore))
+			}
 		case "cloud":
 			l.backend(inner, "cloud", done)
 		case "required_providers":
@@ -95,7 +103,7 @@ func (l *loader) backend(b *hcl.Block, typ string, done bool) {
 		return
 	}
 	l.mod.Backend, l.mod.Cloud = nil, nil
-	back := &Backend{Type: typ, Body: b.Body, Range: place(b)}
+	back := &Backend{Type: typ, Store: b.Type == "state_store", Body: b.Body, Range: place(b)}
 	if typ == "cloud" && b.Type == "cloud" {
 		l.mod.Cloud = back
 	} else {

@@ -36,9 +36,12 @@ var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?
 func (c *Call) usageError(err error) diag.Diagnostic {
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: "); ok {
-		if name == "-chdir" {
+		switch name {
+		case "-chdir":
 			text = "Write -chdir before the command: lethe -chdir=DIR " + c.Command.Name + "."
-		} else {
+		case "-experiment", "-enable-pluggable-state-storage-experiment":
+			text = "Permit state stores before the command: lethe -experiment=state-store " + c.Command.Name + "."
+		default:
 			var names []string
 			c.Flags.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
 			text = "There is no option " + name + " here." + MeantOption(name, names)

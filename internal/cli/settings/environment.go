@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/experiment"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/workspace"
@@ -67,7 +68,7 @@ var honoured = []string{
 	"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG", "TF_PLUGIN_CACHE_DIR", "TF_TOKEN_*", "TF_PROVIDER_DOWNLOAD_RETRY", "TF_REGISTRY_DISCOVERY_RETRY",
 	"TF_REGISTRY_CLIENT_TIMEOUT", "TF_REATTACH_PROVIDERS", "TF_STATE_PERSIST_INTERVAL", "TF_FORCE_LOCAL_BACKEND", templateVariable,
 	"TF_DISABLE_PLUGIN_TLS", "TF_APPEND_USER_AGENT", "TF_CLOUD_*", "TF_HTTP_*", "OPENTOFU_ENFORCE_GPG_VALIDATION", "OPENTOFU_ENFORCE_GPG_EXPIRATION",
-	"LETHE_VENDOR_DIR", "LETHE_DEFAULT_REGISTRY", "LETHE_PLAN_KEY", "LETHE_VERSION_KEY", backend.WithoutInitVariable, "LETHE_S3_JOURNAL", "LETHE_PG_JOURNAL",
+	experiment.Variable, experiment.StateStoreVariable, "LETHE_VENDOR_DIR", "LETHE_DEFAULT_REGISTRY", "LETHE_PLAN_KEY", "LETHE_VERSION_KEY", backend.WithoutInitVariable, "LETHE_S3_JOURNAL", "LETHE_PG_JOURNAL",
 	config.LanguageVersion, limitsVariable, "LETHE_DEADLINES", "LETHE_KEEPER", "LETHE_SKIP_DEPOSED_PROVISIONERS", "LETHE_COLUMNS", "LETHE_NO_SHORTCUTS",
 	"LETHE_CPU_PROFILE", "LETHE_HEAP_PROFILE", forgetVariable, "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "NO_COLOR",
 	"OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_*", "TRACEPARENT",
@@ -144,6 +145,15 @@ func forgetData(c *base.Call, s *cliconfig.Settings) (state.Forgetting, bool) {
 		c.Bag.Add(diag.Errorf("Invalid "+forgetVariable, "The environment variable %s %s.", forgetVariable, err))
 	}
 	return f, err == nil
+}
+
+// experiments returns the experiments that the environment permits.
+func experiments(c *base.Call) (experiment.Set, error) {
+	s, err := experiment.Parse(c.Getenv(experiment.Variable))
+	if c.Getenv(experiment.StateStoreVariable) != "" {
+		s |= experiment.StateStore
+	}
+	return s, err
 }
 
 // withoutInit reports whether a backend may be used without init.

@@ -16,6 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/experiment"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -32,10 +33,11 @@ type Settings struct {
 	Limits      limits.Limits
 	Deadlines   provider.Deadlines // for calls of providers
 	Disabled    shortcut.Set       // disabled optimizations
-	Interim     time.Duration      // the time between two interim states
-	Language    string             // the version that is compared with required_version; "" means the version of Lethe
-	WithoutInit bool               // a backend may be used without init
-	ForgetData  state.Forgetting   // results of data sources that are not stored
+	Experiments experiment.Set
+	Interim     time.Duration    // the time between two interim states
+	Language    string           // the version that is compared with required_version; "" means the version of Lethe
+	WithoutInit bool             // a backend may be used without init
+	ForgetData  state.Forgetting // results of data sources that are not stored
 }
 
 // Read reads the settings. It stops at the first invalid setting and reports an error.
@@ -44,6 +46,10 @@ func Read(c *base.Call) (*Settings, bool) {
 	var err error
 	if s.Disabled, err = shortcut.Parse(c.Getenv(shortcut.Variable)); err != nil {
 		c.Bag.Add(diag.Errorf("Invalid "+shortcut.Variable, "The environment variable %s must list the shortcuts to turn off: %s.", shortcut.Variable, err))
+		return nil, false
+	}
+	if s.Experiments, err = experiments(c); err != nil {
+		c.Bag.Add(diag.Errorf("Invalid "+experiment.Variable, "The option -experiment and the environment variable %s must list experiments: %s.", experiment.Variable, err))
 		return nil, false
 	}
 	if err := s.Deadlines.Parse(c.Getenv(provider.DeadlinesVariable)); err != nil {

@@ -159,7 +159,7 @@ func (d *Directory) setting(variable, configured string) string {
 // LoadOptions returns the options for reading configuration.
 func (d *Directory) LoadOptions() config.Options {
 	return config.Options{
-		Display: d.Display, Follow: d.follow, Version: base.Version, Claimed: d.Settings.Language, Limits: d.Settings.Limits,
+		Display: d.Display, Follow: d.follow, Version: base.Version, Claimed: d.Settings.Language, Limits: d.Settings.Limits, Experiments: d.Settings.Experiments,
 		NoDeprecations: d.Options.Deprecation == Deprecations[2], NoFarDeprecations: d.Options.Deprecation == Deprecations[1],
 	}
 }

@@ -1,0 +1,50 @@
+// Package experiment names the features that users must switch on, because they may change or disappear in any release.
+//
+// The global option -experiment and the environment variable LETHE_EXPERIMENT list them.
+package experiment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Set is a set of experiments.
+type Set uint8
+
+// StateStore permits state_store blocks: providers that store states (ADR 60).
+const StateStore Set = 1 << iota
+
+var names = []string{"state-store"}
+
+// Variable is the environment variable that lists experiments, as the option -experiment does.
+const Variable = "LETHE_EXPERIMENT"
+
+// StateStoreVariable is the environment variable of Terraform for the experiment StateStore.
+const StateStoreVariable = "TF_ENABLE_PLUGGABLE_STATE_STORAGE"
+
+// Parse reads a list of names with commas between them.
+func Parse(list string) (Set, error) {
+	var s Set
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		i := slices.Index(names, name)
+		switch {
+		case name == "":
+		case i < 0:
+			return 0, fmt.Errorf("there is no experiment %q; there are: %s", name, strings.Join(names, ", "))
+		default:
+			s |= 1 << i
+		}
+	}
+	return s, nil
+}
+
+// Has reports whether x is in the set.
+func (s Set) Has(x Set) bool { return s&x != 0 }
+
+// Advice returns the ways to switch on an experiment, as the end of a sentence.
+func Advice(x Set) string {
+	name := names[slices.IndexFunc(names, func(n string) bool { s, _ := Parse(n); return s == x })]
+	return fmt.Sprintf("use the global option -experiment=%s, or set %s=%s", name, Variable, name)
+}
