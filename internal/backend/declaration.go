@@ -28,11 +28,12 @@ type declaration struct {
 	static  func(*config.Module) *frame.StaticFrame
 	limits  limits.Limits
 	sources *diag.Sources
+	stores  *stateStores
 }
 
 // newDeclaration returns the declaration of the present root module, whichever that is when a method is called.
 func newDeclaration(o Options) *declaration {
-	return &declaration{env: o.Env, root: o.Root, static: o.Static, limits: o.Limits, sources: o.Sources}
+	return &declaration{env: o.Env, root: o.Root, static: o.Static, limits: o.Limits, sources: o.Sources, stores: newStateStores(o)}
 }
 
 // block returns the backend or the cloud block; nil if the root module has neither.
@@ -48,6 +49,9 @@ func (d *declaration) settings() (settings, bool) {
 	root, b := d.root(), d.block()
 	if b == nil {
 		return implied(), true
+	}
+	if b.Store {
+		return d.stores.evaluate(root, d.static(root), d.env.Bag)
 	}
 	kind, ok := driver(b.Type, b.Range, d.env.Bag)
 	if ok && root.Cloud == nil && kind.Name == remotestore.Cloud.Name {
@@ -71,13 +75,20 @@ func (d *declaration) of(m *config.Module) (settings, bool) {
 	if b == nil {
 		return implied(), true
 	}
+	if b.Store {
+		s, ok := d.stores.evaluate(m, d.static(m), &diag.Bag{})
+		for _, c := range d.secretsOf(b) {
+			s.ephemeral = append(s.ephemeral, c.Path)
+		}
+		return s, ok
+	}
 	driver, ok := find(b.Type)
 	if !ok {
 		return settings{}, false
 	}
 	v, ok := d.static(m).Body(b.Body, driver.Schema, "backend "+b.Type, &diag.Bag{})
 	s := settings{driver: driver, config: v.Raw}
-	for _, c := range SecretsOf(b) {
+	for _, c := range d.secretsOf(b) {
 		s.ephemeral = append(s.ephemeral, c.Path)
 	}
 	return s, ok
@@ -177,7 +188,7 @@ func (d *declaration) sets(s settings, path cty.Path) bool {
 		return false
 	}
 	declared, ok := d.of(m)
-	if !ok || declared.driver.Name != s.driver.Name {
+	if !ok || declared.kind() != s.kind() {
 		return false
 	}
 	was, err := path.Apply(declared.config)
@@ -188,6 +199,14 @@ func (d *declaration) sets(s settings, path cty.Path) bool {
 	return err == nil && now.RawEquals(was)
 }
 
+// secretsOf returns the values of a block that are secrets and literal.
+func (d *declaration) secretsOf(b *config.Backend) []config.Constant {
+	if b.Store {
+		return d.stores.secretsOf(b)
+	}
+	return b.Constants(SecretIn(b.Type))
+}
+
 // at adds the position of the backend block, or of the setting in it that the problem is about.
 func (d *declaration) at(problem diag.Diagnostic, sch *schema.Block) diag.Diagnostic {
 	b := d.block()
@@ -195,7 +214,11 @@ func (d *declaration) at(problem diag.Diagnostic, sch *schema.Block) diag.Diagno
 		return problem
 	}
 	place := b.Range
-	if len(problem.Path) > 0 && !secret(sch, problem.Path) {
+	switch {
+	case len(problem.Path) == 0 || secret(sch, problem.Path):
+	case b.Store:
+		place = whereIn(b, d.static(d.root()), sch, problem.Path)
+	default:
 		place = d.static(d.root()).Where(b.Body, sch, place, problem.Path)
 	}
 	problem.Path = nil

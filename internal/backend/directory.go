@@ -1,7 +1,12 @@
 package backend
 
 import (
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/storeblock"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
@@ -73,3 +78,24 @@ func (d *Directory) EncryptionOfPlan() {
 func (d *Directory) CheckEncryption(tree *config.Tree, static *frame.StaticFrame) {
 	d.encryption.check(tree, static)
 }
+
+// StoreProviders returns the providers that must be installed before init can open the states: the provider of the
+// state_store block and, if former is true, the provider of the store that init has recorded.
+func (d *Directory) StoreProviders(former bool) (out []addr.Provider) {
+	if m := d.declared.root(); m != nil && m.Stored() != nil && m.Stored().Store {
+		if parts, ok := storeblock.Divide(m.Stored(), &diag.Bag{}); ok {
+			if r, ok := parts.Required(m); ok {
+				out = append(out, r.Source)
+			}
+		}
+	}
+	if was, ok := d.record.read(&diag.Bag{}); former && ok && was != nil && was.Provider != nil {
+		if a := was.Provider.Source; !slices.ContainsFunc(out, func(b addr.Provider) bool { return a.Canon() == b.Canon() }) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// SecretsOf returns the values of a backend block that are secrets and literal.
+func (d *Directory) SecretsOf(b *config.Backend) []config.Constant { return d.declared.secretsOf(b) }

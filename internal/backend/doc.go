@@ -26,6 +26,7 @@
 //	opener, clients   open stores, with and without the configured encryption
 //	encryptionConfig  the declared encryption
 //	declaration       the declared backend, and -backend-config
+//	stateStores       the state stores of providers (ADR 60)
 //	settings          a kind of store and its settings
 //
 // A kind of store is a store.Driver: a name, a schema for its settings, and a function that opens
@@ -36,10 +37,12 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/limits"
+	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/store/azurestore"
 	"github.com/lethe-iac/lethe/internal/store/consulstore"
@@ -71,6 +74,7 @@ type Options struct {
 	WithoutInit bool
 	Using       func(text string)
 	Clients     Clients
+	Plugins     Plugins // may be nil if no state_store block is permitted
 }
 
 // Clients are the dependencies of the clients of stores and key services. All of them are optional.
@@ -87,12 +91,29 @@ type Clients struct {
 	Secret func(text, where string)
 }
 
+// Plugins start the providers of state stores.
+type Plugins interface {
+	// Selected returns the version of a provider that the lock file selects, "" if the program may change without a new
+	// version. The error is the reason why the provider cannot be started.
+	Selected(p addr.Provider) (version string, err error)
+	// Pool returns the processes. They end after the last use of a state.
+	Pool() *provider.Pool
+}
+
+// pinned is the provider of a state store, as init and saved plans record it. The lock file of a plan has its version.
+type pinned struct {
+	Source  addr.Provider   `json:"source"`
+	Version string          `json:"version,omitempty"`
+	Config  json.RawMessage `json:"config,omitempty"`
+}
+
 // Planned is the backend that a saved plan was made with. Apply uses it, whatever init has set up since.
 type Planned struct {
 	Type   string          `json:"type"`
 	Config json.RawMessage `json:"config"`
 	// Withheld names the settings that are secret, or may contain a secret: a plan does not hold them.
 	Withheld []string `json:"withheld,omitempty"`
+	Provider *pinned  `json:"provider,omitempty"` // of a state store, without its settings, which Config has
 
 	Lineage string `json:"-"` // of the state that the plan was made from
 	Place   string `json:"-"` // see Opened.Place

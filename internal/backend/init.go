@@ -40,11 +40,11 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	block := d.declared.block()
 	was := implied()
 	if before != nil && !req.Reconfigure {
-		if was, ok = before.settings(d.Env.Bag); !ok {
+		if was, ok = before.settings(d.declared.stores, d.Env.Bag); !ok {
 			return "", false
 		}
 		was = was.with(declared)
-		if len(req.Overrides) == 0 && block != nil && was.driver.Name == next.driver.Name && before.saw(declared, was) {
+		if len(req.Overrides) == 0 && block != nil && was.kind() == next.kind() && before.saw(declared, was) {
 			next = was // the settings of the last -backend-config
 		}
 	}
@@ -69,6 +69,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	if !m.putAside() {
 		return "", false
 	}
+	d.warnClear(next)
 	if moves && block == nil && before != nil {
 		req.Unset(before.Type)
 	}
@@ -138,4 +139,12 @@ func reselect(env *workspace.Env, names []string, ask func(selected string, name
 	}
 	env.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", selected), "The selected workspace does not exist in the backend. %s.", existing))
 	return false
+}
+
+// warnClear warns that a provider receives states that are not encrypted.
+func (d *Directory) warnClear(s settings) {
+	if e, ok := d.encryption.get(); s.provider.IsZero() || !ok || e.State.Encrypts() {
+		return
+	}
+	d.Env.Bag.Add(d.declared.at(diag.Warningf("Encryption not in use", "The provider %s receives the state in clear, with all secrets in it, because no encryption block encrypts states. Add an encryption block with a method for \"state\", unless you trust the provider and its service with these secrets.", s.provider.ForDisplay()), s.driver.Schema))
 }

@@ -134,11 +134,15 @@ func (d *Directory) current() (current settings, known, ok bool) {
 	if !ok || was == nil {
 		return declared, block == nil, ok && d.mayBegin(block)
 	}
-	current, ok = was.settings(d.Env.Bag)
+	current, ok = was.settings(d.declared.stores, d.Env.Bag)
 	if !ok {
 		return settings{}, false, false
 	}
 	current = current.with(declared)
+	if other, changed := current.otherVersion(was.Provider); changed && current.kind() == declared.kind() {
+		d.Env.Bag.Add(other)
+		return settings{}, false, false
+	}
 	reason := d.changed(was, declared, current)
 	if reason == "" {
 		return current, true, true
@@ -148,12 +152,13 @@ func (d *Directory) current() (current settings, known, ok bool) {
 }
 
 // mayBegin reports whether a backend may be used that init has not set up. A block alone names the place of backend
-// "local". For other backends, the block may have only a part of the settings, and init gets the rest.
+// "local". For other backends, the block may have only a part of the settings, and init gets the rest. For a state
+// store, init installs the provider.
 func (d *Directory) mayBegin(block *config.Backend) bool {
-	if block == nil || block.Type == store.LocalDriver.Name || d.o.WithoutInit {
+	if block == nil || !block.Store && (block.Type == store.LocalDriver.Name || d.o.WithoutInit) {
 		return true
 	}
-	d.Env.Bag.Add(notSetUp(block.Type))
+	d.Env.Bag.Add(notSetUp(block))
 	return false
 }
 
@@ -170,7 +175,7 @@ func (d *Directory) changed(was *initialized, declared, current settings) string
 	switch block := d.declared.block(); {
 	case block == nil:
 		return fmt.Sprintf("Unsetting the previously set backend %q", was.Type)
-	case block.Type != was.Type:
+	case block.Type != was.Type || block.Store != (was.Provider != nil):
 		return fmt.Sprintf("Backend type changed from %q to %q", was.Type, block.Type)
 	case !was.saw(declared, current):
 		return "Backend configuration block has changed"
@@ -186,7 +191,7 @@ func (d *Directory) OpenBoth(ctx context.Context) ([]store.Store, bool) {
 	if !ok1 || !ok2 || was == nil {
 		return nil, ok1 && ok2
 	}
-	current, ok := was.settings(d.Env.Bag)
+	current, ok := was.settings(d.declared.stores, d.Env.Bag)
 	if current = current.with(declared); !ok || d.changed(was, declared, current) == "" {
 		return nil, ok
 	}

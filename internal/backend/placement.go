@@ -39,7 +39,7 @@ func (p *placement) usable(ctx context.Context, current settings, st store.Store
 		return true
 	}
 	if p.declared.block() != nil && current.same(implied()) { // the block names no place: -backend-config may have named one
-		p.env.Bag.Add(notSetUp(current.driver.Name))
+		p.env.Bag.Add(notSetUp(p.declared.block()))
 		return false
 	}
 	old, ok := p.opener.open(ctx, implied())
@@ -85,7 +85,7 @@ func (p *placement) current(ctx context.Context, planned settings, st store.Stor
 		}
 	}
 	for _, s := range others {
-		if s.driver.Name == planned.driver.Name && s.driver.Name != store.LocalDriver.Name {
+		if s.kind() == planned.kind() && s.driver.Name != store.LocalDriver.Name {
 			continue // it may be the same place, which is reached otherwise
 		}
 		other, err := p.opener.clients.open(ctx, s)

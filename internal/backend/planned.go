@@ -34,6 +34,9 @@ func (s settings) forPlan() json.RawMessage {
 	}
 	slices.Sort(p.Withheld)
 	p.Config = s.encode(attrs)
+	if !s.provider.IsZero() {
+		p.Provider = &pinned{Source: s.provider}
+	}
 	out, err := json.Marshal(p)
 	if err != nil {
 		panic(err) // text and JSON
@@ -71,7 +74,7 @@ type planBackend struct {
 // from the record of init, or from the block, if these name the same place. If the state of the plan was moved to the
 // backend that init has set up since, the settings of that backend are returned.
 func (b *planBackend) settings(ctx context.Context) (settings, bool) {
-	planned, ok := (&initialized{Type: b.plan.Type, Config: b.plan.Config}).settings(b.opener.env.Bag)
+	planned, ok := (&initialized{Type: b.plan.Type, Config: b.plan.Config, Provider: b.plan.Provider}).settings(b.opener.declared.stores, b.opener.env.Bag)
 	if !ok {
 		return settings{}, false
 	}
@@ -102,7 +105,7 @@ func (b *planBackend) settings(ctx context.Context) (settings, bool) {
 // samePlace reports whether init has set up the place of the plan. Then its record also has the settings that the plan
 // omits.
 func (b *planBackend) samePlace(ctx context.Context, planned, now settings) bool {
-	if now.driver.Name != planned.driver.Name || b.plan.Place == "" {
+	if now.kind() != planned.kind() || b.plan.Place == "" {
 		return false
 	}
 	st, err := b.opener.clients.open(ctx, now)
@@ -111,7 +114,7 @@ func (b *planBackend) samePlace(ctx context.Context, planned, now settings) bool
 
 // agrees reports whether two settings of one kind of store are the same, apart from some of them.
 func (s settings) agrees(other settings, but []string) bool {
-	if s.driver.Name != other.driver.Name {
+	if s.kind() != other.kind() {
 		return false
 	}
 	x, y := s.recorded().AsValueMap(), other.recorded().AsValueMap()

@@ -20,17 +20,27 @@ import (
 
 // sharedFile is .terraform/terraform.tfstate.
 type sharedFile struct {
-	Version   int          `json:"version"`
-	Terraform string       `json:"terraform_version"`
-	Backend   *initialized `json:"backend,omitempty"`
+	Version    int          `json:"version"`
+	Terraform  string       `json:"terraform_version"`
+	Backend    *initialized `json:"backend,omitempty"`
+	StateStore *initialized `json:"state_store,omitempty"`
+}
+
+// entry returns the entry of the store in use; nil if no store is recorded.
+func (f sharedFile) entry() *initialized {
+	if f.StateStore != nil && f.StateStore.Provider != nil {
+		return f.StateStore
+	}
+	return f.Backend
 }
 
 // initialized is the backend that init saw. The part with names in JSON is in the form that Terraform and OpenTofu read
 // and write. It has no setting that they do not know: they would take the backend for changed.
 type initialized struct {
-	Type   string          `json:"type"`
-	Config json.RawMessage `json:"config"`
-	Hash   uint32          `json:"hash"` // of the block, as Terraform makes it
+	Type     string          `json:"type"`
+	Provider *pinned         `json:"provider,omitempty"` // of a state store
+	Config   json.RawMessage `json:"config"`
+	Hash     uint32          `json:"hash"` // of the block, as Terraform makes it
 
 	own `json:"-"` // additional data of Lethe, in a separate file
 }
@@ -67,7 +77,11 @@ func (r *record) ownFile() string { return filepath.Join(r.env.Data, "lethe.back
 
 // digest tells entries apart, whoever has written them.
 func (b *initialized) digest() string {
-	text, err := json.Marshal([]any{b.Type, dropNulls(decoded(b.Config)), b.Hash})
+	facts := []any{b.Type, dropNulls(decoded(b.Config)), b.Hash}
+	if b.Provider != nil {
+		facts = append(facts, b.Provider)
+	}
+	text, err := json.Marshal(facts)
 	if err != nil {
 		panic(err) // JSON that was read
 	}
@@ -95,13 +109,14 @@ func (r *record) read(bag *diag.Bag) (*initialized, bool) {
 		return nil, false
 	}
 	var o own
-	if shared.Backend == nil || !read(r.ownFile(), &o) {
-		return nil, shared.Backend == nil
+	entry := shared.entry()
+	if entry == nil || !read(r.ownFile(), &o) {
+		return nil, entry == nil
 	}
-	if o.Of == shared.Backend.digest() { // else another program has set up the backend since
-		shared.Backend.own = o
+	if o.Of == entry.digest() { // else another program has set up the backend since
+		entry.own = o
 	}
-	return shared.Backend, true
+	return entry, true
 }
 
 // settings returns the recorded settings without reporting errors; false if none are recorded.
@@ -110,21 +125,34 @@ func (r *record) settings() (settings, bool) {
 	if !ok || was == nil {
 		return settings{}, false
 	}
-	return was.settings(&diag.Bag{})
+	return was.settings(r.declared.stores, &diag.Bag{})
 }
 
 // settings returns the settings of a recorded backend.
-func (b *initialized) settings(bag *diag.Bag) (settings, bool) {
-	kind, ok := driver(b.Type, diag.Range{}, bag)
-	if !ok {
+func (b *initialized) settings(stores *stateStores, bag *diag.Bag) (settings, bool) {
+	out, config := settings{unrecorded: b.Ephemeral}, merged(b.Config, b.own.Config)
+	if b.Provider != nil {
+		k, err := stores.find(b.Provider.Source, b.Type)
+		if err != nil {
+			bag.Add(storeProblem(err))
+			return settings{}, false
+		}
+		out.driver, out.provider, out.version = k.Driver, k.provider, k.version
+		if of := b.Provider.Config; of != nil {
+			config = merged(config, member(providerBlock, of))
+		}
+	} else if kind, ok := driver(b.Type, diag.Range{}, bag); !ok {
 		return settings{}, false
+	} else {
+		out.driver = kind
 	}
-	v, err := decodeSettings(merged(b.Config, b.own.Config), kind.Schema.Type())
+	v, err := decodeSettings(config, out.driver.Schema.Type())
 	if err != nil {
 		bag.Add(diag.Errorf("Failed to read the remembered backend", "The settings that init saved are not valid for a backend %q: %s.\n\nRun: lethe init -reconfigure", b.Type, err))
 		return settings{}, false
 	}
-	return settings{driver: kind, config: v, unrecorded: b.Ephemeral}, true
+	out.config = v
+	return out, true
 }
 
 // saw reports whether init saw this block; current are the settings that init made from it. The init of
@@ -155,9 +183,15 @@ func (r *record) write(declared, s settings, anew bool, bag *diag.Bag) bool {
 			delete(attrs, name)
 		}
 	}
-	b := &initialized{Type: s.driver.Name, Config: s.encode(attrs), Hash: declared.terraformHash()}
+	b := &initialized{Type: s.driver.Name, Hash: declared.terraformHash()}
+	if !s.provider.IsZero() {
+		b.Provider = &pinned{Source: s.provider, Version: s.version}
+		b.Provider.Config, _ = json.Marshal(decoded(s.encode(attrs)).(map[string]any)[providerBlock])
+		delete(attrs, providerBlock)
+	}
+	b.Config = s.encode(attrs)
 	was, ok := r.entry()
-	same := ok && was.Type == b.Type && bytes.Equal(canonical(was.Config), canonical(b.Config)) && (was.Block == declared.fingerprint() || was.Block == "" && !anew)
+	same := ok && b.Provider.same(was.Provider) && was.Type == b.Type && bytes.Equal(canonical(was.Config), canonical(b.Config)) && (was.Block == declared.fingerprint() || was.Block == "" && !anew)
 	if same {
 		b = was // with the hash that another program may have made
 	}
@@ -167,7 +201,11 @@ func (r *record) write(declared, s settings, anew bool, bag *diag.Bag) bool {
 	}
 	err := r.env.MakeData()
 	if err == nil && !same {
-		err = r.replace(r.file(), sharedFile{Version: 3, Terraform: r.env.Version, Backend: b})
+		shared := sharedFile{Version: 3, Terraform: r.env.Version}
+		if shared.Backend = b; b.Provider != nil {
+			shared.Backend, shared.StateStore = nil, b
+		}
+		err = r.replace(r.file(), shared)
 	}
 	if err == nil {
 		err = r.replace(r.ownFile(), o)
@@ -216,14 +254,15 @@ func (r *record) remove(bag *diag.Bag) bool {
 func (r *record) entry() (*initialized, bool) {
 	var shared sharedFile
 	data, err := os.ReadFile(r.file())
-	if err != nil || json.Unmarshal(data, &shared) != nil || shared.Backend == nil {
+	if err != nil || json.Unmarshal(data, &shared) != nil || shared.entry() == nil {
 		return nil, false
 	}
 	var o own
-	if data, err = os.ReadFile(r.ownFile()); err == nil && json.Unmarshal(data, &o) == nil && o.Of == shared.Backend.digest() {
-		shared.Backend.own = o
+	entry := shared.entry()
+	if data, err = os.ReadFile(r.ownFile()); err == nil && json.Unmarshal(data, &o) == nil && o.Of == entry.digest() {
+		entry.own = o
 	}
-	return shared.Backend, true
+	return entry, true
 }
 
 // canonical writes settings in a form for comparing the settings of different programs: without names whose values are
@@ -236,6 +275,23 @@ func canonical(config json.RawMessage) []byte {
 		}
 	}
 	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // JSON that was read
+	}
+	return text
+}
+
+// same reports whether two stores are of the same version of a provider with the same settings. Two backends have none.
+func (p *pinned) same(as *pinned) bool {
+	if p == nil || as == nil {
+		return p == as
+	}
+	return p.Source.Canon() == as.Source.Canon() && p.Version == as.Version && bytes.Equal(canonical(p.Config), canonical(as.Config))
+}
+
+// member returns an object with one member.
+func member(name string, value json.RawMessage) json.RawMessage {
+	text, err := json.Marshal(map[string]json.RawMessage{name: value})
 	if err != nil {
 		panic(err) // JSON that was read
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/store"
@@ -20,10 +20,21 @@ import (
 type settings struct {
 	driver store.Driver
 	config cty.Value // of the driver's schema
+	// provider and version are those of a state store; zero for a backend.
+	provider addr.Provider
+	version  string
 	// ephemeral are the paths of settings that are not recorded: secrets from ephemeral variables.
 	ephemeral []cty.Path
 	// lost names settings that were not recorded and have no value now.
 	unrecorded []string
+}
+
+// kind identifies the kind of store: a type of state stores with its provider.
+func (s settings) kind() string {
+	if s.provider.IsZero() {
+		return s.driver.Name
+	}
+	return s.driver.Name + " of " + s.provider.Canon().String()
 }
 
 // recorded returns the settings that are recorded: ephemeral settings are null.
@@ -42,7 +53,7 @@ func (s settings) recorded() cty.Value {
 
 // with returns recorded settings with the ephemeral ones of declared.
 func (s settings) with(declared settings) settings {
-	if s.driver.Name == "" || s.driver.Name != declared.driver.Name || len(declared.ephemeral) == 0 {
+	if s.driver.Name == "" || s.kind() != declared.kind() || len(declared.ephemeral) == 0 {
 		return s
 	}
 	attrs := s.config.AsValueMap()
@@ -76,18 +87,18 @@ func (s settings) fingerprint() string {
 	if err != nil {
 		panic(err) // it is known, and of a schema's type
 	}
-	sum := sha256.Sum256(append([]byte(s.driver.Name+"\n"), text...))
+	sum := sha256.Sum256(append([]byte(s.kind()+"\n"), text...))
 	return hex.EncodeToString(sum[:16])
 }
 
 // same reports whether two settings are equal, apart from ephemeral ones.
 func (s settings) same(as settings) bool {
-	return s.driver.Name == as.driver.Name && s.recorded().RawEquals(as.recorded())
+	return s.kind() == as.kind() && s.recorded().RawEquals(as.recorded())
 }
 
 // differ names the settings of one backend that have other values.
 func (s settings) differ(other settings) (names []string) {
-	if s.driver.Name != other.driver.Name {
+	if s.kind() != other.kind() {
 		return nil
 	}
 	for name := range s.driver.Schema.Type().AttributeTypes() {
@@ -145,9 +156,6 @@ func SecretIn(backend string) func(cty.Path) bool {
 		return a != nil && a.Sensitive
 	}
 }
-
-// SecretsOf returns the values of a block that are secrets and literal.
-func SecretsOf(b *config.Backend) []config.Constant { return b.Constants(SecretIn(b.Type)) }
 
 // secret reports whether a setting must not be shown, not even in a message about a mistake.
 func secret(sch *schema.Block, path cty.Path) bool {

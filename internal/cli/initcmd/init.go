@@ -75,7 +75,7 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 	// read.
 	if f.backend && l.LoadRoot() {
 		c.UI.Step("initializing_backend_message", "\nInitializing the backend...")
-		if !i.initBackend(ctx) {
+		if !i.installStores(ctx) || !i.initBackend(ctx) {
 			return c.UI.Fail()
 		}
 	}

@@ -66,6 +66,38 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 	return true
 }
 
+// installStores installs the providers of state stores, which must run before a state can be read. It writes the lock
+// file, so that another version cannot read the state later without an init.
+func (i *initialization) installStores(ctx context.Context) bool {
+	var install []fetch.Need
+	for _, a := range i.states.Backend.StoreProviders(!i.f.reconfigure) {
+		n := fetch.Need{Provider: a}
+		for _, need := range i.loader.Needs() {
+			if need.Provider == a {
+				n = need
+			}
+		}
+		if !i.plugins.Attached(a) && !a.IsBuiltin() {
+			install = append(install, n)
+		}
+	}
+	if len(install) == 0 {
+		return true
+	}
+	i.c.UI.Step("initializing_state_store_provider_message", "Initializing the provider of the state store...")
+	if !i.onlyDirs() || !i.locked(install) || !i.plugins.Providers.Install(ctx, install, i.dir.Lock, i.f.upgrade, &i.c.Bag) {
+		return false
+	}
+	if i.f.lockfile == "readonly" {
+		return true // writeLock reports a changed selection
+	}
+	if err := i.dir.Lock.Write(); err != nil {
+		i.c.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
+		return false
+	}
+	return true
+}
+
 // locked reports an error if a read-only lock file lacks a provider. It runs before any provider is installed.
 func (i *initialization) locked(install []fetch.Need) bool {
 	missing := slices.ContainsFunc(install, func(n fetch.Need) bool {

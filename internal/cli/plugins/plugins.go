@@ -1,5 +1,6 @@
 // Package plugins manages the installed provider plugins of a working directory. It reports which are installed,
-// whether they match the lock file and the configuration, and which run already. It starts none.
+// whether they match the lock file and the configuration, and which run already. It starts none, and makes the
+// launcher.
 package plugins
 
 import (
@@ -19,6 +20,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/provider/launch"
+	"github.com/lethe-iac/lethe/internal/provider/wire"
+	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -150,6 +154,54 @@ func (i *Installation) Check(tree *config.Tree, needs []fetch.Need, known map[ad
 		about(broken, diag.Errorf("Required plugins are not installed", "The installed provider plugins are not consistent with the packages selected in the dependency lock file:%s\n\nLethe uses external plugins to integrate with a variety of different infrastructure services. To download the plugins required for this configuration, run:\n  lethe init", list))
 	}
 	return absent, ok
+}
+
+// Selected returns the version of an installed provider that the lock file selects, "" if the program may change
+// without a new version. The error is the reason why the provider must not be started.
+func (i *Installation) Selected(a addr.Provider) (version string, err error) {
+	if i.Developed(a) {
+		return "", nil
+	}
+	i.link([]fetch.Need{{Provider: a}})
+	switch err := i.Providers.Verify(a, i.dir.Lock); {
+	case errors.Is(err, fetch.ErrNotSelected):
+		return "", diag.Errorf("Missing required provider", "The state is stored by provider %s, but that provider isn't available. You may be able to install it automatically by running:\n  lethe init", a)
+	case err != nil:
+		return "", diag.Errorf("Required plugins are not installed", "The provider %s stores the state, and its installed package cannot be used: %s.\n\nTo install the package that the lock file selects, run:\n  lethe init", a, err)
+	}
+	lock, _ := i.dir.Lock.Get(a)
+	return lock.Version, nil
+}
+
+// Processes returns the launcher of the installed plugins.
+func (i *Installation) Processes() *launch.Processes {
+	d := i.dir
+	out := &launch.Processes{
+		Deadlines: d.Settings.Deadlines,
+		Find:      func(a addr.Provider) (string, error) { return i.Providers.Program(a, d.Lock) },
+		VersionOf: func(a addr.Provider) string {
+			lock, _ := d.Lock.Get(a)
+			return lock.Version
+		},
+		Kept: func(a addr.Provider) wire.Kept {
+			if d := i.Providers.Described(a, d.Call.Environ); d != nil {
+				return d
+			}
+			return nil
+		},
+		Reattach: d.Reattached,
+		Env:      d.Call.Environ,
+		Silent:   !d.Settings.Disabled.Has(shortcut.Logs),
+		Complete: d.Settings.Disabled.Has(shortcut.Calls),
+		Version:  base.Version,
+	}
+	if d.Log.HasProviders() {
+		out.Log, out.Silent = d.Log.FromProvider, false
+	}
+	if d.Log.Has("DEBUG") {
+		out.Called = d.Log.Called
+	}
+	return out
 }
 
 // link installs plugins that the lock file selects from the caches of this machine, so that no init is needed.

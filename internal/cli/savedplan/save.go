@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/loader"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -54,7 +53,7 @@ func (p *Plans) configuration() []file.ConfigModule {
 		var secrets []config.Constant
 		for _, b := range append(n.Module.Overridden, n.Module.Stored()) {
 			if b != nil {
-				secrets = append(secrets, backend.SecretsOf(b)...)
+				secrets = append(secrets, p.session.States.Backend.SecretsOf(b)...)
 			}
 		}
 		m := file.ConfigModule{Key: loader.ModuleKey(n.Path), Source: n.Source, Version: n.Version, Dir: p.session.Dir.Display(n.Module.Dir), Led: n.Led, Files: map[string][]byte{}}

@@ -195,7 +195,7 @@ func (p *Plans) unsecret() {
 	m := p.session.Loader.Tree.Root.Module
 	var lacking []string
 	if m.Stored() != nil {
-		for _, c := range backend.SecretsOf(m.Stored()) {
+		for _, c := range p.session.States.Backend.SecretsOf(m.Stored()) {
 			if c.Null {
 				lacking = append(lacking, mark.PathString(c.Path))
 			}

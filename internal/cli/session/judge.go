@@ -30,7 +30,7 @@ func (s *Session) Judge(ctx context.Context, check vet.CheckOptions) {
 		return
 	}
 	s.Loader.Vars.Collect()
-	if b := s.Loader.Tree.Root.Module.Stored(); b != nil {
+	if b := s.Loader.Tree.Root.Module.Stored(); b != nil && !b.Store {
 		s.unvalued().Lasting(b.Body, "backend "+b.Type, backend.SecretIn(b.Type), &s.Dir.Call.Bag)
 	}
 	if s.Program == nil {

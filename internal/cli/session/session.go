@@ -38,7 +38,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/launch"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/secret"
-	"github.com/lethe-iac/lethe/internal/shortcut"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 	"github.com/lethe-iac/lethe/internal/timing"
@@ -256,33 +255,7 @@ func (s *Session) keeperFailed(err error) {
 // newPool creates the pool of providers: plugins, attached providers, and built-in providers.
 func (s *Session) newPool() *provider.Pool {
 	d := s.Dir
-	processes := &launch.Processes{
-		Deadlines: d.Settings.Deadlines,
-		Find: func(a addr.Provider) (string, error) {
-			return s.Plugins.Providers.Program(a, d.Lock)
-		},
-		VersionOf: func(a addr.Provider) string {
-			lock, _ := d.Lock.Get(a)
-			return lock.Version
-		},
-		Kept: func(a addr.Provider) wire.Kept {
-			if d := s.Plugins.Providers.Described(a, d.Call.Environ); d != nil {
-				return d
-			}
-			return nil
-		},
-		Reattach: d.Reattached,
-		Env:      d.Call.Environ,
-		Silent:   !d.Settings.Disabled.Has(shortcut.Logs),
-		Complete: d.Settings.Disabled.Has(shortcut.Calls),
-		Version:  base.Version,
-	}
-	if d.Log.HasProviders() {
-		processes.Log, processes.Silent = d.Log.FromProvider, false
-	}
-	if d.Log.Has("DEBUG") {
-		processes.Called = d.Log.Called
-	}
+	processes := s.Plugins.Processes()
 	if times := d.Call.Times; times != nil {
 		log := processes.Called
 		processes.Called = func(a addr.Provider, c wire.Call) {

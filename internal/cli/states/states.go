@@ -1,6 +1,7 @@
 // Package states opens the stores of a working directory, and locks, reads and repairs states. Commands about states
 // need no provider, and only the backend block of the configuration.
 //
+//	plugins.go   storePlugins: the providers of state stores
 //	selected.go  Selected: the selected workspace, without a lock
 //	states.go    States: the store in use, and locked states
 package states
@@ -16,6 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/backend"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/loader"
+	"github.com/lethe-iac/lethe/internal/cli/plugins"
 	"github.com/lethe-iac/lethe/internal/cli/settings"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -36,15 +38,17 @@ import (
 type States struct {
 	Backend *backend.Directory // the location of the states
 
-	dir    *workdir.Directory
-	loader *loader.Loader // for the backend block
-	locked []func()       // the functions that unlock
+	dir     *workdir.Directory
+	loader  *loader.Loader // for the backend block
+	plugins *storePlugins
+	locked  []func() // the functions that unlock
 }
 
 // New returns the states of a working directory. The caller must call Unlock at the end of the command.
 func New(l *loader.Loader) *States {
-	s := &States{dir: l.Dir, loader: l}
+	s := &States{dir: l.Dir, loader: l, plugins: &storePlugins{Installation: plugins.New(l.Dir)}}
 	l.Dir.Call.Other = s.other
+	l.Dir.Call.AtEnd(s.plugins.close) // after Unlock
 	s.Backend = backend.New(s.options())
 	return s
 }
@@ -92,6 +96,7 @@ func (s *States) options() backend.Options {
 				c.Secrets.Add(text, secret.Origin{Addr: where, Kind: secret.Setting})
 			},
 		},
+		Plugins: s.plugins,
 		Static: func(root *config.Module) *frame.StaticFrame {
 			if vars.Given == nil && (root.Stored() == nil || root.Encryption != nil || c.Getenv(config.EncryptionVariable) != "" || frame.Refers(root.Stored().Body)) {
 				vars.Collect()
