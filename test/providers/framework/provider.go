@@ -30,6 +30,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/statestore"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"github.com/lethe-iac/lethe/test/providers/calls"
@@ -192,6 +193,10 @@ func (p *playground) Actions(context.Context) []func() action.Action {
 	return []func() action.Action{func() action.Action { return &act{} }}
 }
 
+func (p *playground) StateStores(context.Context) []func() statestore.StateStore {
+	return []func() statestore.StateStore{func() statestore.StateStore { return &stateStore{} }}
+}
+
 func (p *playground) Functions(context.Context) []func() function.Function {
 	return functions()
 }
@@ -201,6 +206,7 @@ var (
 	_ provider.ProviderWithEphemeralResources = (*playground)(nil)
 	_ provider.ProviderWithListResources      = (*playground)(nil)
 	_ provider.ProviderWithActions            = (*playground)(nil)
+	_ provider.ProviderWithStateStores        = (*playground)(nil)
 	_ provider.ProviderWithValidateConfig     = (*playground)(nil)
 	_ provider.ProviderWithMetaSchema         = (*playground)(nil)
 )

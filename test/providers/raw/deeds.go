@@ -34,7 +34,7 @@ func init() {
 	for name, f := range lethal {
 		early[name], late["after-"+name] = f, f
 	}
-	for _, group := range []map[string]deedFunc{shapes, contents, leaks, manners} {
+	for _, group := range []map[string]deedFunc{shapes, contents, leaks, manners, storeDeeds} {
 		for name, f := range group {
 			late[name] = f
 		}

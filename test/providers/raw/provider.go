@@ -53,6 +53,7 @@ func (r *rogue) GetProviderSchema(ctx context.Context, _ *tfprotov6.GetProviderS
 			EphemeralResourceSchemas: r.schemas.ephemeral,
 			ListResourceSchemas:      r.schemas.lists,
 			ActionSchemas:            r.schemas.actions,
+			StateStoreSchemas:        r.schemas.stores,
 			Functions:                r.schemas.functions,
 		}
 		sc.diags = &a.Diagnostics

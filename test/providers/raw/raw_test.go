@@ -129,7 +129,7 @@ func TestDeeds(t *testing.T) {
 		"wrong-type": "size", "leak": "leaked", "leak-key": "tags", "leak-base64": "leaked", "leak-inside": "leaked", "leak-packed": "leaked=json", "private": "3", "identity": "other",
 		"diag-at": "disk.0.label", "deep": "100",
 	}
-	other := []string{"defer", "replace", "renew", "imports", "func-error", "leak-func-error", "stdout", "stderr", "leak-stderr", "leak-stdout", "leak-log", "trailing"}
+	other := []string{"defer", "replace", "renew", "imports", "func-error", "leak-func-error", "stdout", "stderr", "leak-stderr", "leak-stdout", "leak-log", "trailing", "chunks", "anonymous", "duplicates"}
 	_, good, err := create(t, "")
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func Server5(ctx context.Context, book *calls.Book) (func() tfprotov5.ProviderSe
 	return func() tfprotov5.ProviderServer { return calls.Server5(book, down) }, nil
 }
 
-// rogue is the provider. Its methods are in provider.go, resource.go and ephemeral.go.
+// rogue is the provider. Its methods are in provider.go, resource.go, ephemeral.go, search.go, act.go and store.go.
 type rogue struct {
 	schemas schemas
 	broken  error // the reason why the rules cannot be read
@@ -55,6 +55,7 @@ type rogue struct {
 	mu    sync.Mutex
 	rules []rule // from the environment and from the configuration of the provider
 	label string
+	dir   string // of the state store
 }
 
 func newRogue(protocol int) *rogue {

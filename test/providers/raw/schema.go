@@ -15,6 +15,7 @@ type schemas struct {
 	resources, data, ephemeral map[string]*tfprotov6.Schema
 	lists                      map[string]*tfprotov6.Schema
 	actions                    map[string]*tfprotov6.ActionSchema
+	stores                     map[string]*tfprotov6.Schema
 	functions                  map[string]*tfprotov6.Function
 	identity                   *tfprotov6.ResourceIdentitySchema
 }
@@ -82,6 +83,7 @@ func all(protocol int) schemas {
 		},
 		lists:   map[string]*tfprotov6.Schema{"rogue_thing": {Block: searchBlock()}},
 		actions: map[string]*tfprotov6.ActionSchema{"rogue_act": {Schema: &tfprotov6.Schema{Block: actBlock()}}},
+		stores:  map[string]*tfprotov6.Schema{"rogue_store": {Block: storeBlock()}},
 		functions: map[string]*tfprotov6.Function{
 			"echo": {
 				Parameters: []*tfprotov6.FunctionParameter{{Name: "text", Type: text}},
