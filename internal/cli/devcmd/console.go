@@ -143,6 +143,7 @@ func (c *console) enter(scope string) bool {
 		c.c.Bag.Add(diag.Errorf("Failed to parse command-line flags", "The module given with -scope cannot be read: %s.", err))
 		return false
 	}
+	c.frame.Expand(mi.Module(), c.face, &c.c.Bag) // nothing else expands a module without resources
 	if at := c.frame.At(mi, c.face); at != nil {
 		c.frame = at
 		return true
@@ -152,7 +153,7 @@ func (c *console) enter(scope string) bool {
 		if n.Parent == nil {
 			return
 		}
-		frames, _ := c.frame.Instances(n.Path, c.face)
+		frames, _ := c.frame.Expand(n.Path, c.face, &c.c.Bag)
 		for _, f := range frames {
 			known = append(known, f.Addr().String())
 			if n.Path == mi.Module() {
