@@ -2,6 +2,8 @@ package settings
 
 import (
 	"context"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,5 +82,22 @@ func TestCredentialsOfTheEnvironmentAreMasked(t *testing.T) {
 	})
 	if strings.Contains(out, canary) || !strings.Contains(out, "the token is") {
 		t.Error(out)
+	}
+}
+
+// TestVariablesAreDocumented checks that the page of settings has each variable that the program knows.
+func TestVariablesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/reference/settings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Clone(honoured)
+	for _, v := range unhonoured {
+		names = append(names, v.name)
+	}
+	for _, name := range names {
+		if begin, _ := strings.CutSuffix(name, "*"); !strings.Contains(string(page), "`"+begin) {
+			t.Errorf("docs/reference/settings.md does not have the environment variable %s", name)
+		}
 	}
 }
