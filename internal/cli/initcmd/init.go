@@ -40,7 +40,7 @@ control.`,
 		flags.BoolVar(&f.reconfigure, "reconfigure", false, "Forget the saved backend configuration.")
 		flags.BoolVar(&f.migrate, "migrate-state", false, "Move the state to the backend as configured now.")
 		flags.BoolVar(&f.upgrade, "upgrade", false, "Install the newest allowed versions instead of the locked ones.")
-		flags.StringVar(&f.lockfile, "lockfile", "", "Set to \"readonly\" to fail instead of changing the providers in the lock file (`mode`). Missing entries for modules are a warning.")
+		flags.StringVar(&f.lockfile, "lockfile", "", "Set to \"readonly\" to fail instead of changing the lock file (`mode`). If the file has no modules at all, missing modules are a warning.")
 		flags.BoolVar(&f.offline, "offline", false, "Use only packages on this machine. Ask no server except the backend.")
 		c.RemoteFlag()
 		f.TestsFlag(c)

@@ -33,7 +33,7 @@ func (f *applyFlags) define(c *base.Call) {
 	c.Flags.StringVar(&f.out, "out", "", "Write the plan of the first round to this `file`, the plan of the second round to FILE.2, and so on, before each is applied.")
 	c.Flags.IntVar(&f.maxNew, "rounds-max-new", 100, "The `number` of objects that later rounds may create without another question.")
 	c.Flags.BoolVar(&f.autoApprove, "auto-approve", false, "Skip interactive approval of plan before applying. Changes of later rounds stay limited, unless -rounds=all is set.")
-	c.Flags.BoolVar(&f.mayForget, "suppress-forget-errors", false, "Exit with 0 although objects were forgotten instead of destroyed.")
+	c.Flags.BoolVar(&f.mayForget, "suppress-forget-errors", false, "Exit with 0 if a destroy forgot objects instead of destroying them.")
 }
 
 // claim claims the parts of the state that a plan uses, if other runs may work on the state too. stale is not nil if

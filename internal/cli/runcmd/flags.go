@@ -47,9 +47,9 @@ func (o *planFlags) define(c *base.Call) {
 	f.BoolVar(&o.refresh, "refresh", true, "Read the real objects before planning.")
 	f.BoolVar(&o.refreshOnly, "refresh-only", false, "Only update the state to match the real objects.")
 	f.Var(&o.targets, "target", "Plan only for this `address` and its dependencies. May be given many times.")
-	f.Var(&o.excludes, "exclude", "Plan for everything except this `address` and its dependents. A destroy plan keeps its dependencies instead. May be given many times.")
-	f.Var(&o.targetFiles, "target-file", "Read -target addresses from the `file`, one per line.")
-	f.Var(&o.excludeFiles, "exclude-file", "Read -exclude addresses from the `file`, one per line.")
+	f.Var(&o.excludes, "exclude", "Plan for everything except this `address` and its dependents. A destroy plan keeps its dependencies instead. Not with -target. May be given many times.")
+	f.Var(&o.targetFiles, "target-file", "Read -target addresses from the `file`, one per line. Lines that begin with # are comments.")
+	f.Var(&o.excludeFiles, "exclude-file", "Read -exclude addresses from the `file`, one per line. Lines that begin with # are comments.")
 	f.Var(&o.replace, "replace", "Plan to replace the object at this `address`. May be given many times.")
 	f.Var(&o.allowDestroy, "allow-destroy", "Destroy the object or the objects in the module at this `address` in this run, although prevent_destroy protects them. May be given many times.")
 	f.BoolFunc("defer-ephemerals", "While planning, do not open leases that only write-only arguments use.", func(s string) error {
