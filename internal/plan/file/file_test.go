@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"regexp"
 	"strings"
@@ -662,4 +663,15 @@ func hidden(typ reflect.Type, f reflect.StructField, name string) bool {
 		}
 	}
 	return false
+}
+
+// TestFormatIsDocumented checks that the list of versions names the format of saved plans.
+func TestFormatIsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/reference/versions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "| saved plan | "+format+" |") {
+		t.Errorf("docs/reference/versions.md does not name the format %s of saved plans", format)
+	}
 }
