@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -16,7 +17,7 @@ import (
 var ignore = regexp.MustCompile(`lethe-ignore:?\s*((?:LE\d{4}\s*,?\s*)*)`)
 
 // readComments finds the comments that suppress findings. A comment applies to the line where it begins. If nothing or
-// only a comment precedes it on that line, it applies to the next line instead.
+// only a comment precedes it on that line, it applies to the line after it and after the comments that follow it.
 func (c *checker) readComments(f config.File) {
 	if !bytes.Contains(f.Bytes, []byte("lethe-ignore")) || strings.HasSuffix(f.Name, ".json") {
 		return
@@ -32,9 +33,13 @@ func (c *checker) readComments(f config.File) {
 		}
 		line := t.Range.Start.Line
 		if alone := i == 0 || tokens[i-1].Type == hclsyntax.TokenNewline || tokens[i-1].Type == hclsyntax.TokenComment; alone {
-			line++
+			next := i + 1
+			for tokens[next].Type == hclsyntax.TokenComment { // the last token is the end of the file
+				next++
+			}
+			line = tokens[next].Range.End.Line // an end of a line, after /* */, ends on the next line
 		}
-		codes := strings.FieldsFunc(string(m[1]), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+		codes := strings.FieldsFunc(string(m[1]), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 		if len(codes) == 0 {
 			c.comments = append(c.comments, diag.Warningf(badComment, "The comment suppresses nothing, because it names no code. Write the codes after it, such as lethe-ignore: LE1801.").At(t.Range))
 		}
