@@ -24,6 +24,7 @@ const (
 type checker struct {
 	p        *program.Program
 	seen     map[*config.Module]bool
+	tests    []string
 	local    map[*config.Node]bool // modules whose source is a path, like the sources of all modules around them
 	found    []diag.Diagnostic
 	secrets  []string

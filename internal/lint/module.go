@@ -10,11 +10,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// module is the text of a module: the syntax of its native files, and the texts of its JSON files.
+// module is the text of a module: the syntax of its native files, and the texts of its JSON files and of test files.
 type module struct {
 	*config.Module
 	blocks []*block
-	json   []string
+	others []string
 }
 
 // block is a block at the top level of a native file.
@@ -28,7 +28,7 @@ func read(m *config.Module) *module {
 	out := &module{Module: m}
 	for _, f := range m.Files {
 		if strings.HasSuffix(f.Name, ".json") {
-			out.json = append(out.json, string(f.Bytes))
+			out.others = append(out.others, string(f.Bytes))
 			continue
 		}
 		file, _ := hclsyntax.ParseConfig(f.Bytes, f.Name, hcl.InitialPos)

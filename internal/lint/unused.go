@@ -19,7 +19,7 @@ func (c *checker) unused(m *module) {
 		})
 	}
 	is := func(name string) bool {
-		for _, text := range m.json {
+		for _, text := range m.others {
 			if strings.Contains(text, name) {
 				return true
 			}

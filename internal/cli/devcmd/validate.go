@@ -96,13 +96,16 @@ func validate(ctx context.Context, c *base.Call, f *validateFlags) {
 	}
 	s.Loader.Queries = f.query
 	s.Loader.Load()
+	var tests []string
 	if !f.noTests {
-		s.Loader.ReadTests(&c.Bag)
+		for _, file := range s.Loader.ReadTests(&c.Bag) {
+			tests = append(tests, string(c.Sources.Get(file.Name)))
+		}
 	}
 	s.Judge(ctx, vet.CheckOptions{Called: true})
 	s.JudgeEncryption()
 	if f.lint != "" && s.Program != nil && !c.Bag.HasErrors() {
-		report := lint.Check(s.Program)
+		report := lint.Check(s.Program, tests)
 		for _, text := range report.Secrets {
 			c.Secrets.Add(text, secret.Origin{Kind: secret.Setting, Sensitive: true})
 		}
