@@ -101,11 +101,11 @@ func cutLines(text string, n int, notice string) string {
 	rest := text[to:]
 	begin := text[:from]
 	if from == 0 && strings.HasPrefix(notice, " ") { // a line of a fence may end anywhere
-		begin = text[:n/2]
-		for len(begin) > 0 && !utf8.ValidString(begin[max(0, len(begin)-utf8.UTFMax):]) {
-			begin = begin[:len(begin)-1]
+		end := n / 2
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
 		}
-		begin += " …\n"
+		begin = text[:end] + " …\n"
 	}
 	return begin + fmt.Sprintf(notice, view.Grouped(len(text)-len(begin)-len(rest))) + rest
 }

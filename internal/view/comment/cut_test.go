@@ -3,6 +3,7 @@ package comment
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestShorten checks that a block of any form keeps the limit, also if only one of its two parts is long.
@@ -19,6 +20,19 @@ func TestShorten(t *testing.T) {
 				if got := len(b.text) + len(b.lines); got > max(n, notices) {
 					t.Fatalf("%s with lines of %d bytes: %d bytes remain of at most %d", name, width, got, n)
 				}
+			}
+		}
+	}
+}
+
+// TestShortenLine checks that the beginning of a long line remains, and that no character is cut.
+func TestShortenLine(t *testing.T) {
+	for _, char := range []string{"x", "é", "語", "😀"} {
+		for before := range 4 {
+			b := block{lines: strings.Repeat("x", before) + strings.Repeat(char, 10_000) + "\n"}
+			b.shorten(1000)
+			if begin, _, _ := strings.Cut(b.lines, " …"); len(begin) < 390 || !utf8.ValidString(b.lines) {
+				t.Errorf("%d bytes before %q: %d bytes remain: %q", before, char, len(begin), b.lines)
 			}
 		}
 	}
