@@ -76,6 +76,13 @@ func TestMermaid(t *testing.T) {
 			t.Error("a subgraph is not closed")
 		}
 	}
+	if text, _ := Mermaid(&Drawing{Nodes: []Node{{Label: `provider["example.com/a/b"]`, Module: []string{`module.m["k"]`}}}}); text != `flowchart RL
+  subgraph m0["module.m[#quot;k#quot;]"]
+    n0["provider[#quot;example.com/a/b#quot;]"]
+  end
+` {
+		t.Errorf("quotes: %s", text)
+	}
 	many := &Drawing{}
 	for i := range 600 {
 		many.Nodes = append(many.Nodes, Node{Name: fmt.Sprint(i), Label: fmt.Sprint(i)})

@@ -37,7 +37,7 @@ func flowchart(d *Drawing) string {
 			fmt.Fprintf(&b, "%send\n", strings.Repeat("  ", n))
 		}
 		for n := same; n < len(path); n++ {
-			fmt.Fprintf(&b, "%ssubgraph m%d[%q]\n", strings.Repeat("  ", n+1), modules, path[n])
+			fmt.Fprintf(&b, "%ssubgraph m%d[%s]\n", strings.Repeat("  ", n+1), modules, quoted(path[n]))
 			modules++
 		}
 		open = slices.Clone(path)
@@ -48,7 +48,7 @@ func flowchart(d *Drawing) string {
 		if n.Folded > 0 {
 			label += fmt.Sprintf(" (%d folded)", n.Folded)
 		}
-		fmt.Fprintf(&b, "%sn%d[%q]\n", strings.Repeat("  ", len(n.Module)+1), i, label)
+		fmt.Fprintf(&b, "%sn%d[%s]\n", strings.Repeat("  ", len(n.Module)+1), i, quoted(label))
 	}
 	enter(nil)
 	for _, e := range d.Edges {
@@ -56,3 +56,6 @@ func flowchart(d *Drawing) string {
 	}
 	return b.String()
 }
+
+// quoted returns a text in quotes. Mermaid has entities in place of backslashes.
+func quoted(s string) string { return `"` + strings.ReplaceAll(s, `"`, "#quot;") + `"` }
