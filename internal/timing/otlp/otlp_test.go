@@ -163,6 +163,10 @@ func TestSettings(t *testing.T) {
 	if err != nil || len(s.Secrets()) != 2 || strings.Contains(s.shown(), "pass@") {
 		t.Errorf("%v, %v", s, err)
 	}
+	s, err = Read(environment(map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://canary@example.com:1/canary?key=canary#canary"}), same)
+	if err != nil || s.shown() != "https://example.com:1" {
+		t.Errorf("%s, %v", s.shown(), err)
+	}
 }
 
 // Only a well-formed header has an effect, and a trace that is not sampled is not sent.

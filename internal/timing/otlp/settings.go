@@ -138,13 +138,13 @@ func (s *Settings) client() *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// shown returns the address of the collector for messages, without credentials.
+// shown returns the address of the collector for messages, without the parts that may have credentials.
 func (s *Settings) shown() string {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return "the collector"
 	}
-	return u.Redacted()
+	return u.Scheme + "://" + u.Host
 }
 
 // Secrets returns the texts of the settings that no output may contain.
