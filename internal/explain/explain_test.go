@@ -22,6 +22,12 @@ module "m" {
 resource "test_a" "b" {}
 data "test_a" "b" {}
 output "x" { value = module.m.o }
+check "c" {
+  assert {
+    condition     = var.x != ""
+    error_message = "no"
+  }
+}
 `, "variable \"v\" {}\noutput \"o\" { value = var.v }\n")
 	for text, want := range map[string]string{
 		"var.x": "var.x", "var.x.y": "var.x y", "local.l": "local.l", "output.x": "output.x", "module.m": "module.m", "module.m.o": "module.m.o",
@@ -39,6 +45,31 @@ output "x" { value = module.m.o }
 	}
 	if got := Suggest(p, "modul.m.var.v"); got != "module.m.var.v" {
 		t.Errorf("suggested %q", got)
+	}
+	if got := Suggest(p, "check.c"); got != "" {
+		t.Errorf("suggested %q, which is no value", got)
+	}
+}
+
+// An address selects the instances that have its keys, wherever it has keys.
+func TestAddressesSelectInstances(t *testing.T) {
+	p := programtest.Compile(t, "resource \"test_a\" \"b\" {}\nmodule \"m\" { source = \"./m\" }\n", "resource \"test_a\" \"b\" {}\n")
+	for _, c := range []struct {
+		address, object string
+		want            bool
+	}{
+		{"test_a.b", "test_a.b[0]", true}, {"test_a.b[0]", "test_a.b[0]", true}, {"test_a.b[0]", "test_a.b[1]", false},
+		{"resource.test_a.b[0].c[1]", "test_a.b[0]", true}, {"resource.test_a.b[0]", "test_a.b[1]", false},
+		{`test_a.b["x.y"]`, `test_a.b["x.y"]`, true}, {"test_a.b", "module.m.test_a.b", false},
+		{"module.m.test_a.b", `module.m["k"].test_a.b[0]`, true}, {`module.m["k"].test_a.b`, `module.m["k"].test_a.b[0]`, true},
+		{"module.m.test_a.b[0]", `module.m["k"].test_a.b[0]`, true}, {`module.m["l"].test_a.b[0]`, `module.m["k"].test_a.b[0]`, false},
+		{`module.m["k"].resource.test_a.b[0]`, `module.m["k"].test_a.b[0]`, true},
+	} {
+		f, ok := Find(p, c.address)
+		i, err := addr.ParseInstance(c.object)
+		if !ok || err != nil || f.has(i) != c.want {
+			t.Errorf("%s has %s: %v, %v, %v", c.address, c.object, ok, err, f.has(i))
+		}
 	}
 }
 

@@ -17,18 +17,24 @@ type Found struct {
 	Instance string   // the address as far as it names an instance, such as module.m["a"].aws_instance.web[0]
 }
 
-// has reports whether an object belongs to the resource, or to its instance if the address has keys.
+// has reports whether an object belongs to the resource, and has the keys that the address has.
 func (f Found) has(i addr.Instance) bool {
 	if f.Kind != program.Resource || i.Resource() != f.Resource {
 		return false
 	}
-	return !strings.Contains(f.Instance, "[") || i.String() == f.Instance
+	asked, of := words(f.Instance), words(i.String())
+	for n, w := range asked {
+		if w.keys != "" && w.keys != of[n].keys {
+			return false
+		}
+	}
+	return true
 }
 
 // word is a name in an address, with the keys after it.
 type word struct {
-	name string
-	end  int // the offset after the keys
+	name, keys string
+	end        int // the offset after the keys
 }
 
 // words splits an address into its names. It returns nil if the text is no address.
@@ -48,6 +54,7 @@ func words(text string) []word {
 				return nil
 			}
 		}
+		w.keys = text[end:w.end]
 		out = append(out, w)
 		if at = w.end; at < len(text) {
 			if at++; text[at-1] != '.' || at == len(text) {
@@ -106,7 +113,11 @@ func Find(p *program.Program, text string) (Found, bool) {
 	if len(rest) > 1 {
 		d, ok := p.Resource(addr.Resource{Module: at, Mode: mode, Type: rest[0].name, Name: rest[1].name})
 		if ok {
-			return Found{d, names(rest[2:]), text[:rest[1].end]}, true
+			instance := text[:rest[1].end]
+			if list[0].name == "resource" {
+				instance = text[:list[0].end-len("resource")] + text[list[0].end+1:rest[1].end]
+			}
+			return Found{d, names(rest[2:]), instance}, true
 		}
 	}
 	if kind, ok := named[list[0].name]; ok && len(list) > 1 {
@@ -132,7 +143,8 @@ func names(list []word) []string {
 func Suggest(p *program.Program, text string) string {
 	var all []string
 	for _, d := range p.Decls() {
-		if name := Name(d); name != "" {
+		name := Name(d)
+		if _, ok := Find(p, name); ok {
 			all = append(all, name)
 		}
 	}
