@@ -24,7 +24,7 @@ const (
 type checker struct {
 	p        *program.Program
 	seen     map[*config.Module]bool
-	tests    []string
+	others   []string              // texts of test files and query files
 	local    map[*config.Node]bool // modules whose source is a path, like the sources of all modules around them
 	found    []diag.Diagnostic
 	secrets  []string

@@ -26,9 +26,9 @@ type Report struct {
 	Secrets  []string          // the literals that look like secrets; messages must not show them
 }
 
-// Check runs all rules on a bound program. tests are the texts of its test files.
-func Check(p *program.Program, tests []string) Report {
-	c := &checker{p: p, tests: tests, seen: map[*config.Module]bool{}, local: map[*config.Node]bool{}}
+// Check runs all rules on a bound program. others are the texts of its test files and query files.
+func Check(p *program.Program, others []string) Report {
+	c := &checker{p: p, others: others, seen: map[*config.Module]bool{}, local: map[*config.Node]bool{}}
 	p.Tree().Root.Walk(c.module)
 	c.leases()
 	c.kept()
@@ -51,7 +51,7 @@ func (c *checker) module(n *config.Node) {
 	}
 	c.seen[n.Module] = true
 	m := read(n.Module)
-	m.others = append(m.others, c.tests...)
+	m.others = append(m.others, c.others...)
 	for _, f := range n.Module.Files {
 		c.readComments(f)
 	}

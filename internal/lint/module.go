@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// module is the text of a module: the syntax of its native files, and the texts of its JSON files and of test files.
+// module is the text of a module: the syntax of its native files, and the texts of its JSON files, of test files and of query files.
 type module struct {
 	*config.Module
 	blocks []*block

@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/session"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/config/queryfile"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/lint"
 	"github.com/lethe-iac/lethe/internal/operation"
@@ -96,16 +97,19 @@ func validate(ctx context.Context, c *base.Call, f *validateFlags) {
 	}
 	s.Loader.Queries = f.query
 	s.Loader.Load()
-	var tests []string
+	var others []string
 	if !f.noTests {
 		for _, file := range s.Loader.ReadTests(&c.Bag) {
-			tests = append(tests, string(c.Sources.Get(file.Name)))
+			others = append(others, string(c.Sources.Get(file.Name)))
 		}
 	}
 	s.Judge(ctx, vet.CheckOptions{Called: true})
 	s.JudgeEncryption()
 	if f.lint != "" && s.Program != nil && !c.Bag.HasErrors() {
-		report := lint.Check(s.Program, tests)
+		if !f.query {
+			others = append(others, queryfile.Texts(s.Dir.Root, s.Dir.LoadOptions())...)
+		}
+		report := lint.Check(s.Program, others)
 		for _, text := range report.Secrets {
 			c.Secrets.Add(text, secret.Origin{Kind: secret.Setting, Sensitive: true})
 		}

@@ -49,6 +49,17 @@ func Require(root *config.Module, o config.Options) {
 	}
 }
 
+// Texts returns the texts of the query files in a directory. It reports no errors.
+func Texts(dir string, o config.Options) []string {
+	m := &config.Module{Dir: dir}
+	read(m, o, &diag.Sources{}, &diag.Bag{})
+	var out []string
+	for _, f := range m.Files {
+		out = append(out, string(f.Bytes))
+	}
+	return out
+}
+
 // read reads the query files of a module.
 func read(root *config.Module, o config.Options, sources *diag.Sources, bag *diag.Bag) *config.Module {
 	parts := config.NewParts(o, bag)
