@@ -141,7 +141,7 @@ func (x *checking) lock(at states.Selected) {
 		x.add(doctorview.Problem, area, "The description of the lock cannot be read.", "If no command runs, remove "+path+".")
 		return
 	}
-	x.add(doctorview.Note, area, fmt.Sprintf("%s has locked the state since %s for %s.", held.Who, held.Created.UTC().Format(time.DateTime)+"Z", held.Operation), "If that command no longer runs, run: lethe force-unlock "+held.ID)
+	x.add(doctorview.Note, area, fmt.Sprintf("%s has locked the state since %s for %s.", held.Who, held.Created.UTC().Format(time.DateTime)+"Z", held.Operation), "If that command no longer runs, run: lethe force-unlock "+store.ShellCommand(held.ID))
 }
 
 // leases adds the leases that runs left open.
