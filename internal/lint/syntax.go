@@ -14,10 +14,16 @@ import (
 // forms finds forms of expressions that need no template, and forms of early versions of the language. The
 // configuration itself warns of quoted references and keywords.
 func (c *checker) forms(m *module) {
+	keys := map[hclsyntax.Node]bool{} // of objects, where a reference without quotes is an error
 	for _, b := range m.blocks {
 		b.each(func(n hclsyntax.Node) {
 			switch n := n.(type) {
+			case *hclsyntax.ObjectConsKeyExpr:
+				keys[n.Wrapped] = true
 			case *hclsyntax.TemplateWrapExpr:
+				if keys[n] {
+					return
+				}
 				c.add(onlyTemplate, n.Range(), "The string consists of one interpolation. Write the expression without quotes and braces.")
 			case *hclsyntax.ScopeTraversalExpr:
 				c.oldIndex(b, n.Traversal)
