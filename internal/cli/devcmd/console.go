@@ -391,7 +391,7 @@ func (c *console) complete(t *term.Terminal) func(string, int, rune) (string, in
 			return line, pos, true // a tab is not part of an expression
 		}
 		common := found[0]
-		for !strings.HasPrefix(found[len(found)-1], common) { // found is sorted
+		for !strings.HasPrefix(found[len(found)-1], common) || !utf8.ValidString(common) { // found is sorted
 			common = common[:len(common)-1]
 		}
 		if common == word && len(found) > 1 {
