@@ -151,6 +151,11 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for _, timeout := range []string{"0", "-1", "9223372036854775807"} {
+		if _, err := Read(environment(map[string]string{"OTEL_EXPORTER_OTLP_TIMEOUT": timeout}), same); err == nil {
+			t.Errorf("the timeout %s is accepted", timeout)
+		}
+	}
 	for value, want := range map[string]bool{"": false, "none": false, "console": false, "otlp": true, "console, otlp": true} {
 		if got := Enabled(environment(map[string]string{"OTEL_TRACES_EXPORTER": value})); got != want {
 			t.Errorf("%q: %v", value, got)

@@ -62,8 +62,8 @@ func Read(getenv func(string) string, file func(string) string) (*Settings, erro
 		return nil, err
 	}
 	if v, name := get("TIMEOUT"); v != "" {
-		ms, err := strconv.Atoi(v)
-		if err != nil || ms <= 0 {
+		ms, err := strconv.ParseUint(v, 10, 32)
+		if err != nil || ms == 0 {
 			return nil, fmt.Errorf("%s must be a positive number of milliseconds, not %q", name, v)
 		}
 		s.Timeout = time.Duration(ms) * time.Millisecond
