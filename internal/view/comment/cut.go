@@ -83,8 +83,9 @@ func (b *block) shorten(n int) {
 		return
 	}
 	n -= 200 // for the notices and the fence
-	b.text = cutLines(b.text, max(n/2, n-len(b.lines)), "- … %s bytes are left out …\n")
-	b.lines = cutLines(b.lines, n-len(b.text), "  … %s bytes are left out …\n")
+	room := max(n/2, n-len(b.lines)) // of the text
+	b.lines = cutLines(b.lines, n-min(room, len(b.text)), "  … %s bytes are left out …\n")
+	b.text = cutLines(b.text, room, "- … %s bytes are left out …\n")
 }
 
 // cutLines returns the beginning and the end of a text in at most n bytes, beside a notice.
@@ -93,19 +94,17 @@ func cutLines(text string, n int, notice string) string {
 	if len(text) <= n {
 		return text
 	}
-	from := strings.LastIndexByte(text[:n/2], '\n') + 1
+	end := strings.LastIndexByte(text[:n/2], '\n') + 1
 	to := len(text) - n/2
 	if next := strings.IndexByte(text[to:], '\n'); next >= 0 {
 		to += next + 1
 	}
-	rest := text[to:]
-	begin := text[:from]
-	if from == 0 && strings.HasPrefix(notice, " ") { // a line of a fence may end anywhere
-		end := n / 2
-		for end > 0 && !utf8.RuneStart(text[end]) {
+	begin := text[:end]
+	if end == 0 && strings.HasPrefix(notice, " ") { // a line of a fence may end anywhere
+		for end = n / 2; end > 0 && !utf8.RuneStart(text[end]); {
 			end--
 		}
 		begin = text[:end] + " …\n"
 	}
-	return begin + fmt.Sprintf(notice, view.Grouped(len(text)-len(begin)-len(rest))) + rest
+	return begin + fmt.Sprintf(notice, view.Grouped(to-end)) + text[to:]
 }

@@ -37,3 +37,20 @@ func TestShortenLine(t *testing.T) {
 		}
 	}
 }
+
+// TestShortenText checks that short lines below a long text remain, and that a notice never counts fewer than one byte.
+func TestShortenText(t *testing.T) {
+	for _, n := range []int{250, 300, 375, 1000, 16384} {
+		for short := 1; short < 400; short++ {
+			lines := "+ " + strings.Repeat("x", short) + "\n"
+			b := block{text: strings.Repeat("- text\n", 40_000), lines: lines}
+			b.shorten(n)
+			if len(lines) <= (n-200)/2 && b.lines != lines {
+				t.Errorf("%d of %d bytes remain, for %d", len(b.lines), len(lines), n)
+			}
+			if all := b.text + b.lines; strings.Contains(all, "… -") || strings.Contains(all, "… 0 ") {
+				t.Errorf("a wrong number of bytes for %d: %q", n, b.lines)
+			}
+		}
+	}
+}
