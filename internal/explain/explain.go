@@ -22,7 +22,7 @@ import (
 
 // New explains a declaration.
 func New(in Inputs, f Found) *Value {
-	x := &explainer{Inputs: in, found: f, left: mostSources}
+	x := &explainer{Inputs: in, found: f, users: usersOf(in.Program), left: mostSources}
 	v := &Value{Address: strings.Join(append([]string{Name(f.Declaration)}, f.Path...), "."), Kind: kindOf(f), At: f.Range}
 	v.From = x.source(v.Address, f.Declaration, f.Path, 0)
 	if len(f.Path) > 0 {
@@ -32,7 +32,7 @@ func New(in Inputs, f Found) *Value {
 		v.Facts = Facts(v.From.attrs[n-1])
 	}
 	x.marks(v)
-	v.Users = users(in.Program, f.Declaration, f.Path)
+	v.Users = x.usersAt(f.Declaration, f.Path)
 	v.Effects = x.effects(f)
 	v.Planned = x.planned(f, v.Effects)
 	if f.Kind == program.Resource && f.Resource.Mode == addr.Ephemeral {

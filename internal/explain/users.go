@@ -47,10 +47,24 @@ func (u User) How() string {
 	return ""
 }
 
-// users returns the users of a declaration, or of the part of it at a path, in the order of the program.
-func users(p *program.Program, d *program.Declaration, path []string) []User {
-	var out []User
+// usersOf returns the declarations that refer to each declaration, in the order of the program.
+func usersOf(p *program.Program) [][]*program.Declaration {
+	out := make([][]*program.Declaration, len(p.Decls()))
 	for _, of := range p.Decls() {
+		for _, r := range p.Refs(of.ID) {
+			if list := out[r.To]; len(list) == 0 || list[len(list)-1] != of {
+				out[r.To] = append(list, of)
+			}
+		}
+	}
+	return out
+}
+
+// usersAt returns the users of a declaration, or of the part of it at a path, in the order of the program.
+func (x *explainer) usersAt(d *program.Declaration, path []string) []User {
+	p := x.Program
+	var out []User
+	for _, of := range x.users[d.ID] {
 		if Name(of) == "" {
 			continue
 		}
@@ -66,9 +80,9 @@ func users(p *program.Program, d *program.Declaration, path []string) []User {
 		if use&program.ByValue != 0 {
 			out = append(out, byValue(p, of, d, path, at)...)
 		}
-		for _, x := range uses {
-			if use&x.use != 0 {
-				out = append(out, User{Of: of, Use: x.use, At: at})
+		for _, reason := range uses {
+			if use&reason.use != 0 {
+				out = append(out, User{Of: of, Use: reason.use, At: at})
 			}
 		}
 	}

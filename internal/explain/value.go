@@ -118,7 +118,8 @@ func article(noun string) string {
 type explainer struct {
 	Inputs
 	found Found
-	left  int // sources
+	users [][]*program.Declaration // as usersOf returns them
+	left  int                      // sources
 }
 
 // source returns a name with the names that it gets its value from.
