@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/view"
@@ -39,13 +40,13 @@ func table(w io.Writer, lines [][]string) error {
 			if line[n] = view.EscapeLine(cell); cell == "" {
 				line[n] = "-"
 			}
-			width[n] = max(width[n], len(line[n]))
+			width[n] = max(width[n], utf8.RuneCountInString(line[n]))
 		}
 	}
 	for _, line := range lines {
 		text := ""
 		for n, cell := range line {
-			text += cell + strings.Repeat(" ", width[n]-len(cell)+2)
+			text += cell + strings.Repeat(" ", width[n]-utf8.RuneCountInString(cell)+2)
 		}
 		if _, err := fmt.Fprintln(w, strings.TrimRight(text, " ")); err != nil {
 			return err

@@ -1,0 +1,17 @@
+package stateview
+
+import (
+	"strings"
+	"testing"
+)
+
+// The columns of a table begin at the same character in each line, also after characters of several bytes.
+func TestTable(t *testing.T) {
+	var b strings.Builder
+	if err := table(&b, [][]string{{"WHO", "RUN"}, {"jörg@büro", "1"}, {"ann\x1b@office", ""}}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "WHO               RUN\njörg@büro         1\nann\\u{1b}@office  -\n"; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+}
