@@ -34,7 +34,7 @@ func run(main func(dir string) int) int {
 	return main(dir)
 }
 
-// serve is the built-in provider as a plugin of another program.
+// serve runs the built-in provider as a plugin that another program has started.
 func serve(dir string) int {
 	return plugin.Serve(lethe.New(lethe.Options{Address: addr.Published(), Dir: dir}))
 }

@@ -7,8 +7,9 @@ import (
 	"runtime/pprof"
 )
 
-// profile starts the profiles that LETHE_CPU_PROFILE and LETHE_HEAP_PROFILE request. It returns a function that writes
-// them at the end. Profiles contain names of functions and counts, no values.
+// profile starts the profiles that LETHE_CPU_PROFILE and LETHE_HEAP_PROFILE request. It returns a function that
+// finishes them: the caller calls it before the program ends. A profile has names of functions and counts, but no
+// values of the configuration or the state.
 func profile() func() {
 	done := func() {}
 	if f := create("LETHE_CPU_PROFILE"); f != nil {
@@ -25,7 +26,9 @@ func profile() func() {
 	return done
 }
 
-// create makes the file that an environment variable names; nil if it is not set, or cannot be.
+// create creates or truncates the file that the environment variable name names. If the variable is not set, create
+// returns nil. If the file cannot be created, create writes the error to standard error and returns nil: the command
+// runs without the profile.
 func create(name string) *os.File {
 	path := os.Getenv(name)
 	if path == "" {

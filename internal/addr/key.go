@@ -40,10 +40,10 @@ func StringKey(s string) Key { return Key{kind: stringKey, s: s} }
 // IsNone reports whether k is NoKey.
 func (k Key) IsNone() bool { return k.kind == noKey }
 
-// Int returns the count index, and whether k is one.
+// Int returns the count index. It returns false if k is not a count index.
 func (k Key) Int() (int, bool) { return k.n, k.kind == intKey }
 
-// Str returns the for_each key, and whether k is one.
+// Str returns the for_each key. It returns false if k is not a for_each key.
 func (k Key) Str() (string, bool) { return k.s, k.kind == stringKey }
 
 // Value returns the key as a value of the language. It returns cty.NilVal for NoKey.
@@ -75,7 +75,8 @@ func KeyOf(v cty.Value) (Key, bool) {
 	return NoKey, false
 }
 
-// Hide returns k as a key that is made from a secret. Its text, and the text of addresses that contain it, do not show the key.
+// Hide returns a copy of k for a key that is made from a secret. The text of the copy, and the text of addresses that
+// contain it, do not show the key.
 func (k Key) Hide() Key {
 	k.hidden = !k.IsNone()
 	return k

@@ -155,8 +155,8 @@ func (m ModuleInstance) Under(ancestor ModuleInstance) bool {
 	return true
 }
 
-// Around returns the innermost instance, m or an ancestor of m, whose module is p or an ancestor of p. A reference in m to p
-// means the instances of p below the result.
+// Around returns the innermost module instance, m or an ancestor of m, whose module is p or contains p. If an
+// expression in m refers to a declaration in p, it means the instances of p below this module instance.
 func (m ModuleInstance) Around(p Module) ModuleInstance {
 	for !p.Under(m.Module()) {
 		m = m.Parent()

@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A Target selects a module, a resource or an instance, in one module instance or in all of them. A missing key selects all
-// instances.
+// A Target selects a module, a resource or an instance of a resource. If a step of its address has no key, it selects
+// all instances of this step.
 type Target struct {
 	path     []targetStep
 	Mode     Mode // 0: a whole module
@@ -119,7 +119,7 @@ func (t Target) Contains(i Instance) bool {
 	return t.containsModule(i.Module, t.Mode != 0)
 }
 
-// ContainsModule reports whether t selects a module, and m is an instance of it or is inside one.
+// ContainsModule reports whether t selects a module, and m is an instance of this module or is inside such an instance.
 func (t Target) ContainsModule(m ModuleInstance) bool {
 	return t.Mode == 0 && t.containsModule(m, false)
 }
@@ -210,7 +210,7 @@ func (p *parser) ident() (string, error) {
 	return p.in[start:p.pos], nil
 }
 
-// key parses an optional `[0]` or `["a"]`.
+// key parses an optional `[0]` or `["a"]`. The boolean is true if a key is present.
 func (p *parser) key() (Key, bool, error) {
 	if !p.eat('[') {
 		return NoKey, false, nil
@@ -236,7 +236,8 @@ func (p *parser) key() (Key, bool, error) {
 	return IntKey(n), true, nil
 }
 
-// index parses a number in the syntax of the language: without a sign, and perhaps with an exponent.
+// index parses a number in the syntax of the language: without a sign, and perhaps with an exponent. It returns false
+// if s is not a whole number.
 func index(s string) (int, bool) {
 	if s == "" || s[0] < '0' || s[0] > '9' || len(s) > 20 {
 		return 0, false
@@ -250,8 +251,8 @@ func index(s string) (int, bool) {
 	return n, ok
 }
 
-// withoutSpace removes spaces outside of quotes that the language permits: at both ends, and beside dots and brackets. It
-// keeps spaces inside a name, which the parser rejects.
+// withoutSpace removes the spaces that the language permits outside of quotes: at both ends, and beside dots and
+// brackets. It keeps spaces inside a name, so that the parser rejects them.
 func withoutSpace(s string) string {
 	if !strings.ContainsAny(s, " \t") {
 		return s
@@ -279,7 +280,8 @@ func withoutSpace(s string) string {
 }
 
 // unquote parses the quoted string of the language at the start of s, and returns its value and its length in s. The
-// value is in Unicode's normal form C, as all strings of the language.
+// value is in Unicode's normal form C, like all strings of the language. If s is no valid string, unquote returns an
+// error.
 func unquote(s string) (string, int, error) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -395,7 +397,8 @@ func (p *parser) target() (Target, error) {
 	return t, nil
 }
 
-// more parses the dot before the rest of an address. If the address ends here, its error names the rest.
+// more parses the dot before the rest of an address. If the address ends instead, more returns an error that names the
+// missing rest.
 func (p *parser) more(rest string) error {
 	switch {
 	case !p.done():
@@ -455,7 +458,7 @@ func (p *parser) providerInstance() (ProviderInstance, error) {
 	return i, nil
 }
 
-// Keyed reports whether t has an instance key at any step, so that it may select only a part of a declaration.
+// Keyed reports whether any step of t has an instance key. If so, t may select only a part of a declaration.
 func (t Target) Keyed() bool { return t.KeyGiven || t.InKeyedModule() }
 
 // InKeyedModule reports whether a module step of t has an instance key.
@@ -463,8 +466,8 @@ func (t Target) InKeyedModule() bool {
 	return slices.ContainsFunc(t.path, func(s targetStep) bool { return s.given })
 }
 
-// Of returns t, which selects a resource, for another resource r of the same module. The result has the key of t if keyed is
-// true, and otherwise selects all instances.
+// Of returns t with r in place of its resource. t selects a resource of the same module as r. If keyed is true, the
+// result has the key of t. Otherwise it selects all instances.
 func (t Target) Of(r Resource, keyed bool) Target {
 	t.Mode, t.Type, t.Name = r.Mode, r.Type, r.Name
 	if !keyed {
@@ -508,9 +511,9 @@ func (t Target) ModuleIn(base ModuleInstance) ModuleInstance {
 	return base
 }
 
-// Rebase returns the address of instance i after a move from t to the target to, both relative to the module instance base. It
-// returns false if t does not select i. If neither t nor to has a key at its end, they select all instances, and the keys are
-// kept. Other missing keys mean NoKey.
+// Rebase returns the address of instance i after a move from t to to. Both targets are relative to the module instance
+// base. Rebase returns false if t does not select i. If neither t nor to has a key at its end, all instances move and
+// keep their keys. All other missing keys mean NoKey.
 func (t Target) Rebase(to Target, base ModuleInstance, i Instance) (Instance, bool) {
 	whole := !t.KeyedItself() && !to.KeyedItself()
 	inner := relative(i.Module, base)

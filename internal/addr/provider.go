@@ -11,11 +11,11 @@ import (
 // Hosts and namespaces with a special meaning.
 const (
 	DefaultHost      = "registry.opentofu.org" // the default host
-	TerraformHost    = "registry.terraform.io" // the same providers in Terraform's registry
-	BuiltinHost      = "terraform.io"          // of built-in providers
-	BuiltinNamespace = "builtin"               // of built-in providers
+	TerraformHost    = "registry.terraform.io" // Terraform's registry, which has the same providers
+	BuiltinHost      = "terraform.io"          // the host of built-in providers
+	BuiltinNamespace = "builtin"               // the namespace of built-in providers
 	DefaultNamespace = "hashicorp"             // the default namespace
-	LegacyNamespace  = "-"                     // of addresses that are older than namespaces
+	LegacyNamespace  = "-"                     // the namespace in addresses from a time without namespaces
 )
 
 // Provider is the source address of a provider.
@@ -35,7 +35,7 @@ func Default(name string) Provider {
 	return Provider{DefaultHost, DefaultNamespace, name}
 }
 
-// IsBuiltin reports whether p is part of the program.
+// IsBuiltin reports whether p is a provider that is part of Lethe's program.
 func (p Provider) IsBuiltin() bool {
 	return p.Host == BuiltinHost && p.Namespace == BuiltinNamespace || p.IsPublished()
 }
@@ -47,8 +47,8 @@ func (p Provider) IsPublished() bool { return p.Canon() == Published() }
 // IsZero reports whether p is the zero value.
 func (p Provider) IsZero() bool { return p == Provider{} }
 
-// Canon returns p with the same host for the registries of Terraform and OpenTofu. Two providers with equal Canon are
-// the same, unless a configuration names one host explicitly.
+// Canon returns p with the same host for the registries of Terraform and OpenTofu. Two addresses with the same result
+// of Canon mean the same provider, unless a configuration names one of the hosts explicitly.
 func (p Provider) Canon() Provider {
 	if p.Host == TerraformHost {
 		p.Host = DefaultHost
@@ -59,7 +59,8 @@ func (p Provider) Canon() Provider {
 	return p
 }
 
-// Counterpart returns p with the host of the other of the two registries. It returns false if p is in neither.
+// Counterpart exchanges the hosts of the registries of Terraform and OpenTofu in p. It returns p unchanged and false if
+// p has another host.
 func (p Provider) Counterpart() (Provider, bool) {
 	switch p.Host {
 	case DefaultHost:
@@ -75,7 +76,8 @@ func (p Provider) Counterpart() (Provider, bool) {
 // String returns "host/namespace/type".
 func (p Provider) String() string { return p.Host + "/" + p.Namespace + "/" + p.Type }
 
-// ForDisplay returns the address without the host if p is in one of the two registries, which have the same providers.
+// ForDisplay returns the address. It omits the host if p is in the registry of Terraform or OpenTofu, because both have
+// the same providers.
 func (p Provider) ForDisplay() string {
 	if p.Host == DefaultHost || p.Host == TerraformHost {
 		return p.Namespace + "/" + p.Type
@@ -118,7 +120,7 @@ func ParseProvider(s string) (Provider, error) {
 
 func normalHost(s string) (string, error) {
 	host := strings.ToLower(s)
-	if strings.Contains(host, "xn--") { // punycode: the same host has one address
+	if strings.Contains(host, "xn--") { // a host has one address, in punycode and in Unicode
 		if readable, err := idna.Display.ToUnicode(host); err == nil {
 			host = readable
 		}
@@ -160,7 +162,8 @@ func (c ProviderConfig) String() string {
 	return s
 }
 
-// ProviderInstance is one instance of a provider configuration. Each instance has its settings and a process.
+// ProviderInstance is one instance of a provider configuration. Each instance has separate settings and a separate
+// process.
 type ProviderInstance struct {
 	ProviderConfig
 	Key Key

@@ -44,8 +44,8 @@ func (m Mode) Block() string {
 	return m.String()
 }
 
-// ModeOf returns the mode of the resources that a type of block declares, and false for other blocks. It does not know
-// list and action blocks: list and action are names like others.
+// ModeOf returns the mode of the resources that a type of block declares, and false for other blocks. It returns false
+// for list and action blocks, too, because a reference may begin with list or action as the type of a managed resource.
 func ModeOf(block string) (Mode, bool) {
 	for _, m := range []Mode{Managed, Data, Ephemeral} {
 		if m.Block() == block {

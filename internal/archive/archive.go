@@ -25,9 +25,9 @@ import (
 type Options struct {
 	Bytes int64 // maximum size of all contents
 	Files int   // maximum number of entries of any kind
-	// Links is nil if a symbolic link is an error. Otherwise, links to targets inside the directory are created, as
-	// modules have them. Links to targets outside and circular links are left out, and Links is called for each of
-	// them.
+	// Links is nil if a symbolic link is an error. Otherwise, links to targets inside the directory are created,
+	// because modules may contain such links. Links to targets outside and circular links are left out, and Links is
+	// called with the name of each such link.
 	Links func(leftOut string)
 	Sums  Sums // receives the checksum of each file, by its name with slashes; may be nil
 }
@@ -35,8 +35,8 @@ type Options struct {
 // Sums holds the SHA-256 of files by name.
 type Sums map[string][sha256.Size]byte
 
-// Unpack extracts the archive at path into dir, which it replaces. It unpacks into a temporary directory beside dir
-// first, so that a faulty archive leaves dir unchanged.
+// Unpack extracts the archive at path into the directory dir, and replaces its former content. It unpacks into a
+// temporary directory beside dir first, so that a faulty archive leaves dir unchanged.
 func Unpack(path, dir string, o Options) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func Unpack(path, dir string, o Options) error {
 	return u.finish(dir)
 }
 
-// partly returns the pattern of the names of temporary directories for dir.
+// partly returns the pattern of the names of temporary directories beside dir.
 func partly(dir string) string { return ".unpack-" + filepath.Base(dir) + "-*" }
 
 // Sweep removes temporary directories of dir that killed processes left behind. No process may be unpacking into dir.
@@ -111,15 +111,16 @@ type unpacking struct {
 	tmp      string // the temporary directory
 	root     *os.Root
 	consumed func() int64 // returns the number of bytes read from the archive, or its whole size
-	bytes    int64        // left
-	files    int          // left
+	bytes    int64        // the number of bytes that the contents may still have
+	files    int          // the number of entries that may still follow
 	links    []link
 }
 
 // link is a symbolic link. Links are created after all files, so that no file is written through a link.
 type link struct{ name, to string }
 
-// any unpacks an archive. It detects the format by the first bytes, because names and content types are often wrong.
+// any unpacks an archive of any format. It detects the format by the first bytes, because names and content types are
+// often wrong.
 func (u *unpacking) any(f *os.File) error {
 	head := make([]byte, 6)
 	if _, err := io.ReadFull(f, head); err != nil {
@@ -193,7 +194,7 @@ func (u *unpacking) tar(r io.Reader) error {
 			return fmt.Errorf("this is not a valid archive of a supported format (zip; tar, also compressed with gzip or bzip2): %w", err)
 		}
 		if h.Typeflag == tar.TypeXGlobalHeader {
-			continue // `git archive` writes the commit there
+			continue // `git archive` writes the commit into this header
 		}
 		mode := h.FileInfo().Mode()
 		if h.Typeflag == tar.TypeLink {
@@ -206,7 +207,8 @@ func (u *unpacking) tar(r io.Reader) error {
 	}
 }
 
-// entry unpacks one entry. It calls open only for a file, and leads only for a link.
+// entry unpacks one entry. It calls open, which returns the content, only for a file, and leads, which returns the
+// target, only for a link.
 func (u *unpacking) entry(name string, mode fs.FileMode, open func() (io.ReadCloser, error), leads func() (string, error)) error {
 	if u.files--; u.files < 0 {
 		return fmt.Errorf("there are more than %d entries", u.Files)
@@ -271,14 +273,15 @@ func (u *unpacking) file(name string, mode fs.FileMode, open func() (io.ReadClos
 	return errors.Join(plain(err), out.Close())
 }
 
-// An archive whose contents are many times larger than the archive is an attack. Real packages contain programs, which
-// compress to a quarter, and texts, which compress to a tenth.
+// The ratio of the size of the contents to the size of the archive is limited, because a very high ratio means an
+// attack. Real packages contain programs, which compress to a quarter, and texts, which compress to a tenth.
 const (
 	maxRatio = 100
-	anyway   = 32 << 20 // bytes that an archive of any size may contain
+	anyway   = 32 << 20 // an archive may always contain this number of bytes, regardless of its size
 )
 
-// rationed reads contents of an archive until a limit is exceeded.
+// rationed reads the contents of an entry, until the contents of the archive exceed a limit. Then Read returns an
+// error.
 type rationed struct {
 	u  *unpacking
 	in io.Reader
@@ -296,9 +299,9 @@ func (r rationed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// link creates the symbolic links with targets inside. It checks the targets after all links exist, because a link may
-// lead through another. Where the system cannot create links, as on Windows without the privilege to do so, link copies the
-// targets.
+// link creates the symbolic links whose targets are inside the directory. It checks the targets after all links exist,
+// because a link may lead through another. Where the system cannot create links, as on Windows without the privilege to
+// do so, link copies the targets.
 func (u *unpacking) link() error {
 	var made, missing []link
 	for _, l := range u.links {
@@ -330,8 +333,9 @@ func (u *unpacking) link() error {
 // at returns the path of the target of a relative link.
 func (l link) at() string { return filepath.Join(filepath.Dir(l.name), filepath.FromSlash(l.to)) }
 
-// copyTargets copies the target of each link to its name. It repeats this while a target is itself a copy that does not exist
-// yet. It reports links whose targets never exist, such as links in a circle, as left out.
+// copyTargets copies the target of each link to the name of the link. A target may be another copy that does not exist
+// yet, so copyTargets repeats this until no more targets appear. It reports links whose targets never exist, such as
+// links in a circle, to u.Links.
 func (u *unpacking) copyTargets(links []link) error {
 	for {
 		var left []link
@@ -375,7 +379,8 @@ func (u *unpacking) copyTarget(l link) error {
 	})
 }
 
-// plain returns an error without the temporary path, which does not help a user.
+// plain returns an error without the path in the temporary directory, which does not help users. It returns nil for
+// nil.
 func plain(err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return errors.New("it is there twice")

@@ -15,9 +15,10 @@ import (
 	"syscall"
 )
 
-// ErrNotStreamable is the error for an archive that cannot be unpacked while it arrives. It may be possible to unpack
-// the complete file. The archive is not a zip file, it is damaged, or an entry has a form that Stream does not support:
-// it is encrypted, has 64-bit sizes or another compression method, or is stored uncompressed with its size after it.
+// ErrNotStreamable is the error for an archive that cannot be unpacked while it arrives. Unpack can perhaps unpack the
+// complete file. The archive is not a zip file, is damaged, or has an entry in a form that Stream does not support: the
+// entry is encrypted, has 64-bit sizes or another compression method, or is stored uncompressed with its size after the
+// content.
 var ErrNotStreamable = errors.New("the archive can be read only as a whole")
 
 // Stream unpacks a zip file of plain files while it arrives. A zip file ends with the list of its entries. The entries
@@ -29,19 +30,19 @@ type Stream struct {
 
 	in       *io.PipeWriter
 	ended    chan error // the result of the goroutine that reads the pipe
-	size     int64      // number of bytes written
+	size     int64      // number of bytes passed to Write
 	consumed int64      // number of bytes that the goroutine has read
 	got      map[string]*arrived
 	known    end
 }
 
-// arrived is an unpacked entry.
+// arrived describes an unpacked entry.
 type arrived struct {
 	dir              bool
 	method           uint16
 	sum              uint32
 	size, compressed uint64
-	at               int64 // the offset of its contents
+	at               int64 // the offset of the contents of the entry in the archive
 }
 
 // NewStream starts unpacking into dir. The caller must call Close.
@@ -78,9 +79,9 @@ func (s *Stream) begin() (err error) {
 // errDropped is the error of writes after an error in the archive.
 var errDropped = errors.New("dropped")
 
-// Write passes the next bytes to the goroutine. It returns only errors of this machine, such as a full disk. Finish
-// returns the errors in the archive. Before Finish, the caller can compare the complete archive with its checksum, and
-// a wrong checksum is the more useful error.
+// Write passes the next bytes to the goroutine that unpacks the archive. It returns only errors of this machine, such
+// as a full disk. Finish returns the errors in the archive. Before Finish, the caller can compare the complete archive
+// with its checksum, and a wrong checksum is the more useful error.
 func (s *Stream) Write(b []byte) (int, error) {
 	s.size += int64(len(b))
 	if n, err := s.in.Write(b); err != nil && !errors.Is(err, errDropped) {
@@ -89,7 +90,7 @@ func (s *Stream) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Reset restarts the stream from the beginning.
+// Reset discards the unpacked entries and restarts the stream from the beginning.
 func (s *Stream) Reset() error {
 	if s.size == 0 {
 		return nil
@@ -104,13 +105,14 @@ func (s *Stream) Close() error {
 	}
 	s.in.CloseWithError(errDropped)
 	<-s.ended
-	s.ended <- nil // for Finish, or for another Close
+	s.ended <- nil // for the method Finish, or for another call of Close
 	err := s.u.drop()
 	s.u = nil
 	return err
 }
 
-// Finish moves the unpacked directory to its place. It must be called after all bytes are written.
+// Finish compares the unpacked entries with the list at the end of the archive, and moves the unpacked directory to its
+// place. It must be called after all bytes are written. It returns the errors in the archive.
 func (s *Stream) Finish() error {
 	s.in.Close()
 	err := <-s.ended
@@ -130,7 +132,7 @@ const (
 
 	flagEncrypted, flagSizesBehind = 1 << 0, 1 << 3
 
-	headerLength = 30       // of an entry, without its name
+	headerLength = 30       // the length of an entry's header in bytes, without the name
 	maxList      = 16 << 20 // bytes
 )
 
@@ -163,7 +165,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// at returns the number of bytes read so far.
+// at returns the offset in the archive up to which in was read.
 func (s *Stream) at(in *bufio.Reader) int64 { return s.consumed - int64(in.Buffered()) }
 
 // entry unpacks one entry.
@@ -205,7 +207,7 @@ func (s *Stream) entry(in *bufio.Reader) error {
 		var n int64
 		n, err = io.CopyN(io.Discard, e, 1)
 		switch {
-		case n > 0: // the contents of a file were read to the end
+		case n > 0: // the entry has contents, which were read to the end
 			err = errors.New("it is a directory with contents")
 		case err == io.EOF:
 			err = nil
@@ -224,7 +226,7 @@ func (s *Stream) entry(in *bufio.Reader) error {
 	return nil
 }
 
-// zipFile and zipDir are the modes of entries until the list contains the real modes.
+// zipFile and zipDir are the modes of entries before the list of entries is read, which has the real modes.
 const (
 	zipFile = fs.FileMode(0o644)
 	zipDir  = fs.ModeDir | 0o755
@@ -246,7 +248,8 @@ func (c *contents) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// sizes reads the data descriptor after an entry whose header does not contain its sizes, and compares it.
+// sizes reads the data descriptor after an entry whose header does not contain its sizes, and compares it with the
+// unpacked contents. It returns ErrNotStreamable if they differ.
 func (s *Stream) sizes(in *bufio.Reader, at *arrived) error {
 	b := make([]byte, 12)
 	_, err := io.ReadFull(in, b)
@@ -276,7 +279,7 @@ func (s *Stream) compare() error {
 		case !mode.IsRegular():
 			return fmt.Errorf("%q in the archive: %w", f.Name, errKind)
 		case mode.Perm()&0o111 != 0:
-			clean, _ := local(f.Name) // entry used the same name
+			clean, _ := local(f.Name) // cannot fail, because the method entry has accepted this name
 			if err := s.u.root.Chmod(clean, 0o755); err != nil {
 				return err
 			}
@@ -285,7 +288,8 @@ func (s *Stream) compare() error {
 	return nil
 }
 
-// end is a file whose end and entry headers are known. All other bytes are read as zeros.
+// end is a reader of an archive of which only the list of entries and the entry headers are known. All other bytes are
+// read as zeros.
 type end struct {
 	bytes []byte
 	from  int64

@@ -16,7 +16,7 @@ type clients struct {
 	o   Clients
 }
 
-// settings returns the settings for a client. where names them for Clients.Secret.
+// settings returns the settings for a client. where describes the settings for Clients.Secret.
 func (c *clients) settings(sch *schema.Block, config cty.Value, where string) store.Settings {
 	s := store.Settings{Config: config, Schema: sch, Dir: c.env.Dir, FS: c.env.FS, Getenv: c.env.Getenv, Agent: c.o.Agent, Hosts: c.o.Hosts, Notify: c.o.Notify, Stop: c.o.Stop}
 	if c.o.Secret != nil {
@@ -25,12 +25,12 @@ func (c *clients) settings(sch *schema.Block, config cty.Value, where string) st
 	return s
 }
 
-// open opens a store without encryption.
+// open opens a store without encryption. It reports nothing.
 func (c *clients) open(ctx context.Context, s settings) (store.Store, error) {
 	return s.driver.Open(ctx, c.settings(s.driver.Schema, s.config, backendSettings(s.driver)))
 }
 
-// backendSettings names the settings of a store for Clients.Secret.
+// backendSettings describes the settings of a store for Clients.Secret.
 func backendSettings(driver store.Driver) string {
 	return fmt.Sprintf("the settings of backend %q", driver.Name)
 }

@@ -31,12 +31,13 @@ type declaration struct {
 	stores  *stateStores
 }
 
-// newDeclaration returns the declaration of the present root module, whichever that is when a method is called.
+// newDeclaration returns the declaration of the root module that o.Root returns. Each method calls o.Root again,
+// because the root module may change.
 func newDeclaration(o Options) *declaration {
 	return &declaration{env: o.Env, root: o.Root, static: o.Static, limits: o.Limits, sources: o.Sources, stores: newStateStores(o)}
 }
 
-// block returns the backend or the cloud block; nil if the root module has neither.
+// block returns the backend block or the cloud block. It returns nil if the root module has neither.
 func (d *declaration) block() *config.Backend {
 	if m := d.root(); m != nil {
 		return m.Stored()
@@ -44,7 +45,8 @@ func (d *declaration) block() *config.Backend {
 	return nil
 }
 
-// settings returns the settings of the backend block; without a block, those for files of the working directory.
+// settings returns the settings of the backend block. Without a block, they are the settings for state files in the
+// working directory.
 func (d *declaration) settings() (settings, bool) {
 	root, b := d.root(), d.block()
 	if b == nil {
@@ -69,7 +71,8 @@ func (d *declaration) settings() (settings, bool) {
 	return settings{driver: kind, config: v.Raw, ephemeral: append(v.PathsOf(mark.Ephemeral), v.PathsOf(mark.Sensitive)...)}, ok
 }
 
-// of returns the settings of a module without reporting errors. Literal secrets in its block count as ephemeral.
+// of returns the settings in the block of a module, without reporting errors. It treats literal secrets in the block
+// like ephemeral settings, which are not recorded.
 func (d *declaration) of(m *config.Module) (settings, bool) {
 	b := m.Stored()
 	if b == nil {
@@ -94,7 +97,7 @@ func (d *declaration) of(m *config.Module) (settings, bool) {
 	return s, ok
 }
 
-// overridden adds the settings of -backend-config.
+// overridden returns s with the settings of -backend-config.
 func (d *declaration) overridden(s settings, overrides []string) (settings, bool) {
 	if len(overrides) == 0 {
 		return s, true
@@ -121,7 +124,7 @@ func (d *declaration) overridden(s settings, overrides []string) (settings, bool
 	return s, true
 }
 
-// override takes one -backend-config: "name=value", or a file of such settings.
+// override adds the settings of one -backend-config to attrs: "name=value", or a file of settings.
 func (d *declaration) override(driver store.Driver, text string, attrs map[string]cty.Value) bool {
 	given := map[string]cty.Value{}
 	ty := driver.Schema.Type()
@@ -132,7 +135,7 @@ func (d *declaration) override(driver store.Driver, text string, attrs map[strin
 			return false
 		}
 	case driver.Schema.Attr(name) != nil && !ty.AttributeType(name).IsPrimitiveType():
-		// The text is in no message: it may be a secret.
+		// The message does not contain the value, which may be secret.
 		if given[name], ok = config.ParseValue(fmt.Sprintf("-backend-config=%q", name+"=..."), value, d.limits, d.env.Bag); !ok {
 			return false
 		}
@@ -150,7 +153,8 @@ func (d *declaration) override(driver store.Driver, text string, attrs map[strin
 	return true
 }
 
-// expected returns the end of a message about an unexpected argument: the arguments that the backend has.
+// expected returns the end of a message about an unexpected argument. It lists the arguments of the backend, or
+// suggests a similar name.
 func expected(name string, names []string) string {
 	if slices.Contains(names, name) {
 		return " It is a block: write the block to a file, and name the file with -backend-config=FILE."
@@ -158,7 +162,7 @@ func expected(name string, names []string) string {
 	return cmp.Or(diag.DidYouMean(name, names), " Available are: "+strings.Join(names, ", ")+".")
 }
 
-// readOverrides reads a file of settings.
+// readOverrides reads a file of settings into given.
 func (d *declaration) readOverrides(driver store.Driver, file string, given map[string]cty.Value) bool {
 	if file == "" {
 		d.env.Bag.Add(diag.Errorf("Failed to read backend configuration", "An empty -backend-config removes the settings of an earlier init, so it cannot be combined with another -backend-config."))
@@ -181,7 +185,7 @@ func (d *declaration) readOverrides(driver store.Driver, file string, given map[
 	return ok
 }
 
-// sets reports whether the block gives a setting the value that it has in s.
+// sets reports whether the setting at path in s comes from the backend block.
 func (d *declaration) sets(s settings, path cty.Path) bool {
 	m := d.root()
 	if m == nil {

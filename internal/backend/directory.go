@@ -11,7 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// Directory has the states of a working directory. Its methods are for one goroutine, except Encryption and Outputs.
+// Directory manages the states of a working directory: it opens their store, and moves them. Only one goroutine may use
+// it, but Encryption and Outputs may be called concurrently.
 type Directory struct {
 	Env *workspace.Env
 
@@ -36,13 +37,13 @@ func New(o Options) *Directory {
 	}
 }
 
-// UsePlan makes the backend of a saved plan the backend in use. Options.Root then returns the root module of the plan.
-// directory returns the root module of the directory, nil if the directory has no configuration.
+// UsePlan makes the backend of a saved plan the backend in use. From then on, Options.Root must return the root module
+// of the plan. directory returns the root module of the directory; it may return nil.
 func (d *Directory) UsePlan(p *Planned, directory func() *config.Module) {
 	d.plan = &planBackend{plan: p, directory: directory, opener: d.opener, record: d.record}
 }
 
-// Lacking names the settings that a saved plan does not hold, and that nothing else has set.
+// Lacking returns the names of the settings that the saved plan omits, and that have no other value either.
 func (d *Directory) Lacking() []string {
 	if d.plan == nil {
 		return nil
@@ -50,8 +51,8 @@ func (d *Directory) Lacking() []string {
 	return d.plan.lacking
 }
 
-// SameInDirectory returns the root module of the directory if its backend block equals the block of a saved plan's root
-// module, apart from literal secrets.
+// SameInDirectory returns the root module of the directory. It returns true if the backend block of this module equals
+// the block of ofPlan, apart from literal secrets.
 func (d *Directory) SameInDirectory(ofPlan *config.Module) (*config.Module, bool) {
 	now := d.plan.directory()
 	if now == nil || now.Stored() == nil {
@@ -62,19 +63,20 @@ func (d *Directory) SameInDirectory(ofPlan *config.Module) (*config.Module, bool
 	return now, ok1 && ok2 && was.same(is)
 }
 
-// Encryption evaluates the encryption settings of the configuration and the environment. Errors are reported once.
+// Encryption evaluates the encryption settings of the configuration and the environment. Only the first call reports
+// errors.
 func (d *Directory) Encryption() (*Encryption, bool) { return d.encryption.get() }
 
-// EncryptionOfPlan uses the configuration of a saved plan for the encryption of states, if the directory's
-// configuration has none: the directory may have no configuration.
+// EncryptionOfPlan makes Encryption use the configuration of the saved plan, if the configuration of the directory has
+// no encryption block.
 func (d *Directory) EncryptionOfPlan() {
 	if now := d.plan.directory(); now == nil || now.Encryption == nil {
 		d.encryption.reset()
 	}
 }
 
-// CheckEncryption reports the mistakes in all encryption settings that are visible without values from outside the
-// configuration. It asks for no key, and builds no part.
+// CheckEncryption reports the mistakes in all encryption settings that can be found without values of variables. It
+// does not contact key services.
 func (d *Directory) CheckEncryption(tree *config.Tree, static *frame.StaticFrame) {
 	d.encryption.check(tree, static)
 }

@@ -5,17 +5,17 @@
 // block. init records the result in .terraform/terraform.tfstate, in the form that Terraform and OpenTofu use, so that
 // later commands need no -backend-config:
 //
-//	declared    the evaluated block; the files of the directory without a block
-//	overridden  with the settings of -backend-config
+//	declared    the evaluated block; without a block, the settings for files of the directory
+//	overridden  the declared settings with the settings of -backend-config
 //	remembered  the settings that init recorded, with a fingerprint of the block
-//	current     the settings that commands use: the remembered ones, as long as the block has not changed
+//	current     the settings that commands use: the remembered settings, as long as the block has not changed
 //
-// Open is for every command: it opens the current store, and refuses to work if the block has
-// changed since. Init is for the command of that name: it decides which store is used from now on,
-// moves the states of the former one if the user wants that, and records the decision.
+// Every command calls Open. It opens the current store, and refuses to work if the block has changed. The command init
+// calls Init. It decides which store is used from now on, moves the states of the former store if the user wants that,
+// and records the decision.
 //
-// A block that init has not seen is refused (LE1209), except backend "local", whose place the block alone names
-// (placement.go), and except if the user permits it (Options.WithoutInit, ADR 44).
+// A block that init has not seen is refused (LE1209), with two exceptions: the backend "local", whose block names the
+// place completely (placement.go), and if the user permits it (Options.WithoutInit, ADR 44).
 //
 // Directory has the entry points of commands. Its parts, from the top down:
 //
@@ -29,8 +29,8 @@
 //	stateStores       the state stores of providers (ADR 60)
 //	settings          a kind of store and its settings
 //
-// A kind of store is a store.Driver: a name, a schema for its settings, and a function that opens
-// a store. This package knows nothing else about the kinds, except that two stores may be the same files.
+// A kind of store is a store.Driver: a name, a schema for its settings, and a function that opens a store. This package
+// knows nothing else about the kinds, except that two stores may use the same files.
 package backend
 
 import (
@@ -55,31 +55,31 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// Drivers are the kinds of store that there are.
+// Drivers are all kinds of stores.
 var Drivers = store.Drivers{store.LocalDriver, store.MemoryDriver, azurestore.Driver, consulstore.Driver, httpstore.Driver, gcsstore.Driver, kubestore.Driver, pgstore.Driver, remotestore.Driver, s3store.Driver}
 
-// Options are the dependencies of a Directory. Env, Root, Static, Sources and Display are required.
+// Options are the functions and settings that a Directory needs. Env, Root, Static, Sources and Display are required.
 type Options struct {
 	Env     *workspace.Env
 	Limits  limits.Limits // for files of settings
 	Sources *diag.Sources // receives the texts of these files
-	// Root returns the root module, nil if there is no configuration.
+	// Root returns the root module, or nil if the directory has no configuration.
 	Root func() *config.Module
 	// Static returns a frame for the expressions of a backend block.
 	Static func(root *config.Module) *frame.StaticFrame
-	// Display returns the form of a path in messages.
+	// Display converts a path for messages.
 	Display func(path string) string
-	// WithoutInit permits the use of a backend that init has not set up. Using is then called with a sentence that
-	// names the backend and the place of the state. It may be nil.
+	// WithoutInit permits the use of a backend that init has not set up. In this case, Using is called with a sentence
+	// that names the backend and the place of the state. Using may be nil.
 	WithoutInit bool
 	Using       func(text string)
 	Clients     Clients
 	Plugins     Plugins // may be nil if no state_store block is permitted
 }
 
-// Clients are the dependencies of the clients of stores and key services. All of them are optional.
+// Clients are settings and functions for the clients of stores and key services. All of them are optional.
 type Clients struct {
-	// Hosts know the services of hosts, and the credentials for them.
+	// Hosts finds the services of hosts, and the user's credentials for them.
 	Hosts store.Hosts
 	// Agent is the name by which clients identify themselves to servers.
 	Agent string
@@ -87,7 +87,7 @@ type Clients struct {
 	Notify func(text string)
 	// Stop ends the retries of clients, including the retries of writes.
 	Stop context.Context
-	// Secret is called with each secret in the settings of a store or of an encryption, and its address.
+	// Secret is called with each secret in the settings of a store or of the encryption. where describes the settings.
 	Secret func(text, where string)
 }
 
@@ -111,11 +111,11 @@ type pinned struct {
 type Planned struct {
 	Type   string          `json:"type"`
 	Config json.RawMessage `json:"config"`
-	// Withheld names the settings that are secret, or may contain a secret: a plan does not hold them.
+	// Withheld names the settings that the plan omits because they are secret, or may contain a secret.
 	Withheld []string `json:"withheld,omitempty"`
 	Provider *pinned  `json:"provider,omitempty"` // of a state store, without its settings, which Config has
 
-	Lineage string `json:"-"` // of the state that the plan was made from
+	Lineage string `json:"-"` // of the state from which the plan was made
 	Place   string `json:"-"` // see Opened.Place
 }
 
@@ -123,7 +123,8 @@ type Planned struct {
 // paths are absolute, except a Backup of store.NoBackup.
 type Files struct {
 	In, Out, Backup string
-	// Alone is true for a command that only works on states: with In, it works on that file, whatever the backend.
+	// Alone is true for a command that only works on states. If it has In, it uses that file, even if the backend
+	// stores states elsewhere.
 	Alone bool
 }
 
@@ -133,20 +134,21 @@ func (f Files) named() bool { return f.In != "" || f.Out != "" || f.Backup != ""
 type InitRequest struct {
 	Overrides   []string // of -backend-config: "name=value", or a file of settings
 	Reconfigure bool     // ignore the backend in use
-	Migrate     bool     // states may be moved
-	ForceCopy   bool     // copy states without a question, over existing ones
+	Migrate     bool     // states may be moved: -migrate-state
+	ForceCopy   bool     // copy states without a question, even over existing states
 	Lock        workspace.Request
-	// Setting asks the user for a required setting that is missing. answered is false if the user gives no answer. nil:
-	// nobody can be asked.
+	// Setting asks the user for a missing required setting. answered is false if the user gives no answer. Setting is
+	// nil if no user can be asked.
 	Setting func(name, note string, secret bool) (text string, answered bool)
-	// Copies asks whether states are to be copied from a backend of one type to one of another. It
-	// reports that the question has no answer.
+	// Copies asks whether to copy states from a backend of type from to a backend of type to. answered is false if the
+	// user gives no answer.
 	Copies func(from, to string) (copies, answered bool)
-	// Rename asks for a name for the default workspace in a backend that has no default workspace: "" without an
-	// answer.
+	// Rename asks for a new name for the default workspace, if the new backend has no default workspace. It returns ""
+	// without an answer.
 	Rename func() string
-	// Choose asks which of some workspaces is to be selected, where none of them is: "" if that has no answer.
+	// Choose asks which of the workspaces names to select, because the selected workspace is not among them. It returns
+	// "" without an answer.
 	Choose func(selected string, names []string) string
-	// Unset is called with a backend that is no longer used, because no block declares a backend.
+	// Unset is called with the type of the former backend, if no block declares a backend any more.
 	Unset func(was string)
 }

@@ -8,8 +8,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// encode writes settings as JSON, without nulls: other programs refuse the names of settings that they do not have,
-// even with the value null.
+// encode writes settings as JSON, without nulls: other programs refuse unknown settings, even if the value is null.
 func (s settings) encode(attrs map[string]cty.Value) json.RawMessage {
 	out := map[string]any{}
 	for name, v := range attrs {
@@ -18,7 +17,7 @@ func (s settings) encode(attrs map[string]cty.Value) json.RawMessage {
 		}
 		text, err := ctyjson.Marshal(v, s.driver.Schema.Type().AttributeType(name))
 		if err != nil {
-			panic(err) // it is known
+			panic(err) // the value is known
 		}
 		out[name] = dropNulls(decoded(text))
 	}
@@ -29,7 +28,7 @@ func (s settings) encode(attrs map[string]cty.Value) json.RawMessage {
 	return text
 }
 
-// decoded reads JSON with numbers as they are written.
+// decoded decodes JSON, and keeps the spelling of numbers.
 func decoded(text []byte) (v any) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -37,7 +36,7 @@ func decoded(text []byte) (v any) {
 	return v
 }
 
-// dropNulls removes the members of objects that are null.
+// dropNulls removes null members of objects, at all depths.
 func dropNulls(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -54,8 +53,8 @@ func dropNulls(v any) any {
 	return v
 }
 
-// decodeSettings reads settings of a schema from JSON. Names that the schema does not have are ignored if their value
-// is null, because another program wrote them.
+// decodeSettings decodes settings of the type ty. It ignores unknown settings with the value null, which other programs
+// write.
 func decodeSettings(text []byte, ty cty.Type) (cty.Value, error) {
 	clean, err := json.Marshal(dropNulls(decoded(text)))
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Encryption is the configured encryption. A nil target means that it is not encrypted.
+// Encryption is the configured encryption. A nil target means no encryption.
 type Encryption struct {
 	State, Plan *crypt.Target
-	remote      map[string]*crypt.Target // by name of the data source; "" is the default
+	remote      map[string]*crypt.Target // by the name of the data source; "" is the default
 }
 
 // Remote returns the encryption of the state that a data source reads. at is the address of the data source.
@@ -36,9 +36,9 @@ func (e *Encryption) Remote(at string) *crypt.Target {
 	return nil
 }
 
-// remoteNames returns the names that the configuration may use for a data source: its name, preceded by the names of
-// its modules and followed by its instance key. A name of an instance takes precedence over a name of all instances,
-// and a name of a module's instance over the name of the module, which comes last.
+// remoteNames returns the names under which the configuration may set the encryption for a data source, in the order of
+// precedence. A name consists of the module path, the name of the data source and its instance key. A name with the
+// instance key precedes a name without it. A name with module instance keys precedes a name without them.
 func remoteNames(at string) []string {
 	one, err := addr.ParseInstance(at)
 	if err != nil {
@@ -57,16 +57,16 @@ func remoteNames(at string) []string {
 	return names
 }
 
-// remoteName returns an address in the form of the names of remote_state_data_source blocks: without the words that
-// these names may omit.
+// remoteName returns an address in the form of the names of remote_state_data_source blocks, which may omit words such
+// as "module".
 func remoteName(at string) string {
 	return strings.NewReplacer("module.", "", "data.terraform_remote_state.", "").Replace(at)
 }
 
 const badEncryption = "Invalid encryption configuration"
 
-// encryptionConfig is the encryption that the configuration and the environment declare. It is evaluated on first use,
-// and once. Several goroutines may call get.
+// encryptionConfig is the encryption that the configuration and the environment declare. It is evaluated once, on first
+// use. get may be called concurrently.
 type encryptionConfig struct {
 	env       *workspace.Env
 	root      func() *config.Module
@@ -76,7 +76,7 @@ type encryptionConfig struct {
 	evaluated *evaluatedEncryption
 }
 
-// evaluatedEncryption is an Encryption that is evaluated once.
+// evaluatedEncryption is the result of the evaluation.
 type evaluatedEncryption struct {
 	once  sync.Once
 	value *Encryption
@@ -88,7 +88,7 @@ func newEncryptionConfig(o Options, c *clients) *encryptionConfig {
 	return &encryptionConfig{env: o.Env, root: o.Root, static: o.Static, limits: o.Limits, clients: c, evaluated: &evaluatedEncryption{}}
 }
 
-// get evaluates the encryption. Only the first call reports errors; all calls return the same result.
+// get returns the encryption. The first call evaluates it and reports errors. All calls return the same result.
 func (c *encryptionConfig) get() (*Encryption, bool) {
 	e := c.evaluated
 	e.once.Do(func() { e.value, e.ok = c.evaluate() })
@@ -98,7 +98,7 @@ func (c *encryptionConfig) get() (*Encryption, bool) {
 // reset makes the next call of get evaluate the encryption again.
 func (c *encryptionConfig) reset() { c.evaluated = &evaluatedEncryption{} }
 
-// evaluate builds the parts that are in use.
+// evaluate builds the key providers and methods that targets use.
 func (c *encryptionConfig) evaluate() (*Encryption, bool) {
 	declared, ok := c.read()
 	if declared == nil || !ok {
@@ -144,8 +144,8 @@ func (c *encryptionConfig) check(tree *config.Tree, static *frame.StaticFrame) {
 	c.warnUnused(declared, tree)
 }
 
-// warnUnused warns about settings for remote states that the configuration does not read. The variable may be for more than
-// one configuration.
+// warnUnused warns about settings for remote states that the configuration does not read. It does not warn about
+// settings of the environment variable, which may serve several configurations.
 func (c *encryptionConfig) warnUnused(declared *config.Encryption, tree *config.Tree) {
 	read := map[string]bool{}
 	tree.Root.Walk(func(n *config.Node) {
@@ -164,12 +164,12 @@ func (c *encryptionConfig) warnUnused(declared *config.Encryption, tree *config.
 	}
 }
 
-// read returns the declared encryption; nil if none is declared.
+// read returns the declared encryption, or nil if none is declared.
 func (c *encryptionConfig) read() (*config.Encryption, bool) {
 	return config.ReadEncryption(c.root(), c.env.Getenv(config.EncryptionVariable), config.Options{Limits: c.limits}, c.env.Bag)
 }
 
-// builder returns a builder for the declared parts, and reports parts of unknown kinds.
+// builder returns a builder for the declared encryption. It reports key providers and methods of unknown types.
 func (c *encryptionConfig) builder(declared *config.Encryption, static *frame.StaticFrame) *encryptionBuilder {
 	b := &encryptionBuilder{c: c, declared: declared, static: static, sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
 	known(b, declared.Providers, "key_provider", crypt.ProviderKinds)
@@ -180,15 +180,16 @@ func (c *encryptionConfig) builder(declared *config.Encryption, static *frame.St
 	return b
 }
 
-// encryptionBuilder evaluates the parts of an encryption that are in use.
+// encryptionBuilder evaluates the key providers and methods that targets use.
 type encryptionBuilder struct {
 	c        *encryptionConfig
 	declared *config.Encryption
 	static   *frame.StaticFrame
 	sources  map[string]*crypt.Source
 	ciphers  map[string]*crypt.Cipher
-	trace    []string // the key providers that are being made
-	// checking builds no parts, and accepts unknown values and methods that only the variable names.
+	trace    []string // the key providers whose evaluation is in progress
+	// checking makes the builder only check settings: it builds nothing, and accepts unknown values and methods that
+	// only the variable names.
 	checking bool
 	ok       bool
 }
@@ -198,7 +199,7 @@ func (b *encryptionBuilder) error(at diag.Range, format string, a ...any) {
 	b.c.env.Bag.Add(diag.Errorf(badEncryption, format, a...).At(at))
 }
 
-// known reports parts of unknown kinds.
+// known reports parts of unknown types.
 func known[M any](b *encryptionBuilder, parts []*config.EncryptionPart, word string, kinds crypt.Kinds[M]) {
 	for _, p := range parts {
 		if _, ok := kinds.Find(p.Type); !ok {
@@ -207,7 +208,7 @@ func known[M any](b *encryptionBuilder, parts []*config.EncryptionPart, word str
 	}
 }
 
-// target evaluates a block that selects a method.
+// target evaluates a block that selects a method, such as "state" or "plan". It returns nil without a block.
 func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 	if t == nil {
 		return nil
@@ -250,7 +251,7 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 	return out
 }
 
-// cipher evaluates a method.
+// cipher evaluates a method, once for each name. It returns nil after an error.
 func (b *encryptionBuilder) cipher(ref config.EncryptionRef) *crypt.Cipher {
 	name := "method." + ref.Type + "." + ref.Name
 	if c, ok := b.ciphers[name]; ok {
@@ -268,7 +269,7 @@ func (b *encryptionBuilder) cipher(ref config.EncryptionRef) *crypt.Cipher {
 	return b.ciphers[name]
 }
 
-// source evaluates a key provider.
+// source evaluates a key provider, once for each name. It returns nil after an error.
 func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 	name := "key_provider." + ref.Type + "." + ref.Name
 	if s, ok := b.sources[name]; ok {
@@ -308,8 +309,8 @@ func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 	return out
 }
 
-// evaluate builds a part, and the part that its argument refers to; an empty argument refers to none. s are its
-// settings.
+// evaluate builds a part: a method or a key provider. If its argument refers to a key provider, evaluate returns it in
+// uses. s has the settings of the part. ok is false after an error.
 func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argument string, kinds crypt.Kinds[M]) (made M, uses *crypt.Source, s store.Settings, ok bool) {
 	kind, _ := kinds.Find(p.Type)
 	s, ok = b.settings(p, kind.Schema, name)
@@ -342,7 +343,7 @@ func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argum
 	return made, uses, s, err == nil
 }
 
-// settings evaluates the settings of a part. It registers their secrets with the guard.
+// settings evaluates the settings of a part, and registers their secrets, so that output masks them.
 func (b *encryptionBuilder) settings(p *config.EncryptionPart, sch *crypt.Schema, name string) (store.Settings, bool) {
 	v, ok := b.static.Body(p.Body, sch, "encryption", b.c.env.Bag)
 	if ok && !b.checking && !v.Raw.IsWhollyKnown() {

@@ -15,8 +15,8 @@ import (
 )
 
 // Init decides which store is used from now on, moves the states of the former store if the user wants that, and
-// records the decision. configured is the type of a backend that is used for the first time, or with other settings
-// than before; otherwise "".
+// records the decision. configured is the type of the backend if it is new or has new settings, and otherwise "". After
+// an error, Init reports it and returns false.
 func (d *Directory) Init(ctx context.Context, req InitRequest) (configured string, ok bool) {
 	declared, ok := d.declared.settings()
 	if !ok {
@@ -28,14 +28,14 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	}
 	bag := d.Env.Bag
 	if req.Reconfigure {
-		bag = &diag.Bag{} // the record is replaced, even if it cannot be read
+		bag = &diag.Bag{} // the record will be replaced, so it need not be readable
 	}
 	before, ok := d.record.read(bag)
 	if !ok && !req.Reconfigure {
 		return "", false
 	}
 	if before != nil && before.Type == remotestore.Cloud.Name && next.driver.Name == before.Type {
-		req.Reconfigure = true // another workspace is selected; as in Terraform, the states of the former one stay there
+		req.Reconfigure = true // another workspace is selected; as in Terraform, states stay in the former one
 	}
 	block := d.declared.block()
 	was := implied()
@@ -56,7 +56,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 		return "", false
 	}
 	if _, ok := d.opener.open(ctx, next); !ok {
-		return "", false // invalid settings are not recorded
+		return "", false // do not record invalid settings
 	}
 	first, anew := before == nil, len(req.Overrides) > 0 || req.Reconfigure
 	if !first && !d.record.write(declared, next, anew, d.Env.Bag) {
@@ -64,7 +64,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	}
 	names, ok := d.opener.try(ctx, next)
 	if !ok || first && !d.record.write(declared, next, anew, d.Env.Bag) || !reselect(d.Env, names, req.Choose) {
-		return "", false // a new store that does not work is not recorded
+		return "", false // do not record a new store that does not work
 	}
 	if !m.putAside() {
 		return "", false
@@ -79,7 +79,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	return configured, true
 }
 
-// asked adds required settings that are missing, if the user answers. See InitRequest.Setting.
+// asked asks for missing required settings, and returns s with the answers. See InitRequest.Setting.
 func (o *opener) asked(ctx context.Context, s settings, ask func(name, note string, secret bool) (string, bool)) settings {
 	for {
 		_, err := o.clients.open(ctx, s)
@@ -101,7 +101,7 @@ func (o *opener) asked(ctx context.Context, s settings, ask func(name, note stri
 	}
 }
 
-// try opens the store once, so that wrong settings are found now. It returns the workspaces that the store has.
+// try uses the store once, so that init finds wrong settings. It returns the workspaces of the store.
 func (o *opener) try(ctx context.Context, s settings) (workspaces []string, ok bool) {
 	st, ok := o.open(ctx, s)
 	if !ok {
@@ -118,7 +118,8 @@ func (o *opener) try(ctx context.Context, s settings) (workspaces []string, ok b
 	return names, true
 }
 
-// reselect selects a workspace of the store, if the store has no default workspace.
+// reselect selects another workspace, if the store has neither the selected nor the default workspace. After an error,
+// it reports the error and returns false.
 func reselect(env *workspace.Env, names []string, ask func(selected string, names []string) string) bool {
 	selected, chosen := env.Selected(), ""
 	switch {

@@ -25,27 +25,27 @@ type migration struct {
 	opener    *opener
 	req       InitRequest
 	was, next settings
-	// copied are the files of a directory without a backend block whose states were copied elsewhere. They stay where
-	// they are, and locked, until all is copied and the new backend is remembered.
+	// copied are the state files in the working directory whose states were copied to a backend. They stay locked and
+	// keep their names until all states are copied and the new backend is recorded.
 	copied []copiedFile
 }
 
-// copiedFile is a file whose state was copied elsewhere.
+// copiedFile is a state file whose state was copied to a backend.
 type copiedFile struct {
 	store.Files
 	locked    *workspace.State
 	workspace string
 }
 
-// end releases the locks.
+// end releases the locks of the copied files.
 func (m *migration) end() {
 	for _, l := range m.copied {
 		l.locked.Unlock()
 	}
 }
 
-// putAside renames the copied files to backups: one in the place of a directory without a backend block is taken
-// for a state in use. Init of Terraform or OpenTofu that has moved a state elsewhere leaves an empty file in its place.
+// putAside renames the copied files to backups. Otherwise a later command without a backend block would take such a
+// file for the state in use. Like Terraform and OpenTofu, it leaves an empty file in its place.
 func (m *migration) putAside() bool {
 	for _, l := range m.copied {
 		if err := l.SetAside(l.workspace); err != nil {
@@ -56,8 +56,9 @@ func (m *migration) putAside() bool {
 	return true
 }
 
-// migrate moves the states, if the former store has some and the user agrees. configured is true if init has set up the
-// former backend, so that it is not merely the files of the directory.
+// migrate moves the states, if the former store has states and the user agrees. configured is true if init had set up
+// the former backend; otherwise the states are files of the directory. After an error, migrate reports it and returns
+// false.
 func (m *migration) migrate(ctx context.Context, configured bool) bool {
 	req, was, next := m.req, m.was, m.next
 	if configured && !req.Migrate && !req.ForceCopy {
@@ -108,7 +109,7 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 	}
 	for _, name := range names {
 		if sameFile(from, to, name) {
-			continue // it exists already
+			continue // the state is already in the new store
 		}
 		target, ok := m.renamed(ctx, name, to)
 		if !ok || !m.copyState(ctx, transfer{from, to, name, target}, !configured) {
@@ -121,7 +122,8 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 	return true
 }
 
-// allRead refuses to move states out of a store that has more of some than is read there.
+// allRead adds an error and returns false if the former store has journals that are not read, because its states would
+// be moved without the changes in them.
 func (m *migration) allRead(ctx context.Context, from store.Store) bool {
 	left, variable, err := store.DisabledJournalsOf(ctx, from)
 	switch {
@@ -133,8 +135,8 @@ func (m *migration) allRead(ctx context.Context, from store.Store) bool {
 	return err == nil && len(left) == 0
 }
 
-// renamed returns the name of a workspace in another store: the default workspace needs another name if the store has
-// no default.
+// renamed returns the name of a workspace in the new store. Only the default workspace may need another name, if the
+// new store has no default workspace.
 func (m *migration) renamed(ctx context.Context, name string, to store.Store) (string, bool) {
 	if name != store.Default || store.Single(ctx, to) {
 		return name, true
@@ -154,7 +156,8 @@ func (m *migration) renamed(ctx context.Context, name string, to store.Store) (s
 	return "", false
 }
 
-// copySelected copies the selected workspace into a store that keeps one state. The others stay where they are.
+// copySelected copies the selected workspace into a store that keeps only one state. The other workspaces stay in the
+// former store.
 func (m *migration) copySelected(ctx context.Context, from, to store.Store, names []string) bool {
 	next := m.next
 	selected := m.env.Selected()
@@ -177,7 +180,7 @@ type transfer struct {
 	source, target string // workspaces
 }
 
-// missing returns the workspaces whose states the target does not have yet. moves is as in copyState.
+// missing returns the workspaces whose states the target does not have. moves has the same meaning as in copyState.
 func (m *migration) missing(ctx context.Context, from, to store.Store, names []string, moves bool) (left []string, ok bool) {
 	for _, name := range names {
 		exists, ok := false, true
@@ -194,15 +197,15 @@ func (m *migration) missing(ctx context.Context, from, to store.Store, names []s
 	return left, true
 }
 
-// exists reports whether the target has the state of the source already. It locks only the source: both are one state
-// with one lock if other settings than its place have changed.
+// exists reports whether the target already has the state of the source. It locks only the source: if the backends
+// differ in settings other than the place, source and target are one state with one lock.
 func (m *migration) exists(ctx context.Context, w transfer) (exists, ok bool) {
 	if !sameStored(ctx, w) {
 		return false, true
 	}
 	lock := m.req.Lock
 	lock.Store, lock.Name, lock.Operation = w.from, w.source, operation.MigrateFrom
-	source, ok := workspace.Lock(ctx, m.env, lock) // replays the journals of killed runs
+	source, ok := workspace.Lock(ctx, m.env, lock) // Lock replays the journals of killed runs
 	if !ok {
 		return false, false
 	}
@@ -210,15 +213,15 @@ func (m *migration) exists(ctx context.Context, w transfer) (exists, ok bool) {
 	return sameStored(ctx, w), true
 }
 
-// sameStored reports whether both stores return the same state. It reports no errors: the copy will meet them again.
+// sameStored reports whether both stores have the same state. It ignores errors, because the copy will report them.
 func sameStored(ctx context.Context, w transfer) bool {
 	source, ok1 := peek(ctx, w.from, w.source)
 	target, ok2 := peek(ctx, w.to, w.target)
 	return ok1 && ok2 && source.Serial == target.Serial && state.Equal(source, target)
 }
 
-// copyState copies one workspace, with both sides locked, and reads the copy back. The original stays; moves is true if
-// its file is to be put aside.
+// copyState copies the state of one workspace, with both sides locked, and reads the copy back. The original stays.
+// moves is true if its file will be renamed at the end.
 func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok bool) {
 	lock := m.req.Lock
 	lock.Store, lock.Name, lock.Operation = w.from, w.source, operation.MigrateFrom
@@ -232,7 +235,7 @@ func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok b
 		defer source.Unlock()
 	}
 	if !source.Stored() {
-		return true // the recorded changes of a killed run had no effect
+		return true // the killed run had recorded changes without effect
 	}
 	lock.Store, lock.Name, lock.Operation = w.to, w.target, operation.MigrateTo
 	target, ok := workspace.Lock(ctx, m.env, lock)
@@ -243,7 +246,7 @@ func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok b
 	next := source.Snapshot()
 	if have := target.Snapshot(); target.Stored() {
 		if state.Equal(have, next) && have.Serial == next.Serial {
-			return true // the copy exists, as after a migration that did not finish
+			return true // the copy exists from an earlier migration that did not finish
 		}
 		if why := ahead(have, next); why != "" && have.Len()+len(have.Outputs) > 0 && !m.req.ForceCopy {
 			m.env.Bag.Add(diag.Errorf("The new backend has a state already", "The workspace %q has a state in both backends, and %s. To overwrite the state in the new backend, use -force-copy. To use it unchanged, use -reconfigure.", w.source, why))
@@ -251,7 +254,7 @@ func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok b
 		}
 		if have.Serial >= next.Serial {
 			e := next.Edit()
-			e.Head().Serial = have.Serial + 1 // services and programs take a lower one for an older state
+			e.Head().Serial = have.Serial + 1 // services and programs take a lower serial for an older state
 			next = e.Done()
 		}
 	}
@@ -265,8 +268,8 @@ func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok b
 	return true
 }
 
-// sameState reports whether a copy is the state that was written. A server may keep the document and not its text: it
-// may write the members of objects in another order, and numbers and strings in another spelling.
+// sameState reports whether a copy is the state that was written. A server may store the parsed document instead of the
+// text. Then the order of members and the spelling of numbers and strings may differ.
 func sameState(copied, written *state.Snapshot) bool {
 	if copied.Serial == written.Serial && state.Equal(copied, written) {
 		return true
@@ -304,8 +307,8 @@ func sameJSON(a, b any) bool {
 	return a == b
 }
 
-// ahead returns the reason why a state must not be replaced by another one: "" if it is an earlier state of the same
-// lineage.
+// ahead returns the reason why the existing state have must not be replaced by next. It returns "" if have is an
+// earlier state of the same lineage.
 func ahead(have, next *state.Snapshot) string {
 	switch {
 	case have.Lineage != next.Lineage:
@@ -318,7 +321,7 @@ func ahead(have, next *state.Snapshot) string {
 	return ""
 }
 
-// choose makes a workspace the selected one, unless the environment selects one.
+// choose selects a workspace, unless the environment selects one.
 func choose(env *workspace.Env, name string) bool {
 	if env.Getenv(workspace.Variable) != "" {
 		return true

@@ -13,21 +13,21 @@ import (
 // Opened is a store in use.
 type Opened struct {
 	store.Store
-	Type string // its driver's name
-	// Written records the place of the state, if no record exists: it is called after the first write. nil if nothing
-	// has to be recorded.
+	Type string // the name of its driver
+	// Written records the place of the state. It must be called after the first write. It is nil if nothing must be
+	// recorded.
 	Written func()
 
 	settings settings
 }
 
-// Place returns a digest of the place of a workspace's state; "" if the store cannot identify it.
+// Place returns a digest of the place of a workspace's state. It returns "" if the store cannot identify the place.
 func (o *Opened) Place(workspace string) string { return placeDigest(o.Store, workspace) }
 
-// ForPlan returns the settings of the store as saved plans hold them.
+// ForPlan returns the settings of the store in the form for saved plans, without secrets.
 func (o *Opened) ForPlan() json.RawMessage { return o.settings.forPlan() }
 
-// Open opens the store in use, with the files that flags name.
+// Open opens the store in use. f has the files that flags name. After an error, Open reports it and returns false.
 func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 	if f.Alone && f.In != "" {
 		st, ok := d.opener.encrypted(store.NewLocal(store.LocalOptions{Dir: d.Env.Dir, FS: d.Env.FS, In: f.In, Out: f.Out, Backup: f.Backup}))
@@ -68,8 +68,8 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 	return o, ok
 }
 
-// applicable reports the flags that name files although the backend stores states elsewhere. The state of the workspace
-// must not be changed in place of a file that the user has named.
+// applicable adds an error and returns false if flags name state files although the backend stores states elsewhere.
+// Without the error, the command would change the state of the workspace instead of the named file.
 func (d *Directory) applicable(f Files, backend string) bool {
 	switch {
 	case f.In != "" || f.Out != "":
@@ -81,7 +81,7 @@ func (d *Directory) applicable(f Files, backend string) bool {
 	return true
 }
 
-// using tells the user which backend is used although init has not set it up.
+// using tells the user that a backend is used that init has not set up.
 func (d *Directory) using(s settings, st store.Store) {
 	if s.driver.Name == store.LocalDriver.Name || d.o.Using == nil {
 		return
@@ -93,7 +93,8 @@ func (d *Directory) using(s settings, st store.Store) {
 	d.o.Using(fmt.Sprintf("The backend %q is used without init%s", s.driver.Name, place))
 }
 
-// OpenFile opens a state file that belongs to no workspace here. It is encrypted like the states of the directory.
+// OpenFile opens a state file that belongs to no workspace of the directory. It is encrypted like the states of the
+// directory.
 func (d *Directory) OpenFile(path, backup string) (store.Store, bool) {
 	return d.opener.encrypted(store.NewLocal(store.LocalOptions{Dir: d.Env.Dir, FS: d.Env.FS, Path: path, Backup: backup}))
 }
@@ -113,7 +114,8 @@ func (d *Directory) OpenDeclared(ctx context.Context) (store.Store, bool) {
 	return d.opener.open(ctx, s)
 }
 
-// inUse are the settings that commands work with, and whether init, or a plan, has settled them.
+// inUse returns the settings that commands use. known is true if init has recorded them, or if they come from a saved
+// plan.
 func (d *Directory) inUse(ctx context.Context) (s settings, known, ok bool) {
 	if d.plan != nil {
 		s, ok = d.plan.settings(ctx)
@@ -122,8 +124,8 @@ func (d *Directory) inUse(ctx context.Context) (s settings, known, ok bool) {
 	return d.current()
 }
 
-// current returns the settings that commands use: the remembered ones, as long as the block has not changed. known is
-// false for a block without a record.
+// current returns the settings that commands use: the remembered settings, as long as the block has not changed. known
+// is false if there is a block without a record.
 func (d *Directory) current() (current settings, known, ok bool) {
 	declared, ok := d.declared.settings()
 	if !ok {
@@ -162,15 +164,16 @@ func (d *Directory) mayBegin(block *config.Backend) bool {
 	return false
 }
 
-// Ready reports whether init has set up the backend, as far as that is known without evaluating the block. Commands ask
-// before they install or start anything.
+// Ready reports whether init has set up the backend. It does not evaluate the block, so Open may still find a change.
+// Commands call Ready before they install or start anything.
 func (d *Directory) Ready() bool {
 	block := d.declared.block()
 	was, ok := d.record.read(d.Env.Bag)
 	return ok && (was != nil || d.mayBegin(block))
 }
 
-// changed returns the reason why init must decide about a remembered backend; "" if the block has not changed.
+// changed returns the reason why init must decide about a remembered backend. It returns "" if the block has not
+// changed.
 func (d *Directory) changed(was *initialized, declared, current settings) string {
 	switch block := d.declared.block(); {
 	case block == nil:
@@ -183,8 +186,9 @@ func (d *Directory) changed(was *initialized, declared, current settings) string
 	return ""
 }
 
-// OpenBoth opens the former store and, as far as the block names it, the new one, while init has not decided yet: a
-// lock in either prevents moving states. It returns none if nothing has to be decided.
+// OpenBoth opens the former and the new store while init must still choose between them. The lock of either store
+// prevents init from moving states. If the block does not name the new store completely, OpenBoth opens only the former
+// store. If no choice is needed, it returns nil.
 func (d *Directory) OpenBoth(ctx context.Context) ([]store.Store, bool) {
 	declared, ok1 := d.declared.settings()
 	was, ok2 := d.record.read(d.Env.Bag)
@@ -201,7 +205,7 @@ func (d *Directory) OpenBoth(ctx context.Context) ([]store.Store, bool) {
 		return nil, false
 	}
 	both := []store.Store{former}
-	if next, err := d.opener.clients.open(ctx, declared); err == nil { // otherwise init gets more settings
+	if next, err := d.opener.clients.open(ctx, declared); err == nil { // otherwise the block is incomplete
 		both = append(both, next)
 	}
 	return both, true

@@ -11,14 +11,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Check reports mistakes in the type of a backend and its settings, for terraform_remote_state. Unknown settings are
-// null.
+// Check reports mistakes in the type and the settings of a backend, for terraform_remote_state. It treats unknown
+// settings as null.
 func (d *Directory) Check(backend string, config cty.Value) provider.Diags {
 	_, _, ds := remote(backend, config)
 	return ds
 }
 
-// remote finds the driver of a backend that another configuration has, with its settings.
+// remote returns the driver for the backend of another configuration, and its settings in the form of the driver's
+// schema.
 func remote(backend string, config cty.Value) (store.Driver, cty.Value, provider.Diags) {
 	driver, ok := Drivers.Find(backend)
 	if !ok {
@@ -36,9 +37,8 @@ func remote(backend string, config cty.Value) (store.Driver, cty.Value, provider
 	return driver, config, nil
 }
 
-// Outputs reads the outputs of the state that another configuration keeps, for
-// terraform_remote_state, whose address is at (see Encryption.Remote): config are the settings of a backend of that type,
-// null for none.
+// Outputs reads the outputs of the state of another configuration, for terraform_remote_state. at is the address of the
+// data source (see Encryption.Remote). config has the settings of the backend; null means no settings.
 func (d *Directory) Outputs(ctx context.Context, at, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
 	if config.IsNull() {
 		config = cty.EmptyObjectVal

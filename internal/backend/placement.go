@@ -13,10 +13,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// A backend that needs no init is used from the first command on. To notice a change of it anyway, the first command
-// that finds a state there, or writes one, records the place as init would. If it finds no state, it looks into the
-// place that the directory has without a backend block: planning in an empty place, while the state is in another,
-// would create everything again.
+// A backend that needs no init is used from the first command on. So that later commands notice a change of the
+// backend, the first command that finds or writes a state there records the place as init would. If it finds no state,
+// it also checks the files that the directory uses without a backend block: if the state is there, a plan with an empty
+// state would create everything again.
 
 // placement checks, without init, that the state is in the place that a command is about to use.
 type placement struct {
@@ -31,7 +31,7 @@ func newPlacement(o *opener, r *record) *placement {
 	return &placement{env: o.env, declared: o.declared, record: r, opener: o}
 }
 
-// usable reports whether commands may use a place that is not recorded. Otherwise the reason is reported.
+// usable reports whether commands may use a place that is not recorded. If not, it adds an error.
 func (p *placement) usable(ctx context.Context, current settings, st store.Store) bool {
 	name := p.env.Selected()
 	if workspace.HasState(ctx, p.env, st, name) {
@@ -61,7 +61,7 @@ func (p *placement) usable(ctx context.Context, current settings, st store.Store
 			return false
 		}
 		if len(here) > 0 {
-			return true // it is this workspace that is new, and not the place
+			return true // only this workspace is new, not the place
 		}
 		from = left[0]
 	}
@@ -70,12 +70,12 @@ func (p *placement) usable(ctx context.Context, current settings, st store.Store
 	return false
 }
 
-// current reports whether the state of a saved plan is still in use in the place of the plan. The working directory has
-// no record; directory is its present root module, nil without a configuration.
+// current reports whether the place of a saved plan still has the state in use. The working directory has no record.
+// directory is its present root module, or nil without a configuration.
 //
-// If init moves the state out of a backend into the files of a directory without a block, it leaves a copy in the
-// backend and records nothing. If a plan is applied in another directory, that directory may have a later
-// configuration.
+// The place may have changed: if init moves the state from a backend to the files of a directory without a block, it
+// leaves a copy in the backend and records nothing. If a plan is applied in another directory, that directory may have
+// a later configuration.
 func (p *placement) current(ctx context.Context, planned settings, st store.Store, directory *config.Module) bool {
 	name := p.env.Selected()
 	others := []settings{implied()}
@@ -90,7 +90,7 @@ func (p *placement) current(ctx context.Context, planned settings, st store.Stor
 		}
 		other, err := p.opener.clients.open(ctx, s)
 		if err != nil || sameFiles(other, st) {
-			continue // a block that needs more settings is in use nowhere yet
+			continue // a block that needs more settings is not in use yet
 		}
 		if other, ok := p.opener.encrypted(other); !ok || !p.leads(ctx, planned, st, s, other, name) {
 			return false
@@ -99,7 +99,8 @@ func (p *placement) current(ctx context.Context, planned settings, st store.Stor
 	return true
 }
 
-// leads reports whether the state in the place of a saved plan is newer than the state in another place.
+// leads reports whether the state in the place of a saved plan is newer than the state in another place. If not, it
+// adds an error.
 func (p *placement) leads(ctx context.Context, planned settings, st store.Store, s settings, other store.Store, name string) bool {
 	here, ok := workspace.Read(ctx, p.env, other, name)
 	if !ok || here == nil || here.Len()+len(here.Outputs) == 0 && here.Lineage == "" {
@@ -118,8 +119,8 @@ func (p *placement) leads(ctx context.Context, planned settings, st store.Store,
 	return ok
 }
 
-// adopt records a place that is in use. If the record cannot be written, and the state was written to the place, it
-// warns that a later change of the place will go unnoticed.
+// adopt records a place that is in use. If the record cannot be written, and the state was written to the place, adopt
+// warns that a later change of the place will not be noticed.
 func (p *placement) adopt(s settings, written bool) {
 	var bag diag.Bag
 	if !p.record.write(s, s, false, &bag) && written {
@@ -127,8 +128,8 @@ func (p *placement) adopt(s settings, written bool) {
 	}
 }
 
-// filled lists the workspaces of a store that have a state or records of a killed run, if any of these has content. Not
-// every store lists the selected workspace after its first run was killed.
+// filled lists the workspaces of a store that have a state or a journal of a killed run. It returns nil if all of them
+// are empty. It also checks the selected workspace, because some stores do not list it if its first run was killed.
 func filled(ctx context.Context, env *workspace.Env, st store.Store) ([]string, error) {
 	all, err := st.List(ctx)
 	if name := env.Selected(); err == nil && !slices.Contains(all, name) && store.CheckName(name) == nil && !store.Single(ctx, st) {
@@ -167,14 +168,15 @@ func holdsAnything(data []byte) bool {
 // sameFiles reports whether two stores keep their states in the same files.
 func sameFiles(a, b store.Store) bool { return sameFile(a, b, store.Default) && sameFile(a, b, "w") }
 
-// sameFile is sameFiles for one workspace: two directories may share the files of all workspaces except the default
-// one.
+// sameFile is like sameFiles, for one workspace. Two directories may share the files of all workspaces except the
+// default workspace.
 func sameFile(a, b store.Store, workspace string) bool {
 	x, y := a.Capabilities().Files, b.Capabilities().Files
 	return x != nil && y != nil && x.File(workspace) == y.File(workspace)
 }
 
-// moved returns the places between which the state has to move. Init reports errors of either place.
+// moved returns sentences about the places between which the state has to move. If one of the places cannot be opened,
+// it returns a general sentence, and init reports the error.
 func (p *placement) moved(was, next settings) string {
 	from, err1 := p.opener.clients.open(context.Background(), was)
 	to, err2 := p.opener.clients.open(context.Background(), next)

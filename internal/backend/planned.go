@@ -13,7 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// placeDigest returns a digest of the place of a workspace's state; "" if the store cannot identify it.
+// placeDigest returns a digest of the place of a workspace's state. It returns "" if the store cannot identify the
+// place.
 func placeDigest(st store.Store, workspace string) string {
 	p := st.Capabilities().Place
 	if p == nil {
@@ -22,7 +23,7 @@ func placeDigest(st store.Store, workspace string) string {
 	return string(store.Digest([]byte(p.Place(workspace))))
 }
 
-// forPlan returns the settings as saved plans hold them.
+// forPlan returns the settings in the form for saved plans, without secrets.
 func (s settings) forPlan() json.RawMessage {
 	p := Planned{Type: s.driver.Name}
 	attrs := s.recorded().AsValueMap()
@@ -39,12 +40,12 @@ func (s settings) forPlan() json.RawMessage {
 	}
 	out, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // text and JSON
+		panic(err) // text and JSON can always be encoded
 	}
 	return out
 }
 
-// mayHoldSecret reports whether a setting is secret, or is a URL with a part in which credentials are common.
+// mayHoldSecret reports whether a setting is secret, or is a URL that may contain credentials.
 func (s settings) mayHoldSecret(name string, v cty.Value) bool {
 	found := false
 	_ = cty.Walk(v, func(path cty.Path, v cty.Value) (bool, error) {
@@ -61,7 +62,7 @@ func (s settings) mayHoldSecret(name string, v cty.Value) bool {
 	return found
 }
 
-// planBackend is the backend of a saved plan that is applied.
+// planBackend is the backend of a saved plan that is being applied.
 type planBackend struct {
 	plan      *Planned
 	directory func() *config.Module // see Directory.UsePlan
@@ -70,9 +71,9 @@ type planBackend struct {
 	lacking   []string // see Directory.Lacking
 }
 
-// settings returns the settings for applying a saved plan: the settings of the plan. Secrets that the plan omits come
-// from the record of init, or from the block, if these name the same place. If the state of the plan was moved to the
-// backend that init has set up since, the settings of that backend are returned.
+// settings returns the settings for applying a saved plan. They are the settings of the plan. Secrets that the plan
+// omits come from the record of init, or from the block, if the record or the block names the same place. If the state
+// was moved since to the backend that init has set up, settings returns the settings of that backend.
 func (b *planBackend) settings(ctx context.Context) (settings, bool) {
 	planned, ok := (&initialized{Type: b.plan.Type, Config: b.plan.Config, Provider: b.plan.Provider}).settings(b.opener.declared.stores, b.opener.env.Bag)
 	if !ok {
@@ -102,8 +103,8 @@ func (b *planBackend) settings(ctx context.Context) (settings, bool) {
 	return planned, true
 }
 
-// samePlace reports whether init has set up the place of the plan. Then its record also has the settings that the plan
-// omits.
+// samePlace reports whether now, the settings that init recorded, name the place of the plan. Then the record also has
+// the settings that the plan omits.
 func (b *planBackend) samePlace(ctx context.Context, planned, now settings) bool {
 	if now.kind() != planned.kind() || b.plan.Place == "" {
 		return false
@@ -112,7 +113,7 @@ func (b *planBackend) samePlace(ctx context.Context, planned, now settings) bool
 	return err == nil && placeDigest(st, b.opener.env.Selected()) == b.plan.Place
 }
 
-// agrees reports whether two settings of one kind of store are the same, apart from some of them.
+// agrees reports whether two settings are equal, apart from the settings named in but.
 func (s settings) agrees(other settings, but []string) bool {
 	if s.kind() != other.kind() {
 		return false
@@ -126,7 +127,7 @@ func (s settings) agrees(other settings, but []string) bool {
 	return true
 }
 
-// withSetting returns the settings with one of another.
+// withSetting returns s with the value that a setting has in from.
 func (s settings) withSetting(name string, from settings) settings {
 	attrs := s.config.AsValueMap()
 	attrs[name] = from.config.GetAttr(name)
@@ -134,8 +135,8 @@ func (s settings) withSetting(name string, from settings) settings {
 	return s
 }
 
-// movedTo reports whether the state of the plan is in another place by now, and not behind the one in the place of the
-// plan.
+// movedTo reports whether the state of the plan is now in the place of the settings now. The state there must not be
+// older than the state in the place of the plan.
 func (b *planBackend) movedTo(ctx context.Context, planned, now settings) bool {
 	existing, ok := b.peek(ctx, now)
 	if !ok || existing.Lineage != b.plan.Lineage {
@@ -145,7 +146,8 @@ func (b *planBackend) movedTo(ctx context.Context, planned, now settings) bool {
 	return !ok || here.Lineage != existing.Lineage || here.Serial <= existing.Serial
 }
 
-// peek reads a state if it can be read. Why it cannot is not reported.
+// peek reads the state of the selected workspace, without journals. It returns false if that fails, without reporting
+// the reason.
 func (b *planBackend) peek(ctx context.Context, s settings) (*state.Snapshot, bool) {
 	st, err := b.opener.clients.open(ctx, s)
 	if err != nil {

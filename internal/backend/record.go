@@ -18,7 +18,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// sharedFile is .terraform/terraform.tfstate.
+// sharedFile is the file .terraform/terraform.tfstate, which Terraform and OpenTofu also use.
 type sharedFile struct {
 	Version    int          `json:"version"`
 	Terraform  string       `json:"terraform_version"`
@@ -34,8 +34,8 @@ func (f sharedFile) entry() *initialized {
 	return f.Backend
 }
 
-// initialized is the backend that init saw. The part with names in JSON is in the form that Terraform and OpenTofu read
-// and write. It has no setting that they do not know: they would take the backend for changed.
+// initialized is the backend that init recorded. Its JSON has the form that Terraform and OpenTofu read and write. It
+// contains no setting that they do not know, because they would then report a changed backend.
 type initialized struct {
 	Type     string          `json:"type"`
 	Provider *pinned         `json:"provider,omitempty"` // of a state store
@@ -45,11 +45,11 @@ type initialized struct {
 	own `json:"-"` // additional data of Lethe, in a separate file
 }
 
-// own is .terraform/lethe.backend.json: facts about the backend that only Lethe uses.
+// own is the file .terraform/lethe.backend.json: facts about the backend that only Lethe uses.
 type own struct {
-	Of        string          `json:"of"`                  // digest of the entry of the other file that this is about
-	Block     string          `json:"block"`               // fingerprint of the block
-	Ephemeral []string        `json:"ephemeral,omitempty"` // settings that came from ephemeral variables, and are not written down
+	Of        string          `json:"of"`                  // digest of the entry that these facts belong to
+	Block     string          `json:"block"`               // the fingerprint of the block
+	Ephemeral []string        `json:"ephemeral,omitempty"` // settings from ephemeral variables, without values
 	Config    json.RawMessage `json:"config,omitempty"`    // settings that only Lethe has
 }
 
@@ -75,7 +75,7 @@ func newRecord(o Options, declared *declaration) *record {
 func (r *record) file() string    { return filepath.Join(r.env.Data, "terraform.tfstate") }
 func (r *record) ownFile() string { return filepath.Join(r.env.Data, "lethe.backend.json") }
 
-// digest tells entries apart, whoever has written them.
+// digest identifies an entry, no matter which program has written it.
 func (b *initialized) digest() string {
 	facts := []any{b.Type, dropNulls(decoded(b.Config)), b.Hash}
 	if b.Provider != nil {
@@ -89,7 +89,8 @@ func (b *initialized) digest() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// read reads the record; nil if no record exists.
+// read reads the record. It returns nil and true if no record exists. After an error, it adds the error and returns
+// false.
 func (r *record) read(bag *diag.Bag) (*initialized, bool) {
 	shared := sharedFile{}
 	read := func(file string, into any) (ok bool) {
@@ -119,7 +120,7 @@ func (r *record) read(bag *diag.Bag) (*initialized, bool) {
 	return entry, true
 }
 
-// settings returns the recorded settings without reporting errors; false if none are recorded.
+// settings returns the recorded settings. Without settings or after an error, it returns false and reports nothing.
 func (r *record) settings() (settings, bool) {
 	was, ok := r.read(&diag.Bag{})
 	if !ok || was == nil {
@@ -155,8 +156,8 @@ func (b *initialized) settings(stores *stateStores, bag *diag.Bag) (settings, bo
 	return out, true
 }
 
-// saw reports whether init saw this block; current are the settings that init made from it. The init of
-// Terraform or OpenTofu leaves no fingerprint: then all settings of the block must equal the remembered ones.
+// saw reports whether init has seen the present block. current are the recorded settings. Init of Terraform and
+// OpenTofu leaves no fingerprint: then saw reports whether all settings of the block have the recorded values.
 func (b *initialized) saw(declared, current settings) bool {
 	if b.Block != "" {
 		return b.Block == declared.fingerprint()
@@ -169,9 +170,9 @@ func (b *initialized) saw(declared, current settings) bool {
 	return true
 }
 
-// write records the store in use. If no block declares a backend, it removes the record. An entry with the same settings
-// stays if it was made for the same block. If another program made the entry, it also stays unless anew is true: the
-// user has set up the backend again.
+// write records the store in use. If no block declares a backend, it removes the record. If an entry with the same
+// settings was made for the same block, it stays. If another program made it, it stays only if anew is false: anew
+// means that the user has set up the backend again.
 func (r *record) write(declared, s settings, anew bool, bag *diag.Bag) bool {
 	if r.declared.block() == nil {
 		return r.remove(bag)
@@ -193,7 +194,7 @@ func (r *record) write(declared, s settings, anew bool, bag *diag.Bag) bool {
 	was, ok := r.entry()
 	same := ok && b.Provider.same(was.Provider) && was.Type == b.Type && bytes.Equal(canonical(was.Config), canonical(b.Config)) && (was.Block == declared.fingerprint() || was.Block == "" && !anew)
 	if same {
-		b = was // with the hash that another program may have made
+		b = was // keep the hash of the other program
 	}
 	o := own{Of: b.digest(), Block: declared.fingerprint(), Ephemeral: s.ephemerals()}
 	if config := s.encode(ours); string(config) != "{}" {
@@ -216,8 +217,8 @@ func (r *record) write(declared, s settings, anew bool, bag *diag.Bag) bool {
 	return err == nil
 }
 
-// terraformHash is the number by which Terraform recognises a block that it has seen. Without it, Terraform takes a backend
-// for changed if -backend-config has added something to the block.
+// terraformHash returns the number by which Terraform recognizes a block that it has seen. Without it, Terraform would
+// report a changed backend if -backend-config has added settings to the block.
 func (s settings) terraformHash() uint32 {
 	attrs := s.recorded().AsValueMap()
 	for _, name := range slices.Concat(ourSettings[s.driver.Name], openTofuSettings[s.driver.Name]) {
@@ -226,7 +227,8 @@ func (s settings) terraformHash() uint32 {
 	return uint32(cty.TupleVal([]cty.Value{cty.StringVal(s.driver.Name), cty.ObjectVal(attrs)}).Hash())
 }
 
-// replace writes a file, unless it has the same content already: the directory may be read-only.
+// replace writes a file. If the file has the same content already, it writes nothing, because the directory may be
+// read-only.
 func (r *record) replace(file string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -239,7 +241,7 @@ func (r *record) replace(file string, v any) error {
 	return disk.Replace(r.env.FS, file, text)
 }
 
-// remove removes the record.
+// remove removes the record. After an error, it adds the error and returns false.
 func (r *record) remove(bag *diag.Bag) bool {
 	for _, file := range []string{r.ownFile(), r.file()} {
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -250,7 +252,8 @@ func (r *record) remove(bag *diag.Bag) bool {
 	return true
 }
 
-// entry reads the entry of the file that other programs share, and Lethe's own file, if they can be read.
+// entry reads the record from both files. It returns false if the record is missing or cannot be read, and reports
+// nothing.
 func (r *record) entry() (*initialized, bool) {
 	var shared sharedFile
 	data, err := os.ReadFile(r.file())
@@ -265,8 +268,8 @@ func (r *record) entry() (*initialized, bool) {
 	return entry, true
 }
 
-// canonical writes settings in a form for comparing the settings of different programs: without names whose values are
-// null or empty.
+// canonical returns settings in a form in which settings of different programs can be compared: without members that
+// are null or empty lists.
 func canonical(config json.RawMessage) []byte {
 	v, _ := dropNulls(decoded(config)).(map[string]any)
 	for name, x := range v {
@@ -276,7 +279,7 @@ func canonical(config json.RawMessage) []byte {
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // JSON that was read
+		panic(err) // the JSON was decoded before
 	}
 	return text
 }
@@ -308,7 +311,7 @@ func merged(a, b json.RawMessage) json.RawMessage {
 	maps.Copy(x, y)
 	text, err := json.Marshal(x)
 	if err != nil {
-		panic(err) // JSON that was read
+		panic(err) // the JSON was decoded before
 	}
 	return text
 }

@@ -21,19 +21,20 @@ func notSetUp(b *config.Backend) diag.Diagnostic {
 	return diag.Errorf(initRequired, "Reason: Initial configuration of the requested backend %q\n\nThe backend stores the states of this directory. It must be initialized first, because another backend could have no state, and all objects would be created again.\n\nRun \"lethe init\", with -backend-config for settings that the block lacks.%s\n\nNo changes to your existing configuration or state have been made.", b.Type, other)
 }
 
-// overtaken is the error about a saved plan for a former place of the state.
+// overtaken returns the error for a saved plan whose state has moved to another place. places are sentences about both
+// places.
 func overtaken(places string) diag.Diagnostic {
 	return diag.Errorf("Backend configuration changed", "%s\n\nThe plan is for the former backend. Make a new plan. If the state in the former backend is the right one, restore the backend block of the plan, run \"lethe init -reconfigure\", and apply the plan.", places)
 }
 
-// The titles of errors about a backend that init has to set up, for the first time and again, as Terraform words them.
+// The titles of errors about a backend that init must set up: for the first time, and again. The words are Terraform's.
 const (
 	initRequired = "Backend initialization required, please run \"lethe init\""
 	initAgain    = "Backend initialization required: please run \"lethe init\""
 )
 
-// uninitialized is the error about a backend that init must set up, for a reason. places are sentences about where the
-// state was and will be.
+// uninitialized returns the error for a backend that init must set up. reason follows "Reason:". places are sentences
+// about the former and the new place of the state.
 func uninitialized(reason, places string) diag.Diagnostic {
 	title := initRequired
 	if !strings.HasPrefix(reason, "Initial") {

@@ -16,7 +16,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// settings are the kind of a store and its settings.
+// settings are a kind of store, and the values of its settings.
 type settings struct {
 	driver store.Driver
 	config cty.Value // of the driver's schema
@@ -25,7 +25,7 @@ type settings struct {
 	version  string
 	// ephemeral are the paths of settings that are not recorded: secrets from ephemeral variables.
 	ephemeral []cty.Path
-	// lost names settings that were not recorded and have no value now.
+	// unrecorded names the settings that were not recorded, and have no value now.
 	unrecorded []string
 }
 
@@ -51,7 +51,8 @@ func (s settings) recorded() cty.Value {
 	return v
 }
 
-// with returns recorded settings with the ephemeral ones of declared.
+// with returns recorded settings, completed by the ephemeral settings of declared. If the kinds of store differ, it
+// returns s.
 func (s settings) with(declared settings) settings {
 	if s.driver.Name == "" || s.kind() != declared.kind() || len(declared.ephemeral) == 0 {
 		return s
@@ -64,11 +65,11 @@ func (s settings) with(declared settings) settings {
 	return s
 }
 
-// implied returns the settings if nothing is declared.
+// implied returns the settings of a directory without a backend block: state files in the directory.
 func implied() settings {
 	none, err := store.LocalDriver.Schema.Coerce(cty.EmptyObjectVal)
 	if err != nil {
-		panic(err) // nothing in it is required
+		panic(err) // the schema requires no setting
 	}
 	return settings{driver: store.LocalDriver, config: none}
 }
@@ -81,22 +82,22 @@ func (s settings) ephemerals() (names []string) {
 	return names
 }
 
-// fingerprint tells backend blocks apart.
+// fingerprint returns a digest that differs for backend blocks with different settings.
 func (s settings) fingerprint() string {
 	text, err := ctyjson.Marshal(s.recorded(), s.config.Type())
 	if err != nil {
-		panic(err) // it is known, and of a schema's type
+		panic(err) // the value is known and has the type of the schema
 	}
 	sum := sha256.Sum256(append([]byte(s.kind()+"\n"), text...))
 	return hex.EncodeToString(sum[:16])
 }
 
-// same reports whether two settings are equal, apart from ephemeral ones.
+// same reports whether two settings are equal, apart from ephemeral settings.
 func (s settings) same(as settings) bool {
 	return s.kind() == as.kind() && s.recorded().RawEquals(as.recorded())
 }
 
-// differ names the settings of one backend that have other values.
+// differ returns the names of the settings whose values differ, sorted. It returns nil if the kinds of store differ.
 func (s settings) differ(other settings) (names []string) {
 	if s.kind() != other.kind() {
 		return nil
@@ -110,7 +111,7 @@ func (s settings) differ(other settings) (names []string) {
 	return names
 }
 
-// driver returns a kind of store, and reports an unknown one.
+// driver returns the kind of store with a name. For an unknown name, it adds an error and returns false.
 func driver(name string, at diag.Range, bag *diag.Bag) (store.Driver, bool) {
 	d, ok := find(name)
 	if !ok {
@@ -119,7 +120,8 @@ func driver(name string, at diag.Range, bag *diag.Bag) (store.Driver, bool) {
 	return d, ok
 }
 
-// find returns a kind of store: the cloud block selects a kind that no backend block can name.
+// find returns the kind of store with a name. It also finds the kind of the cloud block, which no backend block can
+// name.
 func find(name string) (store.Driver, bool) {
 	if name == remotestore.Cloud.Name {
 		return remotestore.Cloud, true
@@ -145,7 +147,7 @@ func noDriver(name string) diag.Diagnostic {
 	return diag.Errorf("Unsupported backend type", "%s Available are: %s.", why, strings.Join(Drivers.Names(), ", "))
 }
 
-// SecretIn tells of the settings of a kind of store which of them are secrets by themselves.
+// SecretIn returns a function that reports whether a setting of a kind of store is always secret.
 func SecretIn(backend string) func(cty.Path) bool {
 	driver, _ := find(backend)
 	return func(path cty.Path) bool {

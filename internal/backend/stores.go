@@ -17,7 +17,7 @@ type opener struct {
 	env        *workspace.Env
 	display    func(path string) string
 	clients    *clients
-	declared   *declaration // for the position of mistakes
+	declared   *declaration // for the positions of mistakes
 	encryption *encryptionConfig
 }
 
@@ -34,8 +34,8 @@ func (o *opener) open(ctx context.Context, s settings) (store.Store, bool) {
 	return o.encrypted(st)
 }
 
-// former opens a store whose states are moved out. A store that cannot keep encrypted states has states from before the
-// encryption: then the configuration must accept such states.
+// former opens the store from which states are moved. If the store cannot keep encrypted states, its states are older
+// than the encryption settings. Then the configuration must accept unencrypted states.
 func (o *opener) former(ctx context.Context, s settings) (store.Store, bool) {
 	st, err := o.clients.open(ctx, s)
 	if err != nil {
@@ -58,7 +58,7 @@ func (o *opener) former(ctx context.Context, s settings) (store.Store, bool) {
 	return st, true
 }
 
-// unencrypted opens a store without encryption, and reports the reason if that fails.
+// unencrypted opens a store without encryption. After an error, it reports the reason and returns false.
 func (o *opener) unencrypted(ctx context.Context, s settings) (store.Store, bool) {
 	st, err := o.clients.open(ctx, s)
 	if err != nil {
@@ -74,7 +74,7 @@ func (o *opener) unencrypted(ctx context.Context, s settings) (store.Store, bool
 	return st, true
 }
 
-// notOpened returns the reason why a store cannot be opened. to names the places of its settings.
+// notOpened returns the reasons why a store cannot be opened. to describes the places where users can set its settings.
 func notOpened(err error, to string) (problems []diag.Diagnostic) {
 	for _, err := range store.Mistakes(err) {
 		var bad *store.SettingError
@@ -90,7 +90,8 @@ func notOpened(err error, to string) (problems []diag.Diagnostic) {
 	return problems
 }
 
-// encrypted returns a store with the configured encryption of states.
+// encrypted returns a store that encrypts states as configured. If the store cannot keep encrypted states, encrypted
+// adds an error and returns false.
 func (o *opener) encrypted(st store.Store) (store.Store, bool) {
 	e, ok := o.encryption.get()
 	if !ok || e.State == nil {
@@ -104,12 +105,12 @@ func (o *opener) encrypted(st store.Store) (store.Store, bool) {
 	return crypt.Around(st, e.State), true
 }
 
-// problem returns the diagnostic about a store that does not return a state.
+// problem returns the diagnostic for an error of reading a state.
 func problem(err error, title, format string) diag.Diagnostic {
 	return workspace.Problem(err, diag.Errorf(title, format, fmt.Sprint(err)))
 }
 
-// formerly is why the states in a former backend cannot be read.
+// formerly returns the error for a former backend whose states cannot be read.
 func formerly(s settings, err error) diag.Diagnostic {
 	why := fmt.Sprintf("The previous backend %q cannot be used: %s.", s.driver.Name, err)
 	if len(s.unrecorded) > 0 {
@@ -119,7 +120,7 @@ func formerly(s settings, err error) diag.Diagnostic {
 	return workspace.Problem(err, diag.Errorf("Failed to read the previous backend", "%s", why))
 }
 
-// unusable returns the error that an opened store does not work.
+// unusable returns the error for a store that was opened but does not work.
 func (o *opener) unusable(s settings, err error) diag.Diagnostic {
 	return o.declared.at(diag.Errorf("Failed to use the backend", "The backend %q cannot be used: %s.\n\nCheck its settings, its credentials and the network.", s.driver.Name, err), s.driver.Schema)
 }

@@ -1,5 +1,6 @@
-// Package bucket prepares downloads of objects in S3, in stores with its protocol, and in Google Cloud Storage. It uses
-// the same credentials as the clouds' programs: environment variables, files and services of the machine.
+// Package bucket prepares downloads of objects in S3, in stores with its protocol, and in Google Cloud Storage. It
+// finds credentials in the same places as the command-line programs of these services: environment variables, files and
+// services of the machine.
 package bucket
 
 import (
@@ -24,16 +25,16 @@ import (
 
 // Object is the address of an object, with a function that signs requests for it.
 type Object struct {
-	URL *url.URL // for the request
-	// Authorize signs a request for the object. It does not sign requests to other hosts. Without credentials, it
+	URL *url.URL // the address for the request
+	// Authorize signs a request for the object. It leaves requests to other hosts unsigned. If no credentials exist, it
 	// leaves the request unsigned, because the object may be public.
 	Authorize func(context.Context, *http.Request) error
 }
 
-// Access is the access to objects for a command.
+// Access finds the credentials with which a command reads objects.
 type Access struct {
 	Getenv  func(string) string
-	Learned func(secret, host string) // is called for each secret before its use; may be nil
+	Learned func(secret, host string) // called with each secret before the secret is used; may be nil
 }
 
 // S3 parses the address of an object in S3, like Terraform and OpenTofu. Addresses are:
@@ -91,7 +92,8 @@ func IsAmazon(u *url.URL) bool {
 	return is
 }
 
-// amazonRegion reports whether a host belongs to Amazon's S3, and returns the region in its name, or "".
+// amazonRegion reports whether a host belongs to Amazon's S3. If the name of the host contains a region, it also
+// returns the region, and otherwise "".
 func amazonRegion(host string) (region string, is bool) {
 	m := amazonHost().FindStringSubmatch(host)
 	if m == nil {
@@ -100,8 +102,8 @@ func amazonRegion(host string) (region string, is bool) {
 	return m[1], true
 }
 
-// amazonHost matches the hosts of Amazon's S3, but not hosts of other Amazon services, whose names users can choose.
-// The group is the region.
+// amazonHost matches the hosts of Amazon's S3. It does not match hosts of other Amazon services, because users can
+// choose parts of their names. The group of the expression is the region.
 var amazonHost = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[a-z0-9._-]+\.)?s3(?:-fips|-accelerate|-accesspoint|-accesspoint-fips)?(?:\.dualstack)?(?:[.-]([a-z]{2}(?:-[a-z]+)+-[0-9]+))?(?:\.vpce)?\.amazonaws\.com(?:\.cn)?$`)
 })
@@ -182,7 +184,7 @@ func (a *Access) learn(host string, secrets ...string) {
 	}
 }
 
-// protected returns an error if credentials would be sent to another machine over an unencrypted connection.
+// protected returns an error if u is an address on another machine without https. Credentials are not sent there.
 func protected(u *url.URL) error {
 	if host := u.Hostname(); u.Scheme == "https" || host == "localhost" || host == "127.0.0.1" || host == "::1" {
 		return nil

@@ -125,8 +125,8 @@ func commandsAfter(prefix string) []string {
 	return slices.Compact(out)
 }
 
-// flagValues returns the values of an option, or nil if they are unknown. apart reports whether the value may be the
-// next word on the line.
+// flagValues returns the values that an option accepts, or nil if they are unknown. apart is true if the value may also
+// be the next word on the line, instead of following an equals sign.
 func flagValues(c *base.Call, f *flag.Flag) (values []string, apart bool) {
 	if f == nil {
 		return nil, false

@@ -15,17 +15,18 @@ import (
 
 // dirNames are the names in a working directory, for completions.
 type dirNames struct {
-	Addresses []string // resources and modules of the configuration, and instances in the state
+	Addresses []string // resources and module calls of the root module, and instances in the state
 	Instances []string // in the state
 	Variables []string // of the root module
-	Outputs   []string // of the root module
+	Outputs   []string // of the root module and in the state
 }
 
-// patience is the time limit of a completion for reading a state.
+// patience is the time limit for reading a state during a completion.
 const patience = 3 * time.Second
 
-// readNames reads the names in the working directory. It asks nothing, installs nothing and reports nothing. Names in
-// unreadable files are missing.
+// readNames returns the names of the root module and of the state, for completions. The shell calls it while the user
+// types, so it asks no question, installs nothing and reports no error. If a file or the state cannot be read, its
+// names are missing. Reading the state may take no longer than patience.
 func readNames(c *base.Call) dirNames {
 	d, ok := workdir.Open(c, &workdir.Options{Parallelism: 1})
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// splitShell splits a line into words like a shell: blanks separate words, except in quotes and after a backslash. It
-// expands nothing.
+// splitShell splits a line into words like a shell: spaces separate words, except in quotes and after a backslash. It
+// expands no variables or patterns. It returns an error if a quote is not closed.
 func splitShell(line string) ([]string, error) {
 	words, last := scanShell(line)
 	if last.quote != 0 {
@@ -64,7 +64,8 @@ func scanShell(line string) (words []string, last lastWord) {
 	return words, lastWord{word.String(), inWord, quote, from}
 }
 
-// rest returns the text that bash must insert for a completed word. bash inserts it unchanged, so rest escapes it.
+// rest returns the text that bash inserts for a completed word, beginning at w.from. bash inserts the text verbatim, so
+// rest escapes it for the open quote.
 func (w lastWord) rest(word string) string {
 	word = word[min(w.from, len(word)):]
 	switch w.quote {

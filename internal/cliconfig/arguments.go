@@ -12,7 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty/gocty"
 )
 
-// hostOf returns the host in the label of a block, in the form of addr.Host.
+// hostOf returns the host in the label of a block, in the form of addr.Host. If the label is not a valid host, hostOf
+// reports an error and returns false.
 func hostOf(b *hcl.Block, bag *diag.Bag) (string, bool) {
 	host, err := addr.Host(b.Labels[0])
 	if err != nil {
@@ -21,7 +22,8 @@ func hostOf(b *hcl.Block, bag *diag.Bag) (string, bool) {
 	return host, err == nil
 }
 
-// only reports all arguments of a block except the one called name.
+// only reports an error for each argument of a block except the argument called name. It returns false if it has
+// reported an error.
 func only(b *hcl.Block, attrs hcl.Attributes, name string, bag *diag.Bag) bool {
 	ok := true
 	for other, a := range attrs {
@@ -42,7 +44,7 @@ func put[K comparable, V any](m *map[K]V, k K, v V) {
 
 func isText(v cty.Value) bool { return v.Type() == cty.String && !v.IsNull() && v.IsKnown() }
 
-// elements returns the elements of an argument's value, and false if the value has no elements.
+// elements returns the elements of an argument's value. It returns false if the value has no elements.
 func elements(a *hcl.Attribute, bag *diag.Bag) (iter.Seq2[cty.Value, cty.Value], bool) {
 	v, ds := a.Expr.Value(nil)
 	if !bag.HCL(ds) || v.IsNull() || !v.CanIterateElements() {
@@ -51,12 +53,13 @@ func elements(a *hcl.Attribute, bag *diag.Bag) (iter.Seq2[cty.Value, cty.Value],
 	return v.Elements(), true
 }
 
-// refuse reports that the argument must be of the given kind.
+// refuse reports the error that the argument must be of the given kind.
 func refuse(a *hcl.Attribute, kind string, bag *diag.Bag) {
 	bag.Add(diag.Errorf("Invalid CLI configuration", "The argument %q has to be %s.", a.Name, kind).At(a.Expr.Range()))
 }
 
-// textOf returns the string value of an argument.
+// textOf returns the string value of an argument. If the value is not a string, textOf reports an error and returns
+// false.
 func textOf(a *hcl.Attribute, bag *diag.Bag) (string, bool) {
 	v, ds := a.Expr.Value(nil)
 	if v, err := convert.Convert(v, cty.String); err == nil && isText(v) && !ds.HasErrors() {
@@ -66,7 +69,8 @@ func textOf(a *hcl.Attribute, bag *diag.Bag) (string, bool) {
 	return "", false
 }
 
-// flagOf returns the boolean value of an argument.
+// flagOf returns the boolean value of an argument. If the value is not a boolean, flagOf reports an error and returns
+// ok = false.
 func flagOf(a *hcl.Attribute, bag *diag.Bag) (yes, ok bool) {
 	v, _ := a.Expr.Value(nil)
 	if ok = gocty.FromCtyValue(v, &yes) == nil; !ok {
@@ -75,7 +79,8 @@ func flagOf(a *hcl.Attribute, bag *diag.Bag) (yes, ok bool) {
 	return yes, ok
 }
 
-// countOf returns the integer value of an argument, which must be at least least.
+// countOf returns the integer value of an argument. If the value is not a whole number of at least least, countOf
+// reports an error and returns false.
 func countOf(a *hcl.Attribute, least int, bag *diag.Bag) (*int, bool) {
 	v, ds := a.Expr.Value(nil)
 	var n int
@@ -86,13 +91,14 @@ func countOf(a *hcl.Attribute, least int, bag *diag.Bag) (*int, bool) {
 	return nil, false
 }
 
-// stringsOf returns the strings in an object.
+// stringsOf returns the strings in an object, by their names. If an element is neither a string nor an object,
+// stringsOf reports an error and returns false.
 func stringsOf(a *hcl.Attribute, bag *diag.Bag) (map[string]string, bool) {
 	all, ok := elements(a, bag)
 	out := map[string]string{}
 	for k, e := range all {
 		if e.Type().IsObjectType() {
-			continue // settings of the service login.v1
+			continue // an object has settings of the service login.v1, which are not needed here
 		}
 		if ok = ok && isText(e) && k.Type() == cty.String; ok {
 			out[k.AsString()] = e.AsString()
@@ -104,7 +110,8 @@ func stringsOf(a *hcl.Attribute, bag *diag.Bag) (map[string]string, bool) {
 	return out, ok
 }
 
-// listOf returns the strings in a list.
+// listOf returns the strings in a list. If the value is not a list of strings, listOf reports an error and returns
+// false.
 func listOf(a *hcl.Attribute, bag *diag.Bag) (out []string, ok bool) {
 	all, ok := elements(a, bag)
 	for k, e := range all {

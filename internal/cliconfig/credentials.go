@@ -33,7 +33,7 @@ import (
 //   - the file that login writes
 //   - a credentials helper
 //
-// User names and passwords come from the .netrc file. Each entry is sent only to its own host.
+// User names and passwords come from the .netrc file. Each token and password is sent only to the host of its entry.
 type Credentials struct {
 	Settings *Settings
 	Getenv   func(string) string
@@ -47,10 +47,12 @@ type Credentials struct {
 	read   bool
 }
 
-// Authorize adds the user's credentials for the host to a request, unless others could read them on the way.
+// Authorize adds the user's credentials for the host of a request. It adds none to a request over an unencrypted
+// connection, because others could read them on the way. The exception is a service that the user's own configuration
+// names.
 func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
 	host := download.Audience(ctx, r.URL.Host)
-	if r.URL.Scheme != "https" && host == r.URL.Host { // only the user's own configuration can name a service without https
+	if r.URL.Scheme != "https" && host == r.URL.Host { // only the user's configuration names services without https
 		return nil
 	}
 	host = strings.TrimSuffix(host, ":443")
@@ -83,7 +85,7 @@ func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
 	return nil
 }
 
-// Token returns the token for a host, "" if none exists.
+// Token returns the token for a host. It returns "" if no source has a token.
 func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
 	token, err := c.known(ctx, host)
 	if host = compared(host); err == nil && token == "" && len(c.Settings.Helper) > 0 {
@@ -93,8 +95,8 @@ func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
 	return token, err
 }
 
-// known returns the token for a host that files are downloaded from. It does not ask the credentials helper, because a
-// helper knows registries only, and may ask the user or fail for other hosts.
+// known returns the token for a host from which files are downloaded. It does not call the credentials helper: a helper
+// knows only registries, and may ask the user or fail for other hosts.
 func (c *Credentials) known(_ context.Context, host string) (string, error) {
 	host = compared(host)
 	token := cmp.Or(c.environment(host), c.Settings.Credentials[host])
@@ -126,8 +128,8 @@ func (c *Credentials) learn(secret, host string) {
 	}
 }
 
-// environment returns the value of TF_TOKEN_HOST. In HOST, "_" means a dot and "__" a hyphen, which shells do not allow
-// in names.
+// environment returns the value of TF_TOKEN_HOST. In the name, "_" stands for a dot and "__" for a hyphen, because
+// shells allow neither in names.
 func (c *Credentials) environment(host string) string {
 	for _, v := range c.Environ {
 		name, value, _ := strings.Cut(v, "=")
@@ -165,8 +167,8 @@ func (c *Credentials) ask(ctx context.Context, host string) (string, error) {
 	return doc.Token, nil
 }
 
-// help runs the credentials helper with the verb "get", "store" or "forget" for a host, and returns its output. The
-// output may contain secrets, so errors contain only its standard error.
+// help runs the credentials helper with the verb "get", "store" or "forget" for a host, and returns its output. Errors
+// contain the helper's standard error, but not its output, which may contain secrets.
 func (c *Credentials) help(ctx context.Context, verb, host string, input []byte) ([]byte, error) {
 	name := c.Settings.Helper[0]
 	program, err := c.helper(name)
@@ -174,7 +176,7 @@ func (c *Credentials) help(ctx context.Context, verb, host string, input []byte)
 		return nil, err
 	}
 	cmd := subprocess.Command(ctx, program, append(slices.Clone(c.Settings.Helper[1:]), verb, host)...)
-	cmd.SysProcAttr = subprocess.OnTerminal(syscall.SIGTERM) // it may ask the user
+	cmd.SysProcAttr = subprocess.OnTerminal(syscall.SIGTERM) // the helper may ask the user on the terminal
 	var out, stderr bytes.Buffer
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Environ, bytes.NewReader(input), &out, &stderr
 	if err := subprocess.Run(cmd); err != nil {
@@ -215,7 +217,7 @@ func (c *Credentials) login(host string) (login, bool, error) {
 		if err != nil && c.Getenv("NETRC") != "" && !errors.Is(err, fs.ErrNotExist) {
 			return login{}, false, fmt.Errorf("the file of user names and passwords that NETRC names could not be read: %w", err)
 		}
-		c.logins, c.read = netrc(string(text)), true // a file that cannot be read counts as empty, unless NETRC names it
+		c.logins, c.read = netrc(string(text)), true // an unreadable file counts as empty, unless NETRC names it
 	}
 	name, _, _ := strings.Cut(host, ":")
 	for _, want := range []string{host, name} {
@@ -228,7 +230,7 @@ func (c *Credentials) login(host string) (login, bool, error) {
 	return login{}, false, nil
 }
 
-// netrcFile returns the path of the file of user names and passwords, "" if neither NETRC nor HOME is set.
+// netrcFile returns the path of the file of user names and passwords, or "" if neither NETRC nor HOME is set.
 func (c *Credentials) netrcFile() string {
 	file, home := c.Getenv("NETRC"), c.Getenv("HOME")
 	if file == "" && home != "" {
@@ -237,8 +239,8 @@ func (c *Credentials) netrcFile() string {
 	return file
 }
 
-// netrc returns the entries of a .netrc file. It ignores the default entry, because a password is sent only to a host
-// that is named.
+// netrc returns the entries of a .netrc file. It ignores the entry called default, because a password is sent only to a
+// host that an entry names.
 func netrc(text string) []login {
 	var out []login
 	words := strings.Fields(withoutMacros(text))
@@ -287,7 +289,7 @@ func withoutMacros(text string) string {
 	return b.String()
 }
 
-// kept returns the token for a host in the file that login writes, "" if the file has none.
+// kept returns the token for a host in the file that login writes. It returns "" if the file has no token for the host.
 func (c *Credentials) kept(host string) (string, error) {
 	_, tokens, err := c.readFile()
 	for name, entry := range tokens {
@@ -313,7 +315,8 @@ func (c *Credentials) file() string {
 	return filepath.Join(dir, keptName)
 }
 
-// readFile returns the content of the file, and its entries for hosts.
+// readFile reads the file with tokens. It returns the whole document, and the part of it with the entries for hosts. If
+// the file does not exist, tokens is empty.
 func (c *Credentials) readFile() (doc, tokens map[string]any, err error) {
 	doc = map[string]any{}
 	text, err := os.ReadFile(c.file())
@@ -343,7 +346,7 @@ func (c *Credentials) readFile() (doc, tokens map[string]any, err error) {
 	return doc, tokens, nil
 }
 
-// Keeper returns a text that names the place of tokens from logging in.
+// Keeper returns a description of the place where Keep stores tokens.
 func (c *Credentials) Keeper() string {
 	if len(c.Settings.Helper) > 0 {
 		return fmt.Sprintf("the credentials helper %q", c.Settings.Helper[0])
@@ -351,11 +354,11 @@ func (c *Credentials) Keeper() string {
 	return c.file()
 }
 
-// Plain reports whether such tokens are in a file that all programs of the user can read.
+// Plain reports whether Keep stores tokens in a file, which all programs of the user can read.
 func (c *Credentials) Plain() bool { return len(c.Settings.Helper) == 0 }
 
-// Written reports whether the user wrote a token for a host into a CLI configuration file or into the environment. Such
-// a token has precedence over a token from logging in.
+// Written reports whether the user has written a token for a host into a CLI configuration file or into the
+// environment. Such a token takes precedence over a token that Keep has stored.
 func (c *Credentials) Written(host string) bool {
 	host = compared(host)
 	return c.environment(host) != "" || c.Settings.Credentials[host] != ""
@@ -383,8 +386,8 @@ func drop(tokens map[string]any, host string) {
 	maps.DeleteFunc(tokens, func(name string, _ any) bool { return compared(name) == host })
 }
 
-// Forget removes the stored token for a host, and reports whether one was stored. With a credentials helper it returns
-// true if the helper succeeds, even if no token was stored.
+// Forget removes the stored token for a host, and reports whether a token was stored. With a credentials helper, it
+// reports whether the helper succeeded, because Lethe does not know whether a token was stored.
 func (c *Credentials) Forget(ctx context.Context, host string) (bool, error) {
 	host = compared(host)
 	if !c.Plain() {

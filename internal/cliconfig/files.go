@@ -29,8 +29,9 @@ func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, ba
 	return s, ok
 }
 
-// Files returns the file in TF_CLI_CONFIG_FILE or TERRAFORM_CONFIG. If neither is set, it returns the first file that
-// exists of the files that Terraform and OpenTofu read, and all files in the directory beside it.
+// Files returns the paths of the CLI configuration files. If TF_CLI_CONFIG_FILE or TERRAFORM_CONFIG is set, it is the
+// only file. Otherwise Files returns the first existing file of the files that Terraform and OpenTofu read, and all CLI
+// configuration files in the directory beside it.
 func Files(getenv func(string) string) []string {
 	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"} {
 		if f := getenv(name); f != "" {
@@ -64,7 +65,7 @@ func Files(getenv func(string) string) []string {
 	return list
 }
 
-// dataDir returns the directory beside the CLI configuration files, "" if no home directory is known.
+// dataDir returns the directory beside the CLI configuration files. It returns "" if no home directory is known.
 func dataDir(getenv func(string) string) string {
 	dir := ""
 	if home := getenv("HOME"); home != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
-// place maps an installation method to the argument that names its directory or URL.
+// place maps an installation method to the name of the argument that has its directory or URL.
 var place = map[string]string{"filesystem_mirror": "path", "network_mirror": "url"}
 
 func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
@@ -90,10 +90,11 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 	return ok
 }
 
-// overrides reads dev_overrides: directories of executables by provider.
+// overrides reads dev_overrides, which has the directory of an executable for each provider. It returns false if it has
+// reported an error.
 func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
 	entries, ds := hcl.ExprMap(a.Expr)
-	if all, more := hcl.ExprList(a.Expr); ds.HasErrors() && !more.HasErrors() { // in JSON syntax blocks are a list of objects
+	if all, more := hcl.ExprList(a.Expr); ds.HasErrors() && !more.HasErrors() { // in JSON, a block is a list of objects
 		ds = nil
 		for _, one := range all {
 			pairs, problems := hcl.ExprMap(one)
@@ -129,7 +130,8 @@ func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
 	return ok
 }
 
-// distinct reports the template of an oci_mirror block if it maps several selected providers to one repository.
+// distinct reports an error if the template of an oci_mirror block maps several providers to one repository. It
+// considers only the providers that the block selects.
 func (in *Installation) distinct(a *hcl.Attribute, bag *diag.Bag) bool {
 	ok := true
 	for _, x := range []struct {
@@ -154,7 +156,7 @@ func (in *Installation) distinct(a *hcl.Attribute, bag *diag.Bag) bool {
 	return ok
 }
 
-// selects reports whether a pattern of include or exclude can select a provider.
+// selects reports whether a pattern of include or exclude can select any provider.
 func selects(pattern string) bool {
 	_, err := addr.ParseProvider(anyFor(pattern))
 	return err == nil

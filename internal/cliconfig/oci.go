@@ -51,9 +51,9 @@ func (c *Credentials) oci(ctx context.Context, host, full string) (auth.Credenti
 	return auth.EmptyCredential, nil
 }
 
-// docker returns the credentials for a repository from the files of other programs: from the entry with the longest
-// matching address. Credential helpers match whole hosts only. Of entries with equal length, the first file has
-// precedence.
+// docker returns the credentials for a repository from the files of Docker and similar programs. It uses the entry with
+// the longest matching address. If several entries are equally long, the first file takes precedence. Credential
+// helpers match only whole hosts.
 func (c *Credentials) docker(ctx context.Context, host, full string) (auth.Credential, error) {
 	type source struct {
 		matched int // length of the matching address
@@ -107,8 +107,8 @@ func (c *Credentials) docker(ctx context.Context, host, full string) (auth.Crede
 	return auth.EmptyCredential, nil
 }
 
-// ociAddress returns the address of an entry in such a file: a host, or a host and the beginning of a repository. For
-// the URL of an old Docker service it returns the host.
+// ociAddress returns the address to which an entry in a file of Docker applies: a host, or a host and the beginning of
+// a repository. For the URL of an old Docker service it returns the host.
 func ociAddress(key string) string {
 	_, after, schemed := strings.Cut(key, "://")
 	if !schemed {

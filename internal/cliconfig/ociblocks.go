@@ -14,7 +14,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// ociAccess reads an oci_credentials block.
+// ociAccess reads an oci_credentials block. It returns false if it has reported an error.
 func (s *Settings) ociAccess(b *hcl.Block, attrs hcl.Attributes, bag *diag.Bag) bool {
 	const ways = "username and password, access_token and refresh_token, or docker_credentials_helper"
 	var x OCIAccess
@@ -53,7 +53,7 @@ func (s *Settings) ociAccess(b *hcl.Block, attrs hcl.Attributes, bag *diag.Bag) 
 	return ok
 }
 
-// ociDefaults reads the oci_default_credentials block.
+// ociDefaults reads the oci_default_credentials block. It returns false if it has reported an error.
 func (s *Settings) ociDefaults(attrs hcl.Attributes, bag *diag.Bag) bool {
 	ok := true
 	for name, a := range attrs {

@@ -16,8 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty/gocty"
 )
 
-// Parse adds the content of one file. The suffix of its name determines the syntax. Parse reports mistakes, returns
-// false if one is an error, and applies the valid settings anyway.
+// Parse adds the content of one file to s. The suffix of its name determines the syntax. Parse reports mistakes. It
+// returns false if one of them is an error. It applies the valid settings even then.
 func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag.Bag) bool {
 	var found diag.Bag
 	text, origin := src, []int(nil)
@@ -35,7 +35,7 @@ func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag
 	return ok
 }
 
-// parse adds the content of one file in the present syntax.
+// parse adds the content of one file in the present syntax. It returns false if it has reported an error.
 func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag.Bag) bool {
 	body, ok := config.ParseBody(filename, src, l, bag)
 	if !ok {
@@ -99,8 +99,8 @@ func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag
 	return ok
 }
 
-// nearly warns about unknown settings whose names are similar to a known setting. Other unknown settings may belong to
-// other programs.
+// nearly warns about unknown settings whose names are similar to a known setting. It does not warn about other unknown
+// settings, because they may belong to other programs.
 func nearly(rest hcl.Body, known *hcl.BodySchema, bag *diag.Bag) {
 	var names []string
 	for _, a := range known.Attributes {
@@ -138,7 +138,7 @@ func (s *Settings) closeTimeout(text string, a *hcl.Attribute, bag *diag.Bag) {
 	s.CloseTimeout = d
 }
 
-// silence reads the codes of warnings that are not shown.
+// silence reads the codes of warnings that must not be shown. It returns false if it has reported an error.
 func (s *Settings) silence(a *hcl.Attribute, bag *diag.Bag) bool {
 	codes, ok := listOf(a, bag)
 	if !ok {
@@ -213,7 +213,7 @@ func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
 	return ok
 }
 
-// protocols reads the registry_protocols block.
+// protocols reads the registry_protocols block. It returns false if it has reported an error.
 func (s *Settings) protocols(attrs hcl.Attributes, bag *diag.Bag) bool {
 	ok := true
 	for name, a := range attrs {

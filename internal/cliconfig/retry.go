@@ -10,10 +10,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// mostAttempts limits the calls that one failure may cause.
+// mostAttempts is the largest permitted number of attempts of one call.
 const mostAttempts = 100
 
-// retry reads a provider_retry block. A later file replaces the block of an earlier file for the same provider.
+// retry reads a provider_retry block. The block of a later file replaces the block of an earlier file for the same
+// provider. retry returns false if it has reported an error.
 func (s *Settings) retry(b *hcl.Block, attrs hcl.Attributes, bag *diag.Bag) bool {
 	r := &provider.Retry{Attempts: 3, Backoff: time.Second}
 	p, err := addr.ParseProvider(b.Labels[0])

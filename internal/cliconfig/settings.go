@@ -34,7 +34,7 @@ type Settings struct {
 	Retries         provider.Retries             // provider_retry
 }
 
-// Registries is the registry_protocols block: how registries are asked.
+// Registries is the registry_protocols block: the settings for requests to registries.
 type Registries struct {
 	Retries *int          // retry_count, for requests except downloads of packages; nil: not set
 	Timeout time.Duration // request_timeout_seconds; 0: not set
@@ -43,7 +43,7 @@ type Registries struct {
 // Installation is one method to install providers.
 type Installation struct {
 	Method string // "direct", "filesystem_mirror", "network_mirror", "oci_mirror"
-	Path   string // directory, or URL
+	Path   string // directory or URL, depending on Method
 	// Repository returns the repository of a provider in an OCI registry, such as
 	// "registry.example.com/providers/random".
 	Repository func(addr.Provider) string
@@ -62,7 +62,7 @@ type OCI struct {
 // OCIAccess is an oci_credentials block: a user's credentials for an OCI registry.
 type OCIAccess struct {
 	auth.Credential
-	Helper string // a credential helper of Docker, by the suffix of its name; "": use Credential
+	Helper string // the suffix of the name of a credential helper of Docker; "": use Credential
 }
 
 // OCIDefaults is the oci_default_credentials block: the sources of credentials for repositories without an

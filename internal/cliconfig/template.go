@@ -14,8 +14,8 @@ import (
 )
 
 // RepositoryTemplate parses a template such as "registry.example.com/${namespace}/${type}", which may also contain
-// ${hostname}. It returns a function from a provider to its repository. That function returns "" if the template has no
-// value for a provider.
+// ${hostname}. It returns a function that returns the repository of a provider, or "" if the template has no value for
+// this provider.
 func RepositoryTemplate(text string) (func(addr.Provider) string, error) {
 	e, ds := hclsyntax.ParseTemplate([]byte(text), "template", hcl.InitialPos)
 	if ds.HasErrors() {
@@ -49,7 +49,7 @@ func RepositoryTemplate(text string) (func(addr.Provider) string, error) {
 	}, nil
 }
 
-// errorOf returns the first error about a template, with the names that a template may contain.
+// errorOf returns the first error in ds. It adds the names that a template may contain.
 func errorOf(ds hcl.Diagnostics) error {
 	return fmt.Errorf("%s. It may name ${hostname}, ${namespace} and ${type}", strings.TrimSuffix(ds[0].Detail, "."))
 }

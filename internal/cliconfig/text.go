@@ -8,7 +8,7 @@ import (
 )
 
 // harmless holds the names of arguments whose values are not secret. All other values are masked, because an unknown
-// name may be a misspelt name of a token.
+// name may be the misspelt name of an argument with a secret.
 var harmless = []string{
 	"plugin_cache_dir", "vendor_dir", "default_registry", "plugin_cache_may_break_dependency_lock_file", "defer_ephemerals", "close_timeout", "forget_data", "silence",
 	"skip_deposed_provisioners", "backend_without_init", "language_version", "disable_checkpoint", "disable_checkpoint_signature", "path", "url", "include", "exclude", "repository_template", "download_retry_count", "trust_all_hashes",
@@ -16,7 +16,8 @@ var harmless = []string{
 	"docker_style_config_files", "default_docker_credential_helper", "dev_overrides", "services", "providers",
 }
 
-// written returns the range in the file for a range in the output of modern.
+// written returns the range in the file src that corresponds to r, a range in the output of modern. origin is the
+// second result of modern.
 func written(r *hcl.Range, src []byte, origin []int) *hcl.Range {
 	if r == nil {
 		return nil
@@ -41,9 +42,11 @@ type group struct {
 }
 
 // modern converts the older syntax of CLI configuration files, which some programs still write, to the present syntax.
-// It returns the position in src for each byte of out. The older syntax differs as follows:
+// out is the converted text. origin has, for each byte of out, its position in src. The older syntax differs as
+// follows:
 //
-//   - Names of arguments and blocks may be quoted. A block that is an object today may have quoted names of arguments.
+//   - Names of arguments and blocks may be quoted. Arguments whose value is an object today, such as services, may be
+//     written as blocks, with quoted names inside.
 //   - Labels with dots need no quotes.
 //   - The content of a block may be on one line, with or without commas.
 //   - Strings contain no template sequences.
@@ -60,7 +63,7 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 			out, origin = append(out, text[i]), append(origin, at)
 		}
 	}
-	instead := func(c byte) { // replaces the next byte
+	instead := func(c byte) { // writes c in place of the next byte
 		out, origin = append(out, c), append(origin, at)
 		at++
 	}
@@ -152,7 +155,8 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 	return out, origin
 }
 
-// isObject reports whether name is the name of an argument with an object that was a block in the older syntax.
+// isObject reports whether name is the name of an argument whose value is an object, and that was a block in the older
+// syntax.
 func isObject(name hclsyntax.Token) bool {
 	return string(name.Bytes) == "dev_overrides" || string(name.Bytes) == "services"
 }

@@ -18,7 +18,8 @@ var notResource = map[string]bool{
 
 const exampleAddress = "aws_instance.web or module.net"
 
-// endpoint reads the address in a moved or removed block. It reports an invalid address and returns false.
+// endpoint reads the address in a moved or removed block. If the address is invalid, endpoint reports an error and
+// returns false.
 func (rd *reader) endpoint(a *hcl.Attribute) (Endpoint, bool) {
 	t, ok := rd.traversal(a.Expr, a.Name, exampleAddress)
 	if !ok {
@@ -32,8 +33,8 @@ func (rd *reader) endpoint(a *hcl.Attribute) (Endpoint, bool) {
 	return Endpoint{Target: target, Range: a.Expr.Range()}, true
 }
 
-// addressOf returns the address that a reference spells. For an invalid address it returns the text of the error
-// message.
+// addressOf returns the address that a reference spells, and "". For an invalid address it returns the text of the
+// error message as the second result.
 func addressOf(t hcl.Traversal) (addr.Target, string) {
 	if root := t.RootName(); notResource[root] {
 		return addr.Target{}, fmt.Sprintf("The word %q is reserved and cannot be used to target a resource address. If you are targeting a resource type of that name, prefix the address with \"resource.\".", root)
@@ -51,8 +52,8 @@ func addressOf(t hcl.Traversal) (addr.Target, string) {
 	return target, ""
 }
 
-// writeStep appends one step of a reference to an address. It returns the text of an error message, "" if the step is
-// valid.
+// writeStep appends one step of a reference to an address. It returns "", or the text of an error message if the step
+// is invalid.
 func writeStep(b *strings.Builder, step hcl.Traverser) string {
 	switch step := step.(type) {
 	case hcl.TraverseRoot:

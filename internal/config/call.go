@@ -44,7 +44,8 @@ func (l *loader) call(b *hcl.Block) {
 	m.Body = l.inputs(l.rd.body("module", b, rest, c, callSchema))
 }
 
-// inputs reports blocks among the inputs of a module: only arguments are allowed there. It returns b unchanged.
+// inputs reports an error for each block among the inputs of a module, because only arguments are allowed there. It
+// returns b unchanged.
 func (l *loader) inputs(b hcl.Body) hcl.Body {
 	_, ds := b.JustAttributes()
 	for _, d := range ds {
@@ -58,7 +59,7 @@ func (l *loader) inputs(b hcl.Body) hcl.Body {
 	return b
 }
 
-// repeat reads count and for_each. If both are set, it reports an error and keeps count.
+// repeat reads count and for_each. If both are set, it reports an error and ignores for_each.
 func (rd *reader) repeat(r *Repeat, c *hcl.BodyContent) {
 	r.Count, r.ForEach = argument(c, "count"), argument(c, "for_each")
 	if r.Count != nil && r.ForEach != nil {
@@ -121,9 +122,9 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 	}
 }
 
-// SourceDir returns the directory of the module, with slashes, as sources of local modules spell it: if the root module
-// in live/b calls ../../live/a, the result is ../../live/a, not ../a. If a symbolic link is on the path, the result is
-// Led. base returns the directory of the root module, or of a module whose source is not local.
+// SourceDir returns the directory of the module, with slashes, in the form in which the sources of local modules spell
+// it. If the root module in live/b calls ../../live/a, the result is ../../live/a, not ../a. If a symbolic link is on
+// the path, the result is Led. base returns the directory of the root module, or of a module whose source is not local.
 func (n *Node) SourceDir(base func(dir string) string) string {
 	if n.Parent == nil || !IsLocal(n.Source) {
 		return filepath.ToSlash(base(n.Module.Dir))

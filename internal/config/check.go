@@ -33,7 +33,8 @@ func (l *loader) check(b *hcl.Block) {
 	l.scoped(ch, c.Blocks)
 }
 
-// scoped reads the data and ephemeral blocks inside a check block. Only one data block is allowed.
+// scoped reads the data and ephemeral blocks inside a check block. If there is a second data block, scoped reports an
+// error.
 func (l *loader) scoped(ch *Check, blocks hcl.Blocks) {
 	var data *hcl.Block
 	for _, b := range blocks {

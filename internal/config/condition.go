@@ -9,8 +9,8 @@ var conditionSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
 	{Name: "error_message", Required: true},
 }}
 
-// condition reads a precondition, postcondition, validation or assert block. The condition must refer to at least one
-// object.
+// condition reads a precondition, postcondition, validation or assert block. If the condition refers to no object, or
+// the block is invalid, condition reports an error and returns false.
 func (rd *reader) condition(b *hcl.Block) (*Condition, bool) {
 	cond, ok := rd.anyCondition(b)
 	if ok && len(cond.Condition.Variables()) == 0 {

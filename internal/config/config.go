@@ -4,9 +4,9 @@
 // calls, directly or indirectly. Expressions remain syntax trees, which package lang evaluates. This package reads only
 // the arguments that the language requires to be constant. Every declaration records its source range.
 //
-// The loader accepts the files that Terraform and OpenTofu accept: native and JSON syntax, .tf, .tofu and .lethe, override
-// files. It collects all mistakes in a diag.Bag and returns the declarations that it could read. It works in this
-// order:
+// The loader accepts all files that Terraform or OpenTofu accepts, and Lethe's own files: native and JSON syntax, .tf,
+// .tofu and .lethe, override files. It collects all mistakes in a diag.Bag and returns the declarations that it could
+// read. It works in this order:
 //
 //   - Package syntax checks each text before the parser reads it, because the parser does not refuse texts that take
 //     too much time or memory.
@@ -60,11 +60,11 @@ type Refactorings struct {
 
 // Module is the merged content of one directory of configuration files.
 type Module struct {
-	Dir     string // as passed to Load; ranges name files below it
+	Dir     string // the directory as passed to Load; the files in ranges are below it
 	Files   []File // all files that were read, in order
 	Version []VersionConstraint
 
-	Required map[string]*Requirement // by local name; declared requirements, and those implied by use
+	Required map[string]*Requirement // by local name; explicit requirements, and requirements implied by use
 	Storage
 	Meta map[string]*Meta // provider_meta by local name
 
@@ -82,9 +82,9 @@ type Module struct {
 	// ComputedLifecycles is true if a lifecycle block has arguments that are evaluated before the plan.
 	ComputedLifecycles bool
 
-	VersionMismatch bool // the module requires another version, so no more of it was read
+	VersionMismatch bool // the module requires another version, so its other declarations were not read
 	unreadable      bool
-	broken          diag.Places // blocks in which mistakes were found
+	broken          diag.Places // the places of blocks in which mistakes were found
 }
 
 // Storage has the blocks of a module that decide where and how states are stored.
@@ -95,7 +95,8 @@ type Storage struct {
 	Encryption hcl.Body   // terraform { encryption {} }, nil if absent
 }
 
-// Stored returns the cloud block, or else the backend block; nil if the module has neither.
+// Stored returns the cloud block if the module has one, and otherwise the backend block. It returns nil if the module
+// has neither.
 func (s *Storage) Stored() *Backend {
 	if s.Cloud != nil {
 		return s.Cloud
@@ -104,8 +105,8 @@ func (s *Storage) Stored() *Backend {
 }
 
 // Unreadable reports whether the module may contain declarations that were not read: a file could not be parsed, or the
-// name or the header of a block is wrong. Missing declarations are then not reported, because they may be in the unread
-// text.
+// name or the header of a block is wrong. In this case, references to missing declarations are not reported, because
+// the declarations may be in the unread text.
 func (m *Module) Unreadable() bool { return m.unreadable }
 
 // Broken reports whether a mistake was found in the block at a range. Parts of such a block may not have been read.
@@ -113,7 +114,7 @@ func (m *Module) Broken(at hcl.Range) bool { return m.broken.Has(at) }
 
 // File is the name and the text of a configuration file.
 type File struct {
-	Name  string // path as ranges spell it
+	Name  string // the path, in the form of ranges
 	Bytes []byte
 }
 
@@ -157,7 +158,7 @@ type Requirement struct {
 	Versions  []VersionConstraint
 	Aliases   []ProviderName // configuration_aliases
 	Range     diag.Range     // zero for an implied requirement
-	Uncertain bool           // implied, but its entry may be in a part of the module that could not be read
+	Uncertain bool           // implied by use; an explicit entry may be in a part of the module that could not be read
 }
 
 // Backend is a backend, cloud or state_store block.
@@ -168,10 +169,10 @@ type Backend struct {
 	Range diag.Range
 }
 
-// Meta is a provider_meta block. As in Terraform and OpenTofu, its body contains only constants: the metadata that a
+// Meta is a provider_meta block. As in Terraform and OpenTofu, its body contains only constants. So the metadata that a
 // module sends to a provider does not depend on the caller, and contains no secrets.
 type Meta struct {
-	Body  hcl.Body // in native syntax, evaluated
+	Body  hcl.Body // in native syntax; its expressions are constants
 	Range diag.Range
 }
 
@@ -180,7 +181,7 @@ type Variable struct {
 	Name         string
 	Description  string
 	Type         cty.Type  // constraint, with optional attributes; DynamicPseudoType allows any type
-	Defaults     *Defaults // of optional attributes; nil if none has a default
+	Defaults     *Defaults // defaults of optional attributes; nil if none has a default
 	TypeGiven    bool
 	Default      cty.Value // converted to Type; NilVal if absent
 	DefaultRange diag.Range
@@ -321,13 +322,13 @@ func (r *Resource) LocalProvider() ProviderName {
 // Lifecycle is a lifecycle block. The mode of the resource determines which fields may be set.
 type Lifecycle struct {
 	CreateFirst    bool
-	FirstIf        hcl.Expression // create_before_destroy that is no constant; nil if it is one
+	FirstIf        hcl.Expression // a create_before_destroy that is not constant; otherwise nil
 	Protected      bool           // the lifecycle block of a module call around it has prevent_destroy
 	PreventDestroy hcl.Expression // nil if absent
 	Destroy        hcl.Expression // nil if absent; destroy = false keeps the remote object and removes it from the state
 	IgnoreAll      bool
 	Ignore         []hcl.Traversal  // relative to the resource
-	IgnoreIf       hcl.Expression   // ignore_changes that is no list of names; nil if it is one
+	IgnoreIf       hcl.Expression   // an ignore_changes that is not a list of names; otherwise nil
 	Triggers       []hcl.Expression // replace_triggered_by
 	ActionTriggers []*ActionTrigger
 	Preconditions  []*Condition
@@ -393,7 +394,7 @@ func (e *Event) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// Ends reports whether the event belongs to the end of an object.
+// Ends reports whether the event belongs to the destruction of an object.
 func (e Event) Ends() bool { return e == BeforeDestroy || e == AfterDestroy }
 
 // Precedes reports whether the event is before the change.
@@ -402,7 +403,7 @@ func (e Event) Precedes() bool { return e == BeforeDestroy || e == BeforeCreate 
 // The values of on_failure in an action_trigger block.
 const (
 	Halt     = "halt"     // the default: stop the object and its dependents
-	Taint    = "taint"    // the same, and the created object is tainted
+	Taint    = "taint"    // like Halt, and the created object is tainted
 	Continue = "continue" // the errors of the action become warnings
 )
 
@@ -418,7 +419,7 @@ type ActionTrigger struct {
 // ActionRef names an action, or one instance of it.
 type ActionRef struct {
 	Name
-	Key   hcl.Expression // nil: the action is not repeated
+	Key   hcl.Expression // nil if the reference has no key
 	Range diag.Range
 }
 
@@ -438,7 +439,7 @@ type Moved struct {
 
 // Removed is a removed block.
 type Removed struct {
-	From         Endpoint // without instance keys
+	From         Endpoint // the address, without instance keys
 	Destroy      *bool    // lifecycle { destroy }; nil if absent
 	Connection   *Connection
 	Provisioners []*Provisioner
@@ -453,7 +454,7 @@ type Import struct {
 	Identity hcl.Expression
 	ForEach  hcl.Expression
 	Provider *ProviderRef
-	IfExists bool // the object is created if the provider finds none
+	IfExists bool // if the provider finds no object to import, the object is created
 	Range    diag.Range
 }
 
@@ -480,7 +481,7 @@ type Node struct {
 	Call     *Call            // nil for the root
 	Parent   *Node            // nil for the root
 	Children map[string]*Node // by call name
-	Source   string           // as written, for the module manifest; "" for the root
+	Source   string           // the source argument as written, for the module manifest; "" for the root
 	Version  string           // the selected version, "" if the module has no version
 	Led      string           // the result of SourceDir if the source of a local module contains symbolic links; otherwise ""
 
@@ -500,13 +501,14 @@ type Tree struct {
 	// modules.
 	Closed bool
 
-	// Called is true if the root module is checked as a module that others call. Its configuration_aliases then count
-	// as passed by the caller.
+	// Called is true if the root module is checked like a module that other modules call. Its configuration_aliases
+	// then count as passed by the caller.
 	Called bool
 }
 
 // Resolve returns the directory, the source and the version of a called module. It evaluates the source and version
-// expressions of the call itself, because static evaluation belongs to package lang.
+// expressions of the call, because package config cannot evaluate expressions. If the call cannot be resolved, Resolve
+// adds an error to bag and returns false.
 type Resolve func(path addr.Module, call *Call, parent *Node, bag *diag.Bag) (dir, source, version string, ok bool)
 
 // Walk calls f for n and every module below it, parents first.

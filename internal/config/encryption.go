@@ -35,7 +35,7 @@ type EncryptionRef struct {
 
 // EncryptionTarget selects the method that encrypts the state, the plan or a remote state.
 type EncryptionTarget struct {
-	Block    string // the block's name in messages
+	Block    string // the name of the target in messages
 	Method   *EncryptionRef
 	Enforced hcl.Expression
 	Fallback *EncryptionTarget
@@ -73,8 +73,8 @@ func ShowEncryption(env string, sources *diag.Sources) {
 }
 
 // ReadEncryption merges the encryption block of a root module with the text of the environment variable, whose settings
-// take precedence. root may be nil. It returns nil if neither configures encryption. The boolean is false if an error
-// was reported.
+// take precedence. root may be nil. ReadEncryption returns nil if neither configures encryption. It returns false if it
+// has reported an error.
 func ReadEncryption(root *Module, env string, o Options, bag *diag.Bag) (*Encryption, bool) {
 	o.Limits = o.Limits.Filled()
 	rd := &reader{opts: o}
@@ -99,13 +99,14 @@ func ReadEncryption(root *Module, env string, o Options, bag *diag.Bag) (*Encryp
 	return out, ok
 }
 
-// encryptionReader reads one encryption block. It reports mistakes to rd and knows no other part of the module.
+// encryptionReader reads one encryption block. It reports mistakes to rd, and needs no other part of the module.
 type encryptionReader struct {
 	rd  *reader
 	out *Encryption
 }
 
-// readEncryption returns the content of an encryption block. The result lacks the parts in which it reported mistakes.
+// readEncryption returns the content of an encryption block. It reports mistakes, and leaves the wrong parts out of the
+// result.
 func readEncryption(rd *reader, b hcl.Body) *Encryption {
 	r := &encryptionReader{rd, &Encryption{Remote: map[string]*EncryptionTarget{}}}
 	c, _ := rd.content(b, encryptionSchema)
@@ -145,7 +146,8 @@ func (r *encryptionReader) remote(b *hcl.Block) {
 	}
 }
 
-// part reads a key provider or a method and appends it to list. The argument called uses names a key provider.
+// part reads a key provider or a method and appends it to list. uses is the name of the argument that refers to a key
+// provider: "keys" or "chain".
 func (r *encryptionReader) part(list []*EncryptionPart, b *hcl.Block, uses string) []*EncryptionPart {
 	p := &EncryptionPart{EncryptionRef: EncryptionRef{b.Labels[0], b.Labels[1], place(b)}}
 	if first := findPart(list, p.EncryptionRef); first != nil {
@@ -169,13 +171,14 @@ func findPart(list []*EncryptionPart, ref EncryptionRef) *EncryptionPart {
 	return list[i]
 }
 
-// Provider returns the key provider with the given name, nil if none exists.
+// Provider returns the key provider with the given name, or nil if none exists.
 func (e *Encryption) Provider(ref EncryptionRef) *EncryptionPart { return findPart(e.Providers, ref) }
 
-// MethodOf returns the method with the given name, nil if none exists.
+// MethodOf returns the method with the given name, or nil if none exists.
 func (e *Encryption) MethodOf(ref EncryptionRef) *EncryptionPart { return findPart(e.Methods, ref) }
 
-// ref reads a reference to a key provider or a method: KIND.TYPE.NAME.
+// ref reads a reference to a key provider or a method, KIND.TYPE.NAME. If the argument is not such a reference, ref
+// reports an error and returns nil.
 func (r *encryptionReader) ref(a *hcl.Attribute, kind, example string) *EncryptionRef {
 	example = kind + "." + example
 	e := a.Expr
@@ -216,7 +219,7 @@ func (r *encryptionReader) target(b *hcl.Block, called string) *EncryptionTarget
 	return t
 }
 
-// merge returns e with the settings of other merged into it. They replace settings of e. e may be nil.
+// merge returns e with the settings of other. A setting of other replaces the same setting of e. e may be nil.
 func (e *Encryption) merge(other *Encryption) *Encryption {
 	if e == nil {
 		return other

@@ -17,11 +17,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
-// suffixes holds the suffixes of configuration files, by syntax. A file hides the files with the same base name and an
-// earlier suffix of its row.
+// suffixes holds the suffixes of configuration files, by syntax. If a directory has two files with the same base name
+// and suffixes of the same row, only the file with the later suffix is read.
 var suffixes = [][]string{{".tf", ".tofu", letheSuffix}, {".tf.json", ".tofu.json", letheSuffix + ".json"}}
 
-// letheSuffix is the suffix of files that only Lethe reads. They may contain language that other programs refuse.
+// letheSuffix is the suffix of files that only Lethe reads. They may use features of the language that Terraform and
+// OpenTofu reject.
 const letheSuffix = ".lethe"
 
 // Suffixes returns the suffixes of configuration files.
@@ -49,8 +50,8 @@ func moduleFiles(names []string) (primary, overrides []string) {
 	return primary, overrides
 }
 
-// configBase returns the base name of a configuration file, and whether another file hides it. It returns "" for any
-// other file.
+// configBase returns the base name of a configuration file, and true if another file in present hides it (see
+// suffixes). It returns "" for a file that is not configuration.
 func configBase(name string, present map[string]bool) (base string, hidden bool) {
 	if ignored(name) {
 		return "", false
@@ -65,7 +66,7 @@ func configBase(name string, present map[string]bool) (base string, hidden bool)
 	return "", false
 }
 
-// ignored reports whether a file is hidden, or a backup or autosave file of an editor.
+// ignored reports whether a file name begins with a dot, or belongs to a backup or autosave file of an editor.
 func ignored(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") ||
 		strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
@@ -79,7 +80,8 @@ type parsed struct {
 	bag  diag.Bag // messages of the parser
 }
 
-// parseFile reads and parses one configuration file. tokens counts the tokens of all files of the module.
+// parseFile reads and parses one configuration file. tokens counts the tokens of all files of the module. If the files
+// together exceed the limit, parseFile reports an error.
 func parseFile(path string, o Options, tokens *atomic.Int64) *parsed {
 	p := &parsed{File: File{Name: o.Display(path)}, body: hcl.EmptyBody()}
 	text, err := o.Files.Read(path, o.Limits.Bytes)
@@ -152,7 +154,7 @@ func parseNative(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagn
 	return body, syntax.Worded(ds, name, text), p
 }
 
-// ParseExpression parses a single expression within the limits.
+// ParseExpression parses a single expression within the limits. It returns false if it has added an error to bag.
 func ParseExpression(name string, text []byte, l limits.Limits, bag *diag.Bag) (hclsyntax.Expression, bool) {
 	l = l.Filled()
 	if p := syntax.CheckExpression(text, l); p.Kind != syntax.None {
@@ -201,8 +203,8 @@ func notTooMany(name string, ds hcl.Diagnostics) hcl.Diagnostics {
 	})
 }
 
-// byteOrderMark is the prefix that some editors write at the start of a file. The parser for native syntax skips it
-// itself.
+// byteOrderMark is the prefix that some editors write at the start of a file. The parser for native syntax ignores it,
+// but the parser for JSON does not.
 var byteOrderMark = []byte("\ufeff")
 
 // Refused returns the diagnostic for a text that package syntax refused, for example because it is nested too deeply.

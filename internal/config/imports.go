@@ -35,7 +35,8 @@ func (l *loader) imports(b *hcl.Block) {
 	}
 }
 
-// importTo reads the address that objects are imported to. The address may have keys of any kind.
+// importTo reads the address to which the block imports objects. Its keys may be expressions. After an error, importTo
+// returns false.
 func (rd *reader) importTo(im *Import, a *hcl.Attribute) bool {
 	e := rd.reference(a.Expr)
 	t, ok := skeleton(e)
@@ -56,7 +57,8 @@ func (rd *reader) importTo(im *Import, a *hcl.Attribute) bool {
 	return false
 }
 
-// importID reads the id or the identity argument. Exactly one of them must be set.
+// importID reads the id or the identity argument. If not exactly one of them is set, importID adds an error and returns
+// false.
 func (rd *reader) importID(im *Import, c *hcl.BodyContent) bool {
 	id, identity := c.Attributes["id"], c.Attributes["identity"]
 	switch {
@@ -74,7 +76,9 @@ func (rd *reader) importID(im *Import, c *hcl.BodyContent) bool {
 	return true
 }
 
-// firstImport reports a second import to the same constant address.
+// firstImport records the address of an import block. If an earlier block has the same address, firstImport adds an
+// error and returns false. It does not compare an address with an expression as its key, because the key is not known
+// yet.
 func (l *loader) firstImport(im *Import) bool {
 	key := constantAddress(im)
 	if key == "" {
@@ -87,7 +91,8 @@ func (l *loader) firstImport(im *Import) bool {
 	return true
 }
 
-// constantAddress returns the address that an import block names, "" if its keys are not constant.
+// constantAddress returns the address that an import block names. It returns "" if a key is an expression, or if the
+// address is invalid.
 func constantAddress(im *Import) string {
 	t, ok := isConstant(im.To.(hclsyntax.Expression))
 	if !ok {
@@ -100,14 +105,15 @@ func constantAddress(im *Import) string {
 	return target.String()
 }
 
-// Keyed reports whether the address ends with an instance key.
+// Keyed reports whether the address in the argument "to" ends with an instance key.
 func (im *Import) Keyed() bool {
 	keyed, _ := im.key()
 	return keyed
 }
 
-// key reports whether the address ends with an instance key, and returns the type of the key if it is constant.
-// Otherwise the type is DynamicPseudoType, because the type of each.key depends on the collection.
+// key reports whether the address in the argument "to" ends with an instance key, and returns the type of the key. If
+// the key is an expression, the type is DynamicPseudoType: the type of each.key, for example, depends on the value of
+// for_each. Without a key, the type is DynamicPseudoType, too.
 func (im *Import) key() (bool, cty.Type) {
 	var last hcl.Traverser
 	switch e := im.To.(type) {

@@ -68,7 +68,8 @@ func nativeObject(e hcl.Expression, pairs []hcl.KeyValuePair) (hclsyntax.Express
 	return out, all
 }
 
-// duplicateKey reports a constant key that occurred before. Otherwise the last value would win, as in native syntax.
+// duplicateKey returns an error for a constant key that occurred before in the object. Without the error, the last
+// value would win, as in native syntax.
 func duplicateKey(key hcl.Expression, seen map[string]hcl.Range) hcl.Diagnostics {
 	v, ds := key.Value(nil)
 	if ds.HasErrors() || v.Type() != cty.String || syntax.HasSequence(v.AsString()) {
@@ -106,7 +107,7 @@ func nativeScalar(e hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 	return tmpl, ds
 }
 
-// inside returns the position after the opening quote of a string.
+// inside returns the position after the opening quote of a string in JSON.
 func inside(r hcl.Range) hcl.Pos {
 	p := r.Start
 	p.Byte++

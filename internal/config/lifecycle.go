@@ -77,8 +77,9 @@ func (l *lifecycleReader) managed(c *hcl.BodyContent) {
 	}
 }
 
-// computed returns the expression of an argument whose value is evaluated before the plan. Only Lethe understands that:
-// elsewhere computed reports an error and returns nil.
+// computed returns the expression of an argument that Lethe evaluates before the plan. Terraform and OpenTofu accept
+// only constants, so the argument is allowed only in files that only Lethe reads. In other files, computed reports an
+// error and returns nil.
 func (rd *reader) computed(a *hcl.Attribute) hcl.Expression {
 	if !letheOnly(rd, a.Expr.Range(), fmt.Sprintf("a value in the lifecycle argument %q", a.Name)) {
 		return nil
@@ -93,13 +94,14 @@ func refersToValues(e hcl.Expression) bool {
 	})
 }
 
-// notList reports whether an expression is no list of elements.
+// notList reports whether an expression is not a list constructor.
 func notList(e hcl.Expression) bool {
 	_, ds := hcl.ExprList(e)
 	return ds.HasErrors()
 }
 
-// perInstance returns the expression of an argument. If it depends on the instance, only Lethe understands it.
+// perInstance returns the expression of an argument, or nil if the argument is absent. If the expression uses each or
+// count, it may differ between instances, which is allowed only in files that only Lethe reads: see letheOnly.
 func (l *lifecycleReader) perInstance(a *hcl.Attribute) hcl.Expression {
 	if a == nil {
 		return nil
@@ -114,7 +116,7 @@ func (l *lifecycleReader) perInstance(a *hcl.Attribute) hcl.Expression {
 	return a.Expr
 }
 
-// refuse reports the arguments that only managed resources have.
+// refuse reports an error for each of attrs, which are arguments that only managed resources may have.
 func (l *lifecycleReader) refuse(attrs hcl.Attributes) {
 	for _, a := range byPlace(attrs) {
 		if l.r.Mode == addr.Ephemeral {
@@ -147,7 +149,8 @@ func (l *lifecycleReader) ignoreChanges(a *hcl.Attribute) {
 	}
 }
 
-// relative returns the path that an expression consists of, and false for any other expression.
+// relative returns the path that an expression consists of, such as tags["a"]. It returns false for any other
+// expression.
 func relative(e hclsyntax.Expression) (hcl.Traversal, bool) {
 	if e == nil {
 		return nil, false
@@ -171,8 +174,9 @@ func (l *lifecycleReader) triggers(a *hcl.Attribute) {
 
 const badTrigger = "Missing resource reference in replace_triggered_by expression. Name a resource, such as aws_vpc.main, or a part of a resource, such as aws_vpc.main.id or aws_vpc.main[each.key]."
 
-// reference returns the expression of a reference. In JSON syntax the reference is in a string. In native syntax quotes
-// were never allowed in this place, so a quoted reference is not unwrapped. It returns nil for an invalid expression.
+// reference returns the expression of a reference. In JSON syntax the reference is in a string, which reference parses.
+// In native syntax a reference in quotes remains a string, because the language never allowed quotes here. reference
+// returns nil for an invalid expression.
 func (rd *reader) reference(e hcl.Expression) hclsyntax.Expression {
 	if text, quoted := plainText(e); quoted && isJSON(e) {
 		return rd.parseInside(e, text)
@@ -319,7 +323,8 @@ func (l *lifecycleReader) triggeredActions(t *ActionTrigger, a *hcl.Attribute) {
 	}
 }
 
-// actionRef reads a reference to an action, with or without a key.
+// actionRef reads a reference to an action, with or without a key. It returns false for any other expression, and
+// reports nothing.
 func (rd *reader) actionRef(e hcl.Expression) (ActionRef, bool) {
 	n := rd.reference(e)
 	out := ActionRef{Range: e.Range()}
@@ -340,7 +345,7 @@ func (rd *reader) actionRef(e hcl.Expression) (ActionRef, bool) {
 	return out, okType && okName && len(t) == 3
 }
 
-// lastStep returns the step of a traversal of one step, nil for others.
+// lastStep returns the only step of a traversal. It returns nil if the traversal has more steps.
 func lastStep(t hcl.Traversal) hcl.Traverser {
 	if len(t) != 1 {
 		return nil

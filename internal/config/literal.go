@@ -13,7 +13,8 @@ import (
 // The functions below evaluate expressions that the language requires to be constant, without variables and functions.
 // Nested loops can still produce very large results from a few lines, so the evaluation has a limit.
 
-// constant evaluates an expression that may not refer to anything. It reports an error and returns false if it cannot.
+// constant evaluates an expression that may not refer to anything. If the evaluation fails, constant reports an error
+// and returns false.
 func (rd *reader) constant(e hcl.Expression) (cty.Value, bool) {
 	v, d := constant(e, rd.opts.Limits)
 	if d != nil {
@@ -23,7 +24,7 @@ func (rd *reader) constant(e hcl.Expression) (cty.Value, bool) {
 	return v, true
 }
 
-// constant evaluates e within the limits. It returns one diagnostic if it cannot.
+// constant evaluates e within the limits. If the evaluation fails, constant returns the error as a diagnostic.
 func constant(e hcl.Expression, l limits.Limits) (cty.Value, *hcl.Diagnostic) {
 	v, ds, err := syntax.Value(e, nil, l)
 	if err != nil {
@@ -43,8 +44,8 @@ func constant(e hcl.Expression, l limits.Limits) (cty.Value, *hcl.Diagnostic) {
 	return v, nil
 }
 
-// explainConstant adds advice to messages of the library about variables and functions in constants. It sets the place
-// of the message if it is missing.
+// explainConstant adds advice to messages of the library about variables and functions in constants. If the message has
+// no place, it sets the place to e.
 func explainConstant(d *hcl.Diagnostic, e hcl.Expression) *hcl.Diagnostic {
 	out := *d
 	switch d.Summary {
@@ -60,7 +61,8 @@ func explainConstant(d *hcl.Diagnostic, e hcl.Expression) *hcl.Diagnostic {
 	return &out
 }
 
-// typed evaluates a constant argument of a primitive type. want describes the expected type in the error message.
+// typed evaluates an argument that must be a constant of the primitive type t. If it is not, typed reports an error and
+// returns false. want describes the type in this error.
 func (rd *reader) typed(a *hcl.Attribute, t cty.Type, want string) (cty.Value, bool) {
 	v, ok := rd.constant(a.Expr)
 	if !ok {
@@ -84,14 +86,14 @@ func (rd *reader) boolean(a *hcl.Attribute, v *bool) {
 	}
 }
 
-// string evaluates an expression that must be a constant string. If the value is of another type or null, it reports an
-// error with the given title and format.
+// string evaluates an expression that must be a constant string. If the value has another type or is null, string
+// reports an error with the given title and format, and returns false.
 func (rd *reader) string(e hcl.Expression, title, format string, a ...any) (string, bool) {
 	v, ok := rd.constant(e)
 	if !ok {
 		return "", false
 	}
-	if !v.IsKnown() { // the parser has reported an error for this expression
+	if !v.IsKnown() { // the parser has reported the expression
 		return "", false
 	}
 	if v.Type() != cty.String || v.IsNull() {
@@ -113,7 +115,8 @@ func (rd *reader) text(a *hcl.Attribute, v *string) bool {
 	return ok
 }
 
-// constraint reads a version constraint. what names the argument in the error message.
+// constraint reads a version constraint. If it is invalid, constraint reports an error and returns false. what names
+// the argument in the error.
 func (rd *reader) constraint(e hcl.Expression, what string) (VersionConstraint, bool) {
 	text, ok := rd.string(e, "Invalid version constraint", "A string value is required for %s, such as \">= 1.6, < 2.0\".", what)
 	if !ok {

@@ -23,13 +23,14 @@ import (
 // If a part of the module could not be read, mistakes that may be only a consequence of that are not reported: see
 // Module.Unreadable and diag.Bag.Enough.
 //
-// If sources is not nil, Load adds the text of every file to it, by the file name in ranges. The boolean is false if
-// the bag contains an error; the module then holds the declarations that could be read.
+// If sources is not nil, Load adds the text of every file to it, by the file name in ranges. If Load returns false, it
+// has added an error to bag, and the module holds the declarations that could be read.
 func Load(dir string, o Options, sources *diag.Sources, bag *diag.Bag) (*Module, bool) {
 	return load(dir, &Node{}, o.filled(), sources, bag)
 }
 
-// load is Load for a node in the tree. Messages about the whole module name the node.
+// load reads a module like Load. n is the node of the module in the tree. Messages about the whole module name this
+// node.
 func load(dir string, n *Node, o Options, sources *diag.Sources, bag *diag.Bag) (*Module, bool) {
 	l := newLoader(&reader{opts: o}, dir)
 	ok := l.files(dir, n, sources)
@@ -72,7 +73,7 @@ func (l *loader) readable(files []*parsed) []*parsed {
 	})
 }
 
-// unlisted reports a directory that cannot be read.
+// unlisted reports that the directory of a module cannot be read.
 func (l *loader) unlisted(dir string, n *Node, err error) {
 	l.mod.unreadable = true
 	if n.Call == nil {
@@ -111,8 +112,8 @@ func (l *loader) blocks(p *parsed) hcl.Blocks {
 }
 
 // read turns blocks into declarations. It reads the settings first, because they are merged with each other, and then
-// all other blocks. changeable is true if override files could not be read. They may change any block, so all blocks
-// count as broken.
+// all other blocks. changeable is true if an override file could not be read. Such a file may change any block, so all
+// blocks count as broken.
 func (l *loader) read(base, overriding []*parsed, changeable bool) {
 	d := overrides{l: l, byKey: map[blockKey]*overridden{}}
 	for _, p := range base {

@@ -36,8 +36,9 @@ func newModule(dir string) *Module {
 	}
 }
 
-// first records a declaration by its kind and its name. It reports a second declaration with the same kind and name and
-// returns false. The arguments of format are the elements of called and then the range of the first declaration.
+// first records a declaration by its kind and its name. If a declaration with the same kind and name was recorded
+// before, first reports an error and returns false. The elements of called are the name. They are also the first
+// arguments of format, and the range of the earlier declaration is the last.
 func (l *loader) first(kind string, at hcl.Range, title, format string, called ...any) bool {
 	key := fmt.Sprintf("%s %q", kind, called)
 	before, again := l.declared[key]

@@ -12,7 +12,7 @@ import (
 
 // LoadTree reads the root module in a directory and all modules that it calls, directly or indirectly. resolve finds
 // the directory of a called module. A call that resolve cannot resolve is omitted; resolve adds the error to the bag.
-// One directory is read once, even if several calls lead to it.
+// Each directory is read only once, even if several calls lead to it.
 //
 // Mistakes do not stop the reading. Modules that could not be read completely are marked (Module.Unreadable), and the
 // bag records the ranges of broken blocks so that no more errors are reported for them (diag.Bag.Enough).
@@ -42,7 +42,7 @@ type treeLoader struct {
 	resolve Resolve
 	bag     *diag.Bag
 	tree    *Tree
-	modules map[string]*loaded // by the result of same for the directory
+	modules map[string]*loaded // modules by the result of same for the directory
 	sames   map[string]string
 	nodes   int
 	ok      bool
@@ -108,7 +108,8 @@ func (t *treeLoader) module(n *Node, dir string) *loaded {
 	return m
 }
 
-// child returns the node of a called module, nil if the call cannot be resolved or never ends.
+// child returns the node of a called module. It returns nil if the call cannot be resolved, or if its modules would
+// call each other without end.
 func (t *treeLoader) child(n *Node, call *Call) *Node {
 	if call.Source == nil {
 		return nil // reported when the call was read
@@ -129,8 +130,9 @@ func (t *treeLoader) child(n *Node, call *Call) *Node {
 	return t.node(child, childDir)
 }
 
-// endless reports a module that calls itself, and a module that is nested too deeply. Each call of a remote module has
-// its own directory, so remote modules are equal if their source and version are.
+// endless reports an error and returns true if a module calls itself, directly or through other modules, or is nested
+// too deeply. Each call of a remote module has a separate directory, so remote modules count as equal if their source
+// and version are equal.
 func (t *treeLoader) endless(n *Node, dir string) bool {
 	key := t.same(dir)
 	for p := n.Parent; p != nil; p = p.Parent {
@@ -147,7 +149,7 @@ func (t *treeLoader) endless(n *Node, dir string) bool {
 	return false
 }
 
-// circle describes the calls from a module back to itself.
+// circle describes the chain of calls that leads from a module back to the same module.
 func circle(from, to *Node) string {
 	var names []string
 	for n := to; n != from; n = n.Parent {
@@ -235,7 +237,7 @@ func isEmpty(p *Provider) bool {
 	return len(attrs) == 0 && len(ds) == 0
 }
 
-// removals reports removed blocks for resources and modules that are still declared.
+// removals reports an error for each removed block whose resource or module is still declared.
 func (t *treeLoader) removals(n *Node) {
 	for _, r := range n.Module.Removed {
 		target := r.From.Target
@@ -267,8 +269,9 @@ func declared(n *Node, target addr.Target) (at hcl.Range, what string) {
 	return at, ""
 }
 
-// importInto compares an import with the resource block at its address. It reports a provider argument that differs
-// from the provider of the block. A generated block has the provider of the import, so it does not differ.
+// importInto compares an import block with the resource block at its address. If the import has a provider argument
+// that differs from the provider of the resource, importInto reports an error. If Lethe generates the resource block,
+// no such difference is possible.
 func (t *treeLoader) importInto(root *Node, im *Import) {
 	n := root
 	for _, name := range im.Resource.Module.Path() {
@@ -289,8 +292,8 @@ func (t *treeLoader) importInto(root *Node, im *Import) {
 // resource.
 const InvalidImportTo = "Invalid import 'to' expression"
 
-// importKey reports an address whose key does not match count or for_each of the resource, as far as the text of the
-// key determines its type.
+// importKey reports an error if the key of an import address does not match count or for_each of the resource. It can
+// check only the type of the key, and only if the text of the key shows this type.
 func (t *treeLoader) importKey(im *Import, r *Resource) {
 	keyed, key := im.key()
 	const hint = " Import into one of its instances: add the key to the address, as in %s[%s]."

@@ -19,7 +19,8 @@ import (
 // The merge of two bodies in native syntax is a body in native syntax. JSON cannot distinguish arguments from blocks
 // without a schema. If JSON is involved, a mergedBody keeps both bodies, and reads both when it receives a schema.
 
-// override returns base with the arguments and blocks of overriding replacing its own.
+// override returns base with the arguments and blocks of overriding in the place of the same arguments and blocks of
+// base.
 func override(base, overriding hcl.Body) hcl.Body {
 	b, bok := base.(*hclsyntax.Body)
 	o, ook := overriding.(*hclsyntax.Body)
@@ -72,8 +73,8 @@ func replaceBlocks[B comparable](base, overriding []B, deep bool, typ func(B) st
 	return append(out, slices.DeleteFunc(slices.Clone(overriding), func(b B) bool { return merged[b] })...)
 }
 
-// generates returns the type of the blocks that a block produces: the type in the label of a dynamic block, otherwise
-// typ.
+// generates returns the type of the blocks that a block defines. For a dynamic block this is its label. For any other
+// block it is typ.
 func generates(typ string, labels []string) string {
 	if typ == "dynamic" && len(labels) == 1 {
 		return labels[0]
@@ -81,8 +82,8 @@ func generates(typ string, labels []string) string {
 	return typ
 }
 
-// escape returns rest with the content of its `_ {}` block added. The caller must report arguments that occur in both,
-// see clashes.
+// escape returns rest with the content of its `_ {}` block added. The caller must report arguments that occur both in
+// the block and around it (see clashes).
 func escape(rest, esc hcl.Body) hcl.Body {
 	r, rok := rest.(*hclsyntax.Body)
 	e, eok := esc.(*hclsyntax.Body)
@@ -95,8 +96,8 @@ func escape(rest, esc hcl.Body) hcl.Body {
 	return &hclsyntax.Body{Attributes: attrs, Blocks: append(blocks, e.Blocks...), SrcRange: r.SrcRange, EndRange: r.EndRange}
 }
 
-// remains returns the rest of a body after its content for a schema has been read. In native syntax the rest is a new
-// body, not a body with hidden fields.
+// remains returns the part of the body whole that remains after its content for a schema was read. In native syntax
+// this is a new body without this content, not a body with hidden fields.
 func remains(whole, rest hcl.Body, merged *hcl.BodyContent, schema *hcl.BodySchema) hcl.Body {
 	b, ok := whole.(*hclsyntax.Body)
 	switch {
@@ -126,7 +127,7 @@ func without(b *hclsyntax.Body, meta *hcl.BodySchema) *hclsyntax.Body {
 	return out
 }
 
-// clashes returns the first argument that is both in an escape block and around it, nil if none exists.
+// clashes returns the first argument that is both in an escape block and around it, or nil if none exists.
 func clashes(rest, esc hcl.Body) (again, first *hcl.Attribute) {
 	outer, _ := rest.JustAttributes()
 	inner, _ := esc.JustAttributes()
@@ -147,7 +148,7 @@ func IsJSON(b hcl.Body) bool {
 	return json.IsJSONBody(b)
 }
 
-// mergedBody is the merge of two bodies, computed when it is read.
+// mergedBody is the merge of two bodies. It merges them only when it is read, with the schema of the reader.
 type mergedBody struct {
 	base, overriding hcl.Body
 	replace          bool // overriding replaces content of base; otherwise its content is added
@@ -173,8 +174,8 @@ func (l *mergedBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, h
 	return content, rest, append(append(ds, more...), missing(schema, content)...)
 }
 
-// JustAttributes implements hcl.Body. It returns blocks in native syntax as the arguments that JSON syntax has for
-// them, so that callers find the references in them, too.
+// JustAttributes implements hcl.Body. It returns blocks in native syntax as arguments, in the form that JSON syntax has
+// for blocks. So callers find the references in these blocks, too.
 func (l *mergedBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 	out, ds := likeJSON(l.base)
 	overriding, more := likeJSON(l.overriding)
@@ -227,13 +228,13 @@ func missing(s *hcl.BodySchema, c *hcl.BodyContent) (ds hcl.Diagnostics) {
 	return ds
 }
 
-// likeJSON returns the arguments and the blocks of a body as arguments.
+// likeJSON returns the arguments of a body, and its blocks as arguments in the form that JSON syntax has for blocks.
 func likeJSON(b hcl.Body) (hcl.Attributes, hcl.Diagnostics) {
 	n, ok := b.(*hclsyntax.Body)
 	if !ok {
 		return b.JustAttributes()
 	}
-	attrs, _ := n.JustAttributes() // its errors about blocks do not apply
+	attrs, _ := n.JustAttributes() // its errors are about blocks, which are converted below
 	for _, block := range n.Blocks {
 		if _, taken := attrs[block.Type]; taken || isHidden(n, block) {
 			continue
@@ -243,7 +244,8 @@ func likeJSON(b hcl.Body) (hcl.Attributes, hcl.Diagnostics) {
 	return attrs, nil
 }
 
-// isHidden reports whether an earlier call of PartialContent returned the blocks of that type.
+// isHidden reports whether the body hides the blocks with the type of block, because an earlier call of PartialContent
+// has returned them.
 func isHidden(b *hclsyntax.Body, block *hclsyntax.Block) bool {
 	content, _, ds := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: block.Type, LabelNames: block.Labels}}})
 	return len(content.Blocks) == 0 && len(ds) == 0

@@ -23,7 +23,7 @@ func namesOf(s *hcl.BodySchema) (args, blocks []string) {
 		args = append(args, a.Name)
 	}
 	for _, b := range s.Blocks {
-		if b.Type != "_" && b.Type != "locals" { // not useful as corrections of misspelt names
+		if b.Type != "_" && b.Type != "locals" { // these names are not useful as corrections of misspelt names
 			blocks = append(blocks, b.Type)
 		}
 	}

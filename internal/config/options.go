@@ -24,11 +24,12 @@ type Options struct {
 	Follow         func(n *Node) string                                          // returns Node.Led of a local module; nil: symbolic links are not followed
 	Amend          func(root *Module, sources *diag.Sources, bag *diag.Bag) bool // adds declarations to the root module; may be nil
 	Version        string                                                        // compared with required_version; "" disables the comparison
-	Claimed        string                                                        // compared with required_version instead of Version; "": Version is used
+	Claimed        string                                                        // if not "", used instead of Version
 	Limits         limits.Limits
 	Experiments    experiment.Set
 	NoDeprecations bool // suppress warnings about deprecated features in all called modules
-	// NoFarDeprecations suppresses them in remote modules and in the modules that these call.
+	// NoFarDeprecations suppresses warnings about deprecated features in remote modules and in the modules that remote
+	// modules call.
 	NoFarDeprecations bool
 }
 
@@ -40,7 +41,7 @@ type Files interface {
 	Read(path string, limit int64) ([]byte, error)
 	// Join returns the path of a name in a directory.
 	Join(dir, name string) string
-	// Same returns equal strings for paths to the same directory, if it can detect that.
+	// Same returns a string that is equal for all paths to the same directory, as far as Same can detect that.
 	Same(dir string) string
 }
 
@@ -61,8 +62,8 @@ var Disk Files = disk{}
 
 type disk struct{}
 
-// List follows symbolic links. A broken link counts as a file, so that reading it reports the error. Directories are
-// omitted, except if they have the name of a file of values.
+// List follows symbolic links. It includes a broken link, so that an attempt to read it reports the error. It omits
+// directories, except for a directory with the name of a file of values.
 func (disk) List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -77,7 +78,7 @@ func (disk) List(dir string) ([]string, error) {
 			}
 		}
 		values := isAuto(e.Name()) || strings.TrimSuffix(e.Name(), ".json") == rootValues
-		if !isDir || values { // reading such a directory fails; otherwise its values would be missing silently
+		if !isDir || values { // reading a directory reports an error; otherwise its values would be missing silently
 			names = append(names, e.Name())
 		}
 	}
@@ -106,8 +107,9 @@ func (disk) Read(path string, limit int64) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// ReadStream reads a stream to its end. It returns TooLarge if the stream is longer than limit bytes. It reads pieces
-// and joins them at the end, because a growing slice needs five times as much memory as the text.
+// ReadStream reads a stream to its end. It returns TooLarge if the stream is longer than limit bytes. It reads the text
+// in pieces and joins them at the end, because a slice that grows during the reading needs five times as much memory as
+// the text.
 func ReadStream(r io.Reader, limit int64) ([]byte, error) {
 	var pieces [][]byte
 	all := int64(0)
@@ -179,7 +181,8 @@ func (m Memory) Join(dir, name string) string { return path.Join(dir, name) }
 // Same cleans the path.
 func (m Memory) Same(dir string) string { return path.Clean(dir) }
 
-// With returns the disk with one additional file in a directory. It hides a file of the same name.
+// With returns the files of the disk, and an additional file called name in dir. The additional file hides a file of
+// the same name on the disk.
 func With(dir, name string, text []byte) Files {
 	return &with{Disk, Disk.Same(dir), name, text}
 }
@@ -222,7 +225,8 @@ func ReadOne(path string, l limits.Limits) ([]byte, error) {
 	return readAny(Disk, path, l.Filled().Bytes)
 }
 
-// readAny reads a file to its end or the limit. On the disk it also reads files that are not regular.
+// readAny reads a file to its end. It returns TooLarge if the file is longer than limit bytes. On the disk it also
+// reads files that are not regular, such as pipes.
 func readAny(files Files, path string, limit int64) ([]byte, error) {
 	text, err := files.Read(path, limit)
 	if !errors.As(err, new(NotRegular)) {

@@ -15,7 +15,7 @@ type overrides struct {
 	l          *loader
 	list       []*overridden
 	byKey      map[blockKey]*overridden
-	overriding []*hcl.Attribute // named values in override files
+	overriding []*hcl.Attribute // the entries of locals blocks in override files
 }
 
 // overridden is a block and the ranges of all its text.
@@ -48,8 +48,8 @@ func (d *overrides) declare(b *hcl.Block) {
 	}
 }
 
-// extent returns the range of a whole block. In JSON syntax it begins at the last label, or at the type, because such
-// blocks have no header of their own.
+// extent returns the range of a whole block. In JSON syntax it begins at the last label, or at the type, because blocks
+// in JSON syntax share their header with other blocks.
 func extent(b *hcl.Block) hcl.Range {
 	if body, ok := b.Body.(*hclsyntax.Body); ok {
 		return hcl.RangeBetween(b.DefRange, body.SrcRange)
@@ -61,7 +61,7 @@ func extent(b *hcl.Block) hcl.Range {
 	return hcl.RangeBetween(start, b.Body.MissingItemRange())
 }
 
-// key returns the key of a block that override files can change, and false for other blocks.
+// key returns the key of a block. It returns false for a block that override files cannot change.
 func (d *overrides) key(b *hcl.Block) (blockKey, bool) {
 	switch b.Type {
 	case "provider":
@@ -74,7 +74,7 @@ func (d *overrides) key(b *hcl.Block) (blockKey, bool) {
 	return blockKey{}, false
 }
 
-// aliasOf returns the alias of a provider block before the rest of the block is read, "" if it is absent or invalid.
+// aliasOf returns the alias of a provider block before the rest of the block is read, or "" if it is absent or invalid.
 func (d *overrides) aliasOf(b hcl.Body) string {
 	c, _, _ := b.PartialContent(&hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "alias"}}})
 	a := c.Attributes["alias"]
@@ -128,8 +128,8 @@ func (d *overrides) block(b *hcl.Block) {
 		base.Body = override(base.Body, b.Body)
 		base.places = append(base.places, extent(b))
 	case b.Type == "provider":
-		d.declare(b) // as in Terraform and OpenTofu: an implied configuration becomes explicit
-	case d.l.mod.unreadable: // the base may be in the part that was not read
+		d.declare(b) // as in Terraform and OpenTofu, a provider block needs no base: it configures an implied provider
+	case d.l.mod.unreadable: // the base may be in a part that was not read
 	default:
 		m := missingBase[b.Type]
 		name := b.Labels[len(b.Labels)-1]
@@ -164,14 +164,15 @@ func (d *overrides) refuseConditions(b hcl.Body) {
 	}
 }
 
-// locals records the named values of an override file. finish applies them after the primary files have been read.
+// locals records the entries of a locals block in an override file. The method finish applies them after the primary
+// files were read.
 func (d *overrides) locals(b *hcl.Block) {
 	attrs, ds := b.Body.JustAttributes()
 	d.l.rd.hcl(ds)
 	d.overriding = append(d.overriding, byPlace(attrs)...)
 }
 
-// finish applies the named values of override files.
+// finish replaces the expressions of named values by the expressions from override files.
 func (d *overrides) finish() {
 	for _, a := range d.overriding {
 		base := d.l.mod.Locals[a.Name]

@@ -20,7 +20,7 @@ func NewParts(o Options, bag *diag.Bag) *Parts {
 	return &Parts{&reader{opts: o.filled()}, bag}
 }
 
-// done moves the messages of the reader to Bag.
+// done moves the messages of the reader to Bag, and allows further messages.
 func (p *Parts) done() {
 	p.Bag.Move(&p.rd.bag)
 	p.rd.bag.Clear()
@@ -46,8 +46,8 @@ func (p *Parts) Files(dir string, suffixes []string) (names []string, ok bool) {
 	return names, err == nil
 }
 
-// Body reads and parses a file within the limits, and adds its text to sources. It also returns the file name in
-// ranges.
+// Body reads and parses a file within the limits, and adds its text to sources. It also returns the name of the file in
+// ranges. After an error, it returns an empty body and false.
 func (p *Parts) Body(dir, name string, sources *diag.Sources) (hcl.Body, string, bool) {
 	o := p.rd.opts
 	path := o.Files.Join(dir, name)
@@ -62,7 +62,8 @@ func (p *Parts) Body(dir, name string, sources *diag.Sources) (hcl.Body, string,
 	return body, shown, ok
 }
 
-// Content returns the content of a body that matches a schema. It reports everything that the schema does not contain.
+// Content returns the content of a body that matches a schema. If the body contains anything else, Content reports
+// errors and returns false.
 func (p *Parts) Content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) {
 	defer p.done()
 	return p.rd.content(b, s)
@@ -80,7 +81,7 @@ func (p *Parts) Text(a *hcl.Attribute, v *string) bool {
 	return p.rd.text(a, v)
 }
 
-// Word returns the keyword in an argument, "" if the argument is absent or not a keyword.
+// Word returns the keyword in an argument, or "" if the argument is absent or not a keyword.
 func (p *Parts) Word(a *hcl.Attribute) string {
 	if a == nil {
 		return ""
@@ -89,7 +90,8 @@ func (p *Parts) Word(a *hcl.Attribute) string {
 	return p.rd.keyword(a)
 }
 
-// References reads a list of references. example is an example of a reference for error messages.
+// References reads a list of references. It reports elements that are not references. example is an example of a
+// reference for this error.
 func (p *Parts) References(a *hcl.Attribute, example string) (out []Reference) {
 	if a == nil {
 		return nil
@@ -104,7 +106,7 @@ func (p *Parts) References(a *hcl.Attribute, example string) (out []Reference) {
 	return out
 }
 
-// Reference reads one reference. example is an example for error messages.
+// Reference reads one reference. For any other expression it reports an error, with example, and returns false.
 func (p *Parts) Reference(a *hcl.Attribute, example string) (Reference, bool) {
 	defer p.done()
 	return p.reference(a.Expr, a.Name, example)
@@ -124,7 +126,7 @@ type Reference struct {
 	Range hcl.Range
 }
 
-// Passed reads a providers argument.
+// Passed reads a providers argument of a run.
 func (p *Parts) Passed(a *hcl.Attribute) []Passed {
 	defer p.done()
 	m := &Call{Name: "the module under test"}
@@ -132,7 +134,7 @@ func (p *Parts) Passed(a *hcl.Attribute) []Passed {
 	return m.Providers
 }
 
-// Condition reads an assert block.
+// Condition reads an assert block. If the block is invalid, Condition reports an error and returns false.
 func (p *Parts) Condition(b *hcl.Block) (*Condition, bool) {
 	defer p.done()
 	return p.rd.condition(b)

@@ -72,8 +72,8 @@ func (l *loader) providerVersion(p *Provider, a *hcl.Attribute) {
 	}
 }
 
-// providerEach reads for_each. A configuration with for_each must have an alias: resources use the default
-// configuration without naming it, so they could not select an instance.
+// providerEach reads for_each. If a configuration with for_each has no alias, providerEach reports an error: resources
+// use the default configuration without naming it, so they could not select an instance.
 func providerEach(rd *reader, p *Provider, a *hcl.Attribute) {
 	if a == nil {
 		return

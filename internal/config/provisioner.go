@@ -35,7 +35,8 @@ func (rd *reader) provisioner(b *hcl.Block) *Provisioner {
 	return p
 }
 
-// oneOf reads an argument with one of two keywords, and reports whether it is the second.
+// oneOf reads an argument whose value must be one of two keywords. It returns true if the value is the second keyword.
+// It reports an error for any other value.
 func (rd *reader) oneOf(a *hcl.Attribute, first, second string) bool {
 	if a == nil {
 		return false
@@ -47,8 +48,8 @@ func (rd *reader) oneOf(a *hcl.Attribute, first, second string) bool {
 	return kw == second
 }
 
-// connection reads a connection block. It reports type winrm, which is not supported any more. It returns nil if b is
-// nil.
+// connection reads a connection block. It reports an error for the type winrm, which is not supported. It returns nil
+// if b is nil.
 func (rd *reader) connection(b *hcl.Block) *Connection {
 	if b == nil {
 		return nil

@@ -12,14 +12,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
-// reader reads the arguments of all blocks, and reports mistakes in them. It does not know the module.
+// reader reads arguments of blocks, and reports mistakes in them to bag. It knows nothing about the module that
+// contains the blocks.
 type reader struct {
 	opts   Options
 	bag    diag.Bag
 	errors int // number of mistakes found so far
 }
 
-// add adds a message to the bag. Above a limit it adds one message that more exist, and drops the others.
+// add adds a message to the bag. After 10*maxMessages messages, it adds one message that more errors exist, and drops
+// all further messages.
 func (rd *reader) add(d diag.Diagnostic) {
 	if d.Severity == diag.Error {
 		rd.errors++
@@ -37,13 +39,13 @@ func (rd *reader) error(at hcl.Range, title, format string, a ...any) {
 	rd.add(diag.Errorf(title, format, a...).At(at))
 }
 
-// again reports a second declaration, and refers to the first.
+// again reports an error about a second declaration at the range at. The message refers to the first declaration.
 func (rd *reader) again(at, first hcl.Range, title, format string, a ...any) {
 	rd.add(diag.Errorf(title, format, a...).At(at).See("declared here", first))
 }
 
-// letheOnly reports whether a place is in a file that only Lethe reads. Elsewhere it refuses the argument, because
-// Terraform and OpenTofu would refuse the file.
+// letheOnly reports whether a place is in a file that only Lethe reads (see letheSuffix). If not, letheOnly reports an
+// error about what, because Terraform and OpenTofu would refuse the file.
 func letheOnly(rd *reader, at hcl.Range, what string) bool {
 	base, json := strings.CutSuffix(at.Filename, ".json")
 	if strings.HasSuffix(base, letheSuffix) {
@@ -106,8 +108,9 @@ func (rd *reader) content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool
 	return c, !ds.HasErrors()
 }
 
-// Misplaced returns a sentence to append to the message about an unexpected block. If the block belongs at the top
-// level of a file, a closing brace is probably missing before it. For other types it returns "".
+// Misplaced returns a sentence to append to the message about an unexpected block. If blocks of this type belong at the
+// top level of a file, the sentence suggests that a closing brace is missing before the block. For other types,
+// Misplaced returns "".
 func Misplaced(typ string) string {
 	for _, b := range rootSchema.Blocks {
 		if b.Type == typ {
@@ -117,7 +120,7 @@ func Misplaced(typ string) string {
 	return ""
 }
 
-// argument returns the expression of an argument, nil if it is not set.
+// argument returns the expression of an argument, or nil if it is not set.
 func argument(c *hcl.BodyContent, name string) hcl.Expression {
 	if a := c.Attributes[name]; a != nil {
 		return a.Expr
@@ -148,7 +151,7 @@ func place(b *hcl.Block) hcl.Range {
 	return b.Body.MissingItemRange()
 }
 
-// only returns the first of blocks, nil if blocks is empty. It reports the others, because only one is allowed. what
+// only returns the first of blocks, or nil if blocks is empty. It reports the others, because only one is allowed. what
 // names the enclosing block in messages.
 func (rd *reader) only(blocks hcl.Blocks, what string) *hcl.Block {
 	if len(blocks) == 0 {
@@ -161,7 +164,7 @@ func (rd *reader) only(blocks hcl.Blocks, what string) *hcl.Block {
 	return first
 }
 
-// validName returns hclsyntax.ValidIdentifier(s). It is faster for ASCII names.
+// validName reports whether s is a valid identifier, like hclsyntax.ValidIdentifier. It is faster for ASCII names.
 func validName(s string) bool {
 	if s == "" || !syntax.IdentPart(s[0]) || s[0] == '-' || s[0] >= '0' && s[0] <= '9' {
 		return false

@@ -34,8 +34,8 @@ func plainText(e hcl.Expression) (string, bool) {
 	return lit.Val.AsString(), true
 }
 
-// unquoted returns the syntax tree of a reference in either syntax, with or without quotes. It returns nil if the
-// expression is invalid; the caller reports the error.
+// unquoted returns the syntax tree of a reference in either syntax. In native syntax it warns about quotes around the
+// reference. It returns nil if the expression is invalid; the caller reports the error.
 func (rd *reader) unquoted(e hcl.Expression) hclsyntax.Expression {
 	text, quoted := plainText(e)
 	if !quoted {
@@ -68,7 +68,8 @@ func (rd *reader) parseInside(e hcl.Expression, text string) hclsyntax.Expressio
 	return n
 }
 
-// list returns the elements of a list expression. example is an example of an element, for the error message.
+// list returns the elements of a list expression. For any other expression it reports an error and returns false. arg
+// is the name of the argument, and example an example of an element, for this error.
 func (rd *reader) list(e hcl.Expression, arg, example string) ([]hcl.Expression, bool) {
 	items, ds := hcl.ExprList(e)
 	if ds.HasErrors() {
@@ -78,7 +79,8 @@ func (rd *reader) list(e hcl.Expression, arg, example string) ([]hcl.Expression,
 	return items, true
 }
 
-// traversal reads a reference without calculations. It reports other expressions and returns false.
+// traversal reads a reference without calculations. For any other expression it reports an error, with arg and example,
+// and returns false.
 func (rd *reader) traversal(e hcl.Expression, arg, example string) (hcl.Traversal, bool) {
 	t, ok := absolute(rd.unquoted(e))
 	if !ok {
@@ -88,7 +90,7 @@ func (rd *reader) traversal(e hcl.Expression, arg, example string) (hcl.Traversa
 	return t, true
 }
 
-// absolute returns the reference that an expression consists of, and false for any other expression.
+// absolute returns the reference that an expression consists of. It returns false for nil and for any other expression.
 func absolute(e hclsyntax.Expression) (hcl.Traversal, bool) {
 	if e == nil {
 		return nil, false
@@ -112,7 +114,8 @@ func (rd *reader) dependsOn(a *hcl.Attribute) []hcl.Traversal {
 	return out
 }
 
-// keyword returns the keyword in an argument, "" for any other expression. It warns about quotes in native syntax.
+// keyword returns the keyword in an argument, and "" for any other expression. A keyword in quotes is accepted; in
+// native syntax, keyword warns about the quotes.
 func (rd *reader) keyword(a *hcl.Attribute) string {
 	text, quoted := plainText(a.Expr)
 	if quoted && !isJSON(a.Expr) {
@@ -134,7 +137,8 @@ func word(e hcl.Expression) string {
 	return ""
 }
 
-// providerRef reads a reference to a provider configuration: aws, aws.west, aws.by_region[key].
+// providerRef reads a reference to a provider configuration, such as aws, aws.west or aws.by_region[key]. For any other
+// expression it reports an error and returns false.
 func (rd *reader) providerRef(e hcl.Expression, arg string) (ProviderRef, bool) {
 	n := rd.unquoted(e)
 	ref := ProviderRef{Range: e.Range()}
@@ -194,7 +198,8 @@ func (r *ProviderRef) steps(t hcl.Traversal) bool {
 	return r.Key == nil || r.Alias != ""
 }
 
-// keyOf returns the expression that is written as the key of an object, not its value as a key.
+// keyOf returns the expression that the source contains as the key of an object. The HCL library wraps it in an
+// ObjectConsKeyExpr, which treats a bare word as a string.
 func keyOf(e hcl.Expression) hcl.Expression {
 	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
 		return k.Wrapped

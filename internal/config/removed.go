@@ -64,8 +64,9 @@ func (rd *reader) removedLifecycle(r *Removed, b *hcl.Block) {
 	}
 }
 
-// removedExtra reads destroy-time provisioners, and reports other provisioners. If the address is not a managed resource,
-// it reports all provisioners and connections.
+// removedExtra reads a connection or provisioner block of a removed block. Only provisioners that run at the
+// destruction are allowed, and only if the address is a managed resource. removedExtra reports an error for other
+// blocks. known is false if the address is invalid.
 func (rd *reader) removedExtra(r *Removed, b *hcl.Block, known bool) {
 	other := known && r.From.Target.Mode != addr.Managed
 	switch {

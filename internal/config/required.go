@@ -30,7 +30,7 @@ func (q *requirements) add(b hcl.Body) {
 	maps.Copy(q.entries, attrs)
 }
 
-// read reads the recorded entries into the module.
+// read adds the recorded entries to the module as requirements.
 func (q *requirements) read() {
 	for _, local := range sortedKeys(q.entries) {
 		q.requirement(local, q.entries[local])
@@ -38,7 +38,8 @@ func (q *requirements) read() {
 	}
 }
 
-// requirement reads one entry: an object, or in the old form a version constraint.
+// requirement reads one entry: an object, or a version constraint, which is the old form of an entry. It reports
+// mistakes, and then adds no requirement.
 func (q *requirements) requirement(local string, a *hcl.Attribute) {
 	if !q.rd.localName(local, a.NameRange) {
 		return
@@ -70,7 +71,7 @@ func requirementText(rd *reader, r *Requirement, e hcl.Expression) bool {
 	return ok
 }
 
-// object reads the attributes of an entry.
+// object reads the attributes of an entry. It returns false if it has reported an error.
 func (q *requirements) object(r *Requirement, pairs []hcl.KeyValuePair) bool {
 	ok := true
 	for _, p := range pairs {
@@ -97,7 +98,7 @@ func (q *requirements) object(r *Requirement, pairs []hcl.KeyValuePair) bool {
 	return ok
 }
 
-// source reads the address of a provider.
+// source reads the address of a provider. It returns false if it has reported an error.
 func (q *requirements) source(r *Requirement, e hcl.Expression) bool {
 	src, ok := q.rd.string(e, "Invalid source", "Source must be specified as a string, such as \"hashicorp/aws\".")
 	if !ok {
@@ -117,7 +118,7 @@ func (q *requirements) source(r *Requirement, e hcl.Expression) bool {
 	return true
 }
 
-// aliases reads configuration_aliases.
+// aliases reads configuration_aliases. It returns false if it has reported an error.
 func (q *requirements) aliases(r *Requirement, e hcl.Expression) bool {
 	list, ok := q.rd.list(e, "configuration_aliases", r.Local+".west")
 	for _, item := range list {
@@ -164,7 +165,7 @@ func (q *requirements) addImplied() {
 	q.sameSource()
 }
 
-// imply adds the requirement for a local name if the module has none.
+// imply adds a requirement for a local name, if the module has no requirement for it.
 func (q *requirements) imply(local string) {
 	if local != "" && q.mod.Required[local] == nil {
 		source := addr.Default(local)

@@ -10,8 +10,8 @@ import (
 var resourceAttrs = []hcl.AttributeSchema{{Name: "count"}, {Name: "for_each"}, {Name: "provider"}, {Name: "depends_on"}}
 
 // resourceSchemas holds the meta-arguments of each mode. Connections and provisioners are allowed only in managed
-// resources. The schema for ephemeral blocks contains them so that extras can report them. The schema for data blocks
-// does not, because a data source may have blocks with these names.
+// resources. The schema for ephemeral blocks nevertheless contains them, so that the method extras can report them as
+// errors. The schema for data blocks does not, because a data source may have blocks with these names.
 var resourceSchemas = map[addr.Mode]*hcl.BodySchema{
 	addr.Managed: {Attributes: resourceAttrs, Blocks: []hcl.BlockHeaderSchema{
 		{Type: "lifecycle"}, {Type: "locals"}, {Type: "_"}, {Type: "connection"}, {Type: "provisioner", LabelNames: []string{"type"}}}},
@@ -26,7 +26,7 @@ var resourceSchemas = map[addr.Mode]*hcl.BodySchema{
 // topResource reads a resource, data or ephemeral block at the top level of the module.
 func (l *loader) topResource(b *hcl.Block, mode addr.Mode) { l.resource(b, mode, "") }
 
-// resource reads a resource, data or ephemeral block. check is the name of the check block around it, "" if none.
+// resource reads a resource, data or ephemeral block. check is the name of the check block around it, or "" if none.
 func (l *loader) resource(b *hcl.Block, mode addr.Mode, check string) *Resource {
 	r := &Resource{Name: Name{Mode: mode, Type: b.Labels[0], Name: b.Labels[1]}, Check: check, Range: place(b), TypeRange: b.LabelRanges[0]}
 	okType := l.name(b, 0, "Invalid resource type name")
@@ -82,7 +82,8 @@ func secondResource(rd *reader, r, first *Resource) {
 		r.Type, modeNoun(r.Mode), r.Name.Name, first.Range, within)
 }
 
-// ownProvider reads the provider argument. If it is absent, ownProvider checks the name that the type implies.
+// ownProvider reads the provider argument of a resource. If the argument is absent, ownProvider checks the name that
+// the type implies.
 func (l *loader) ownProvider(r *Resource, a *hcl.Attribute) {
 	if a == nil && r.Mode == addr.List {
 		l.rd.error(r.Range, "Missing required argument", "The argument \"provider\" is required in a list block. Add it, for example: provider = %s.", ImpliedProvider(r.Type))
@@ -99,7 +100,7 @@ func (l *loader) ownProvider(r *Resource, a *hcl.Attribute) {
 	}
 }
 
-// extras reads connections and provisioners, and reports them in ephemeral blocks.
+// extras reads connections and provisioners. In ephemeral blocks they are not allowed, so extras reports errors.
 func (l *loader) extras(r *Resource, c *hcl.BodyContent) {
 	connections, provisioners := c.Blocks.OfType("connection"), c.Blocks.OfType("provisioner")
 	if r.Mode == addr.Ephemeral {
@@ -116,8 +117,8 @@ func (l *loader) extras(r *Resource, c *hcl.BodyContent) {
 	}
 }
 
-// refuseScoped reports the arguments and blocks that a data block inside a check may not have. Ephemeral blocks have no
-// such restriction.
+// refuseScoped reports the arguments and blocks that a data block inside a check block may not have, and removes them
+// from c. Ephemeral blocks have no such restriction.
 func (rd *reader) refuseScoped(c *hcl.BodyContent) {
 	for _, name := range []string{"count", "for_each"} {
 		if a := c.Attributes[name]; a != nil {

@@ -24,7 +24,8 @@ var terraformSchema = &hcl.BodySchema{
 	},
 }
 
-// terraform reads one terraform block. Its required_version has been read before (see version.go).
+// terraform reads one terraform block, except for required_version (see version.go). done is true for a block in an
+// override file.
 func (l *loader) terraform(b *hcl.Block, done bool) {
 	c, ok := l.rd.content(b.Body, terraformSchema)
 	l.mod.unreadable = l.mod.unreadable || !ok
@@ -89,7 +90,8 @@ func checkExperiments(rd *reader, a *hcl.Attribute) {
 	}
 }
 
-// backend reads a backend or cloud block. A module may have only one of the two.
+// backend reads a backend or cloud block. A module may have only one of the two. done is true for a block in an
+// override file, which replaces the earlier block.
 func (l *loader) backend(b *hcl.Block, typ string, done bool) {
 	if done {
 		if !l.first("backend in "+b.DefRange.Filename, place(b), "Duplicate backend configuration", "Each override file may have only one backend configuration, and another is at %s. Remove one of them.") {
@@ -136,7 +138,8 @@ func (l *loader) providerMeta(b *hcl.Block, done bool) {
 	}
 }
 
-// onlyConstants evaluates the arguments of a body that may contain only constants.
+// onlyConstants evaluates the arguments of a body. An argument that is not constant is an error: onlyConstants then
+// reports it and returns false.
 func onlyConstants(rd *reader, b hcl.Body) (*hclsyntax.Body, bool) {
 	attrs, ds := b.JustAttributes()
 	ok := rd.hcl(ds)
@@ -168,7 +171,7 @@ var languageSchema = &hcl.BodySchema{
 	Blocks:     []hcl.BlockHeaderSchema{{Type: "compatible_with"}},
 }
 
-// language reads a language block. Its compatible_with has been read before (see version.go).
+// language reads a language block, except for compatible_with (see version.go).
 func (l *loader) language(b *hcl.Block) {
 	c, _ := l.rd.content(b.Body, languageSchema)
 	checkEdition(l.rd, c.Attributes["edition"])
@@ -182,8 +185,8 @@ type Constant struct {
 	Null  bool
 }
 
-// Constants returns the constants in the arguments of a backend block, and in the attributes of these arguments, whose
-// path wanted accepts.
+// Constants returns the constants in the arguments of a backend block and in their attributes. It returns only
+// constants for whose path wanted returns true.
 func (b *Backend) Constants(wanted func(cty.Path) bool) (found []Constant) {
 	var look func(path cty.Path, x hcl.Expression)
 	look = func(path cty.Path, x hcl.Expression) {
@@ -201,7 +204,7 @@ func (b *Backend) Constants(wanted func(cty.Path) bool) (found []Constant) {
 			}
 		}
 	}
-	attrs, _ := b.Body.JustAttributes() // other mistakes are reported when the block is read
+	attrs, _ := b.Body.JustAttributes() // mistakes are reported when the block is read
 	for name, a := range attrs {
 		look(cty.GetAttrPath(name), a.Expr)
 	}

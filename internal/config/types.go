@@ -11,8 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// typeTree returns the syntax tree of a type expression. It parses strings in JSON. It reports other expressions and
-// types with too large defaults, and returns false.
+// typeTree returns the syntax tree of a type expression. In JSON it parses the string. If the expression is not a type,
+// or its defaults are too large, typeTree reports an error and returns false.
 func (rd *reader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
 	n, ok := e.(hclsyntax.Expression)
 	if text, quoted := plainText(e); quoted && isJSON(e) {
@@ -31,7 +31,7 @@ func (rd *reader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
 }
 
 // maxTypeDefaults is the maximum number of elements in the defaults of optional attributes of one type. The HCL library
-// converts them while it reads the type, and compares all pairs.
+// converts these defaults while it reads the type, and compares every two elements.
 const maxTypeDefaults = 10_000
 
 // defaultsIn counts the elements in the defaults of optional attributes. For loops it returns an upper bound.
@@ -61,7 +61,7 @@ var elsewhere = map[string]string{
 	"boolean": "bool", "array": "list", "slice": "list", "vector": "list", "dict": "map", "hash": "map", "struct": "object", "record": "object",
 }
 
-// withTypeNames adds the name that was probably meant to errors about an unknown word in a type.
+// withTypeNames adds a suggestion to each error about an unknown word in a type.
 func withTypeNames(e hclsyntax.Expression, ds hcl.Diagnostics) hcl.Diagnostics {
 	words := map[hcl.Range]string{}
 	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {

@@ -16,9 +16,9 @@ import (
 
 // Value is a variable's value in a file of values.
 type Value struct {
-	Value cty.Value  // as written, not yet converted to the variable's type
-	Range diag.Range // of the value
-	At    diag.Range // of the name
+	Value cty.Value  // the value as written, not yet converted to the variable's type
+	Range diag.Range // the range of the value
+	At    diag.Range // the range of the name
 }
 
 // LoadValues reads a file of values for variables: .tfvars in native syntax, .tfvars.json in JSON syntax. The name
@@ -33,8 +33,8 @@ func LoadValues(name string, text []byte, l limits.Limits, bag *diag.Bag) (map[s
 	return valuesIn(body, l, bag)
 }
 
-// LoadSettings reads a file of settings for a backend. It is like LoadValues, but accepts each of the named blocks
-// once. The value of a block is an object of its attributes.
+// LoadSettings reads a file of settings for a backend like LoadValues. In addition, it accepts one block of each type
+// in blocks. The value of a block is an object of its attributes.
 func LoadSettings(name string, text []byte, blocks []string, l limits.Limits, bag *diag.Bag) (map[string]*Value, bool) {
 	l = l.Filled()
 	body, ok := ParseBody(name, text, l, bag)
@@ -49,7 +49,7 @@ func LoadSettings(name string, text []byte, blocks []string, l limits.Limits, ba
 	if !bag.HCL(ds) {
 		return nil, false
 	}
-	if native, is := rest.(*hclsyntax.Body); is { // its JustAttributes would also report the blocks that were read already
+	if native, is := rest.(*hclsyntax.Body); is { // it would also report the blocks that were read already
 		others := *native
 		others.Blocks = slices.DeleteFunc(slices.Clone(native.Blocks), func(b *hclsyntax.Block) bool { return slices.Contains(blocks, b.Type) })
 		rest = &others
@@ -100,7 +100,7 @@ func inValues(ds hcl.Diagnostics) hcl.Diagnostics {
 }
 
 // ReadValues reads a file of values like LoadValues. On the disk the file may also be a pipe, because shells pass the
-// output of a command as the name of a pipe. text is nil if the file cannot be read.
+// output of a command as the name of a pipe. If the file cannot be read, ReadValues adds an error, and text is nil.
 func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[string]*Value, ok bool) {
 	o = o.filled()
 	text, err := readAny(o.Files, path, o.Limits.Bytes)
@@ -117,9 +117,10 @@ func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[
 	return text, values, ok
 }
 
-// ValueFiles returns the paths of the files of values in a directory that are read automatically. Later files have
-// precedence. The order is terraform.tfvars, terraform.tfvars.json, then the files with the suffix .auto.tfvars or
-// .auto.tfvars.json, sorted by name. As in Terraform and OpenTofu, their names may begin with a dot.
+// ValueFiles returns the paths of the files of values in a directory that are read automatically. If several files set
+// the same variable, the later file takes precedence. The order is terraform.tfvars, terraform.tfvars.json, then the
+// files with the suffix .auto.tfvars or .auto.tfvars.json, sorted by name. As in Terraform and OpenTofu, their names
+// may begin with a dot.
 func ValueFiles(dir string, o Options) []string {
 	o = o.filled()
 	names, err := o.Files.List(dir)
@@ -142,7 +143,8 @@ func ValueFiles(dir string, o Options) []string {
 }
 
 // ParseValue reads one value in native syntax, from -var or a TF_VAR_ variable for a variable whose type is not
-// primitive. name is the name of the text in messages.
+// primitive. name is the name of the text in messages. If the text is invalid, ParseValue adds an error and returns
+// false.
 func ParseValue(name, text string, l limits.Limits, bag *diag.Bag) (cty.Value, bool) {
 	e, ok := ParseExpression(name, []byte(text), l, bag)
 	if !ok {

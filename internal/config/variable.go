@@ -15,7 +15,8 @@ var variableSchema = &hcl.BodySchema{
 	Blocks: []hcl.BlockHeaderSchema{{Type: "validation"}},
 }
 
-// reserved holds names that a module block interprets as meta-arguments, so that it could not set such a variable.
+// reserved holds the names of meta-arguments of module blocks. A variable must not have such a name, because no module
+// block could set it.
 var reserved = map[string]bool{
 	"source": true, "version": true, "providers": true, "count": true,
 	"for_each": true, "lifecycle": true, "depends_on": true, "locals": true,
@@ -66,7 +67,8 @@ func (l *loader) variableType(v *Variable, a *hcl.Attribute) bool {
 	return ok
 }
 
-// typeConstraint reads a type expression. The bare words list, set and map mean collections of any one element type.
+// typeConstraint reads a type expression. The bare words list, set and map mean collections whose elements have any one
+// type. If the expression is invalid, typeConstraint reports an error and returns false.
 func (rd *reader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
 	if text, quoted := plainText(e); quoted && !rd.quotedType(e, text) {
 		return cty.DynamicPseudoType, nil, false
@@ -111,7 +113,7 @@ func (rd *reader) quotedType(e hcl.Expression, text string) bool {
 	return false
 }
 
-// validation reads a validation block, whose condition must refer to the variable.
+// validation reads a validation block. If the condition does not refer to the variable, validation reports an error.
 func (l *loader) validation(v *Variable, b *hcl.Block) {
 	cond, ok := l.rd.condition(b)
 	if !ok {
@@ -153,7 +155,7 @@ func (l *loader) variableDefault(v *Variable, a, typ *hcl.Attribute, typeOK bool
 	if err != nil {
 		at := v.DefaultRange
 		if v.Ephemeral || v.Sensitive {
-			at = v.Range // no snippet with the value in it
+			at = v.Range // the snippet must not show the sensitive or ephemeral value
 		}
 		if typ != nil && typ.Range.Filename != at.Filename { // an override file contains one of the two arguments
 			l.rd.again(at, typ.Range, "Invalid default value for variable", "This default value is not compatible with the variable's type constraint, and an override file sets one of the two: %s.", conversion(err))

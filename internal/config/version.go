@@ -13,8 +13,8 @@ import (
 // completely. A module for newer software may use unknown features, and then the unmet constraint is the important
 // message.
 
-// products holds the names in compatible_with that apply to this program: its own name, and the name of the product
-// whose language it implements. If both are present, the first applies.
+// products holds the names in compatible_with that apply to this program: the name of this program, and the name of the
+// product whose language it implements. If both names are present, only the first counts.
 var products = []string{"lethe", "opentofu"}
 
 // wantedVersions returns the version constraints of a module. The constraints of an override file replace the previous
@@ -58,7 +58,7 @@ func sniffVersions(rd *reader, p *parsed) []VersionConstraint {
 	return out
 }
 
-// compatible returns the entry of compatible_with that applies to this program, nil if none does.
+// compatible returns the entry of compatible_with that applies to this program, or nil if none does.
 func compatible(b *hcl.Block) *hcl.Attribute {
 	c, _, _ := b.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "compatible_with"}}})
 	for _, name := range products {
@@ -72,8 +72,8 @@ func compatible(b *hcl.Block) *hcl.Attribute {
 	return nil
 }
 
-// versions reports the constraints that this program does not meet. If any is unmet, it discards all other messages
-// about the module and returns false.
+// versions reports the constraints that this program does not meet. If one is unmet, versions discards all other
+// messages about the module and returns false.
 func (l *loader) versions(base, overriding []*parsed, n *Node) bool {
 	l.mod.Version = wantedVersions(l.rd, base, overriding)
 	own, claimed := l.rd.opts.Version, l.rd.opts.Claimed
@@ -104,14 +104,15 @@ func (l *loader) versions(base, overriding []*parsed, n *Node) bool {
 // LanguageVersion is the name of the environment variable that sets the version to compare with required_version.
 const LanguageVersion = "LETHE_LANGUAGE_VERSION"
 
-// permits reports whether a version meets the constraint. If either cannot be parsed, it returns true.
+// permits reports whether a version meets the constraint. If the version or the constraint cannot be parsed, it returns
+// true.
 func (v VersionConstraint) permits(text string) bool {
 	have, err := version.NewVersion(text)
 	want, err2 := version.NewConstraint(v.Text)
 	return err != nil || err2 != nil || want.Check(have)
 }
 
-// asker returns the name of the module for messages about its versions.
+// asker returns the name of the module that has a version constraint, for messages.
 func asker(n *Node) string {
 	if n.Call != nil {
 		return fmt.Sprintf("Module %s (from %s)", n.Path, n.Source)
@@ -125,7 +126,7 @@ func unsupported(v VersionConstraint, n *Node, have string) diag.Diagnostic {
 			asker(n), strings.TrimSpace(v.Text), have).At(v.Range)
 	}
 	hint := ""
-	if !v.permits("9999.0.0") { // it has an upper bound
+	if !v.permits("9999.0.0") { // the constraint has an upper bound
 		hint = "\n\nTo try Lethe without changing the configuration, set " + LanguageVersion + " to a version that the constraint permits."
 	}
 	return diag.Errorf("Unsupported Terraform Core version", "%s requires version %q, and this is version %s. Use a version that matches, or change the constraint if it is too strict.%s",

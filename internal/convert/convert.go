@@ -1,8 +1,8 @@
 // Package convert converts values to types and finds the type to which several types can be converted.
 //
 // The results equal the results of cty/convert, but the work is linear in the size of value and types. cty/convert
-// builds a conversion for every element of a tuple and compares the type of each element with each other, so that a
-// list of 50,000 equal objects takes more than a billion comparisons.
+// builds a conversion for every element of a tuple and compares the types of every two elements, so that a list of
+// 50,000 equal objects takes more than a billion comparisons.
 package convert
 
 import (
@@ -20,8 +20,8 @@ import (
 )
 
 // As in package cty, a conversion is built once for two types and then run on values. This package builds the
-// conversions of types with many elements, with one conversion for each distinct element type. It leaves the others to
-// cty.
+// conversions of types with many elements, with one conversion for each distinct element type. It leaves the
+// conversions of all other types to cty.
 
 // conv converts a value that is known, not null and not marked itself. A nil conv returns the value unchanged.
 type conv func(cty.Value) (cty.Value, error)
@@ -55,8 +55,8 @@ func same(ty, want cty.Type) bool {
 	return ty.Equals(want.WithoutOptionalAttributesDeep())
 }
 
-// run applies f to v and keeps the marks of v. It leaves null and unknown values to cty, which knows the refinements
-// that remain.
+// run applies f to v and keeps the marks of v. For null and unknown values it calls cty, which computes the refinements
+// of the result.
 func run(f conv, v cty.Value, want cty.Type) (cty.Value, error) {
 	if f == nil {
 		return v, nil
@@ -87,8 +87,8 @@ func inside(step cty.PathStep, err error) error {
 	return cty.Path{step}.NewError(err)
 }
 
-// byCty is convert.Convert without its panic for a null or unknown map that is to become an object with optional
-// tuples.
+// byCty calls convert.Convert. That function panics for a null or unknown map if want is an object with optional
+// tuples: byCty returns an error instead.
 func byCty(v cty.Value, want cty.Type) (r cty.Value, err error) {
 	defer func() {
 		if recover() != nil {
@@ -98,7 +98,8 @@ func byCty(v cty.Value, want cty.Type) (r cty.Value, err error) {
 	return convert.Convert(v, want)
 }
 
-// conversion returns the conversion from in to want, and false if none exists.
+// conversion returns the conversion from in to want, and false if no conversion exists. A nil conversion with true
+// means that values remain unchanged.
 func conversion(in, want cty.Type) (conv, bool) {
 	switch {
 	case want == cty.DynamicPseudoType, same(in, want):
@@ -115,7 +116,8 @@ func conversion(in, want cty.Type) (conv, bool) {
 	return plain(in, want)
 }
 
-// plain returns cty's own conversion, and limits the size of numbers.
+// plain returns cty's conversion from in to want, and false if cty has none. A conversion of a number to a string
+// returns an error if the number has too many digits (see Writable).
 func plain(in, want cty.Type) (conv, bool) {
 	f := convert.GetConversionUnsafe(in, want)
 	if f == nil {
@@ -144,11 +146,11 @@ func plain(in, want cty.Type) (conv, bool) {
 	return conv(f), true
 }
 
-// MaxDigits is the limit for the digits of a number, and maxExponent the same limit in bits. The limit for small
-// numbers is lower, because the time to write them grows with the square of their length.
+// MaxDigits is the largest number of decimal digits that a number may have. maxExponent is the same limit as a binary
+// exponent. Small numbers have a lower limit, because the time to write them grows with the square of their length.
 const (
 	MaxDigits   = 300_000
-	maxZeros    = 30_000 // after the decimal point
+	maxZeros    = 30_000 // zeros after the decimal point
 	maxExponent = 1_000_000
 	minExponent = -100_000
 )
@@ -161,7 +163,7 @@ var errManyZeros = fmt.Errorf("a number with more than %d zeros after the decima
 // Writable returns an error for a known number that takes too long to write in decimal digits, such as 1e600000000.
 func Writable(v cty.Value) error { return Digits(ctyvalue.Number(v)) }
 
-// Digits is Writable for a big.Float.
+// Digits returns the error of Writable for f.
 func Digits(f *big.Float) error {
 	switch e := f.MantExp(nil); {
 	case e > maxExponent:
@@ -172,7 +174,8 @@ func Digits(f *big.Float) error {
 	return nil
 }
 
-// fromTuple returns a conversion to a list, a set or another tuple.
+// fromTuple returns a conversion from a tuple to a list, a set or another tuple. It returns false if no conversion
+// exists.
 func fromTuple(in, want cty.Type) (conv, bool) {
 	etys := in.TupleElementTypes()
 	wants := elementTypes(want, etys)
@@ -198,8 +201,8 @@ func fromTuple(in, want cty.Type) (conv, bool) {
 	}, true
 }
 
-// fromObject returns a conversion to a map or another object. It drops attributes that the other object does not have,
-// and adds missing optional attributes as nulls.
+// fromObject returns a conversion from an object to a map or another object, and false if no conversion exists. It
+// drops attributes that the other object does not have, and adds missing optional attributes as nulls.
 func fromObject(in, want cty.Type) (conv, bool) {
 	atys := in.AttributeTypes()
 	wanted := atys
@@ -245,9 +248,9 @@ func fromObject(in, want cty.Type) (conv, bool) {
 	}, true
 }
 
-// elementTypes returns the types of the elements in a value of type want, for elements of the given types. If want is a
-// collection of any type, all elements get the type that unifies them. The result is nil if want cannot contain the
-// elements.
+// elementTypes returns the type of each element in a value of type want, for elements of the given types. If want is a
+// collection of any type, all elements get the type that unifies them. If want cannot contain the elements,
+// elementTypes returns nil, or a list of another length.
 func elementTypes(want cty.Type, types []cty.Type) []cty.Type {
 	if want.IsTupleType() {
 		return want.TupleElementTypes()
@@ -262,8 +265,9 @@ func elementTypes(want cty.Type, types []cty.Type) []cty.Type {
 	return slices.Repeat([]cty.Type{ety}, len(types))
 }
 
-// conversions returns the conversions from each type to the wanted type at the same index. If alike is true, all wanted
-// types are equal, and equal types among the first few distinct types share one conversion.
+// conversions returns the conversion from each type to the wanted type at the same index. It returns false if one does
+// not exist. If alike is true, all wanted types are equal, and equal types share one conversion (only among the first
+// few distinct types).
 func conversions(types, wants []cty.Type, alike bool) ([]conv, bool) {
 	const few = 8
 	fs := make([]conv, len(types))
@@ -284,11 +288,12 @@ func conversions(types, wants []cty.Type, alike bool) ([]conv, bool) {
 	return fs, true
 }
 
-// betweenCollections returns a conversion from a list or set to a list or set, or from a map to a map.
+// betweenCollections returns a conversion from a list or set to a list or set, or from a map to a map. It returns false
+// if no conversion exists.
 func betweenCollections(in, want cty.Type) (conv, bool) {
 	ety := want.ElementType()
 	f, ok := conversion(in.ElementType(), ety)
-	if !ok || f == nil && in.IsSetType() == want.IsSetType() { // a nil conversion: the elements have the type already
+	if !ok || f == nil && in.IsSetType() == want.IsSetType() { // nil conversion: the elements have the type already
 		return nil, ok
 	}
 	return func(v cty.Value) (cty.Value, error) {
@@ -315,8 +320,8 @@ func betweenCollections(in, want cty.Type) (conv, bool) {
 	}, true
 }
 
-// collect returns a list, set or map of converted elements. If the element type is not exact, the elements may have
-// different types. cty then converts the original value from.
+// collect returns a list, set or map of type want from converted elements. names has the keys of a map. If the element
+// type of want is dynamic, the converted elements can have different types. cty then converts from, the original value.
 func collect(names []string, vals []cty.Value, from cty.Value, want cty.Type) (cty.Value, error) {
 	for _, v := range vals {
 		if !v.Type().Equals(vals[0].Type()) {
@@ -350,8 +355,8 @@ func named(names []string, vals []cty.Value) map[string]cty.Value {
 	return m
 }
 
-// mismatch describes why no conversion exists. cty's search for the reason is too slow for large types. Types that
-// contain cty.DynamicPseudoType have a special name for users.
+// mismatch describes why no conversion exists. For large types, it only names the required type, because the search of
+// cty for the exact reason takes too long.
 func mismatch(in, want cty.Type) string {
 	const large = 4096
 	switch {

@@ -8,15 +8,16 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Unification finds the type to which several types can be converted. Package cty compares each type with each other, so
-// that a list of 50,000 equal objects takes more than a billion comparisons. The result depends on the distinct types only,
-// not on their number. Unify passes the distinct types to cty, and unifies structures itself if many types are distinct.
+// Unification finds the type to which several types can be converted. Package cty compares every two types: for a list
+// of 50,000 objects of one type, it makes more than a billion comparisons. How often a type occurs does not change the
+// result. So Unify gives each distinct type to cty once. If the distinct types have too many parts even so, Unify
+// unifies collections and structures itself: see unifyMany.
 
-// smallUnion is the number of types, with their parts, up to which cty unifies all types at once.
+// smallUnion is the largest number of types and parts together for which cty unifies all types at once.
 const smallUnion = 64
 
 // Unify returns the type to which all types can be converted. It returns cty.NilType if no such type exists or types is
-// empty. It returns the result of convert.UnifyUnsafe, in work linear in the size of the types.
+// empty. The result equals the result of convert.UnifyUnsafe, but the work is linear in the size of the types.
 func Unify(types []cty.Type) cty.Type {
 	if len(types) == 0 {
 		return cty.NilType
@@ -55,8 +56,8 @@ type kind struct {
 	unify func([]cty.Type) cty.Type
 }
 
-// unifyMany unifies the types of each kind, and leaves the unification of the kinds to cty. cty compares each type with each
-// other: it gets all types if they are few, and otherwise the unified type of each kind.
+// unifyMany unifies the types of each kind, and gives the results to cty, because cty compares every two types. If
+// there are several kinds, but at most few types, cty gets the types themselves.
 func unifyMany(ds []cty.Type) cty.Type {
 	kinds := []kind{
 		{cty.Type.IsListType, func(types []cty.Type) cty.Type { return collectionOf(cty.List, parts(types, elements)) }},
@@ -102,7 +103,7 @@ func byCtyUnified(types []cty.Type) cty.Type {
 
 func elements(ty cty.Type) []cty.Type { return []cty.Type{ty.ElementType()} }
 
-// parts returns the parts of all the types.
+// parts returns the concatenated results of of for all types.
 func parts(types []cty.Type, of func(cty.Type) []cty.Type) []cty.Type {
 	var all []cty.Type
 	for _, ty := range types {
@@ -118,7 +119,8 @@ func collectionOf(kind func(cty.Type) cty.Type, etys []cty.Type) cty.Type {
 	return cty.NilType
 }
 
-// unifyObjects returns an object type if all types have the same attributes, and otherwise a map type.
+// unifyObjects returns an object type if the attributes of all types have the same names, and otherwise a map type. For
+// the exceptions see unifyStructures.
 func unifyObjects(types []cty.Type) cty.Type {
 	names := func(ty cty.Type) []string { return slices.Sorted(maps.Keys(ty.AttributeTypes())) }
 	first := names(types[0])
@@ -141,8 +143,9 @@ func unifyObjects(types []cty.Type) cty.Type {
 	}, build, cty.Map)
 }
 
-// unifyStructures returns a type of the same structure if all types have the same number of parts, and otherwise a
-// collection type.
+// unifyStructures unifies tuple or object types. of returns the parts of a type, and build makes a type of unified
+// parts. If the types have different numbers of parts, or build is nil, or a type cannot be converted to the result of
+// build, unifyStructures returns a collection type. It returns cty.NilType if the parts cannot be unified.
 func unifyStructures(types []cty.Type, of func(cty.Type) []cty.Type, build func([]cty.Type) cty.Type, collection func(cty.Type) cty.Type) cty.Type {
 	columns := make([][]cty.Type, len(of(types[0])))
 	for _, ty := range types {
@@ -172,8 +175,8 @@ func unifyStructures(types []cty.Type, of func(cty.Type) []cty.Type, build func(
 	return cty.NilType
 }
 
-// reachable reports whether all types can be converted to ty, their unification. This can be false only if ty contains
-// cty.DynamicPseudoType.
+// reachable reports whether all types in ds can be converted to ty, the result of their unification. They always can if
+// ty does not contain cty.DynamicPseudoType.
 func reachable(ds []cty.Type, ty cty.Type) bool {
 	if !ty.HasDynamicTypes() {
 		return true

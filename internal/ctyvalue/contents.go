@@ -7,12 +7,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Contents counts the contents of a value, up to a limit. Ten locals that each name the previous one ten times make a value
-// that is small in memory, because its parts are shared, but that has ten billion elements. So the walk through a value
-// stops at a limit, and no other code may walk through a value before this walk has succeeded.
+// Contents counts the contents of a value, up to a limit. If each of ten locals contains the previous local ten times,
+// the last value has ten billion elements, but is small in memory, because its parts are shared. So the walk through a
+// value stops at a limit, and no other code may walk through a value before this walk has succeeded.
 type Contents struct {
 	Elements int   // including nested elements and the value itself
-	Bytes    int64 // of texts, keys and names of attributes
+	Bytes    int64 // bytes of texts, keys and names of attributes
 	Unknown  bool  // the value, or a part of it, is unknown
 	Marked   bool  // the value, or a part of it, is marked (set by mark.Look)
 	Refused  bool  // the value contains a number for which Number returned false
@@ -27,8 +27,9 @@ func (c *Contents) Within() bool {
 	return c.Elements <= c.MostElements && c.Bytes <= c.MostBytes && !c.Refused
 }
 
-// Add counts the contents of a value. It returns false and counts nothing if a part of the value is marked or is an unknown
-// value with refinements, or if Direct is false. mark.Look counts the contents of any value.
+// Add adds the contents of a value to the counts. Add cannot read marked values, unknown values with refinements and
+// capsules, and no value at all if Direct is false. It then returns false and leaves the counts unchanged. mark.Look
+// counts the contents of any value.
 func (c *Contents) Add(v cty.Value) bool {
 	before := *c
 	if Direct && c.add(heldBy(v)) {
@@ -73,12 +74,13 @@ func (c *Contents) add(held any) bool {
 				}
 			}
 		}
-		return set // if not a set: marks, refinements of an unknown value, or a capsule
+		return set // a set; any other type means marks, refinements of an unknown value, or a capsule
 	}
 	return true
 }
 
-// unknown is the internal value of an unknown value without refinements.
+// unknown is the internal value (see heldBy) of an unknown value without refinements. It is nil if the layout of values
+// is not known.
 var unknown = func() any {
 	if layoutKnown() {
 		return heldBy(cty.DynamicVal)
@@ -86,7 +88,7 @@ var unknown = func() any {
 	return nil
 }()
 
-// WhollyKnown returns v.IsWhollyKnown(). For unmarked values it rarely allocates.
+// WhollyKnown returns the same result as v.IsWhollyKnown(). It rarely allocates memory for unmarked values.
 func WhollyKnown(v cty.Value) bool {
 	c := Contents{MostElements: math.MaxInt, MostBytes: math.MaxInt64}
 	if c.Add(v) {

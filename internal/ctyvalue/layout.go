@@ -1,10 +1,10 @@
 // Package ctyvalue reads and makes values of package cty by direct access to their unexported fields.
 //
-// cty's own methods are slow. Reading an attribute takes two Unicode normalisations and three map look-ups. Reading an element
-// of a list allocates a number for its index. A new object takes four maps and a new type, and a question to a set sorts the
-// set. That is a third of the time for planning objects of forty attributes, and two thirds of the time for evaluating a loop
-// over 50,000 objects (ADR 23). This is the only package that knows the layout of values. It never changes the contents of a
-// value.
+// cty's own methods are slow. Reading an attribute takes two Unicode normalisations and three map look-ups. Reading an
+// element of a list allocates a number for its index. A new object takes four maps and a new type, and a search in a
+// set sorts the set. These costs are a third of the time for planning objects of forty attributes, and two thirds of
+// the time for evaluating a loop over 50,000 objects (ADR 23). This is the only package that knows the layout of
+// values. It never changes the contents of a value.
 package ctyvalue
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/zclconf/go-cty/cty/set"
 )
 
-// Direct is true if values are read and made by direct access. It is determined from sample values when the program starts: if
-// a later version of cty has another layout, this package uses cty's methods, which are slower but correct. The
-// shortcut "values" disables direct access, too. Only tests change it.
+// Direct is true if values are read and made by direct access. It is determined from sample values when the program
+// starts: if a later version of cty has another layout, this package uses cty's methods, which are slower but correct.
+// The shortcut "values" disables direct access, too. Only tests change Direct.
 var Direct = layoutKnown() && !closed()
 
 type layout struct {
@@ -39,14 +39,15 @@ type layout struct {
 // The result must not be changed. heldBy must not be called if Direct is false.
 func heldBy(v cty.Value) any { return (*layout)(unsafe.Pointer(&v)).held }
 
-// valueOf returns a value of type ty with the internal value of another value of this type. It must not be called if Direct is
-// false.
+// valueOf returns a value of type ty. held must be the internal value (see heldBy) of another value of this type.
+// valueOf must not be called if Direct is false.
 func valueOf(ty cty.Type, held any) cty.Value {
 	l := layout{ty, held}
 	return *(*cty.Value)(unsafe.Pointer(&l))
 }
 
-// buckets returns the internal values of the elements of a set by their hashes, and false for any other internal value.
+// buckets returns the internal values of the elements of a set by their hashes. held is the internal value of the set.
+// For the internal value of anything else, buckets returns false.
 func buckets(held any) (map[int][]any, bool) {
 	s, ok := held.(set.Set[any])
 	if !ok {
@@ -82,8 +83,8 @@ func layoutKnown() (ok bool) {
 		valueOf(object.Type(), map[string]any{"a": "a", "u": attrs["u"], "n": nil}).RawEquals(object)
 }
 
-// FindText returns the index of the first element equal to want, or -1, in a list or tuple that contains only known unmarked
-// strings. all is false for any other value, and if Direct is false.
+// FindText searches a list or tuple that contains only known unmarked strings. at is the index of the first element
+// equal to want, or -1. For any other value, and if Direct is false, all is false and at is meaningless.
 func FindText(v cty.Value, want string) (at int, all bool) {
 	if !Direct {
 		return 0, false
@@ -111,7 +112,7 @@ func Number(v cty.Value) *big.Float {
 	return v.AsBigFloat()
 }
 
-// ParseNumber returns the result of cty.ParseNumberVal, faster for integers.
+// ParseNumber returns the result of cty.ParseNumberVal. For integers it is faster.
 func ParseNumber(s string) (cty.Value, error) {
 	if i, err := strconv.ParseInt(s, 10, 64); err == nil && (i != 0 || s == "0") { // "-0" is negative zero
 		return cty.NumberVal(new(big.Float).SetPrec(512).SetInt64(i)), nil

@@ -8,9 +8,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ObjectBuilder makes objects that mostly have the same type. cty makes a new type for every object, from two maps, which is
-// half of the memory of many small objects. If names and types of the attributes equal those of the previous object, the new
-// object shares its type. An ObjectBuilder is safe for concurrent use.
+// ObjectBuilder makes objects that mostly have the same type. cty makes a new type for every object, from two maps: for
+// many small objects, half of the memory is types. If the names and types of the attributes equal the names and types
+// in the previous object, the new object shares the type of the previous object. An ObjectBuilder is safe for
+// concurrent use.
 type ObjectBuilder struct{ last atomic.Pointer[pattern] }
 
 // Object returns an object with these attributes. If a name occurs twice, the last value counts.
@@ -46,19 +47,19 @@ func (b *ObjectBuilders) Object(names []string, vals []cty.Value) cty.Value {
 	return b.all[b.next].Object(names, vals)
 }
 
-// pattern is an object type with its attributes in the order of the arguments.
+// pattern is an object type. names and types have its attributes in the order in which callers pass them.
 type pattern struct {
 	names []string
 	types []cty.Type
 	ty    cty.Type
 }
 
-// mostParts is the number of parts up to which types are compared. Types share their parts as values do, so a full comparison
-// may take forever.
+// mostParts is the number of parts up to which types are compared. Parts of a type can be shared, like parts of a value
+// (see Contents), so a full comparison may never end.
 const mostParts = 100
 
-// newPattern returns nil for objects that are not worth sharing a type: large objects, objects with a name that is not in
-// Unicode normal form, and any object if Direct is false.
+// newPattern returns the pattern of the object v, which has these attributes. It returns nil if sharing the type is not
+// worthwhile or not possible: the object is large, a name is not in Unicode normal form, or Direct is false.
 func newPattern(names []string, vals []cty.Value, v cty.Value) *pattern {
 	has := v.Type().AttributeTypes()
 	if !Direct || len(names) != len(has) || len(names) == 0 || len(names) > mostParts {
@@ -105,7 +106,8 @@ func ObjectOf(ty cty.Type, names []string, vals []cty.Value) cty.Value {
 	return valueOf(ty, attrs)
 }
 
-// SameType returns a.Equals(b), but returns false after fuel comparisons, and does not compare an object type with itself.
+// SameType returns a.Equals(b), with limited work: fuel is the number of comparisons that are left, and SameType
+// returns false when it is used up. It does not compare an object type with itself.
 func SameType(a, b cty.Type, fuel *int) bool {
 	if *fuel--; *fuel < 0 {
 		return false

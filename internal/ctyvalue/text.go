@@ -8,8 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Text returns a string, or a number in decimal digits. It reports false for values of other types, null, unknown values and
-// infinity. v must not be marked.
+// Text returns a string, or a number in decimal digits. It returns false for values of other types, null, unknown
+// values and infinity. v must not be marked.
 func Text(v cty.Value) (string, bool) {
 	switch {
 	case v.IsNull() || !v.IsKnown():
@@ -30,7 +30,7 @@ func Text(v cty.Value) (string, bool) {
 // TextOf returns bytes as a string without a copy. The bytes must not change while the string is in use.
 func TextOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// NumberText returns a number without exponent, as JSON documents have it.
+// NumberText returns a number in decimal digits without an exponent, as Lethe's JSON documents have it.
 func NumberText(f *big.Float) string {
 	if f.IsInt() {
 		if i, acc := f.Int64(); acc == big.Exact {

@@ -2,8 +2,8 @@
 //
 // A Diagnostic is data: it names a place in the configuration (Subject), an object (Address) and the relevant values.
 // Package view renders it. Go errors are for conditions that code handles; a Bag is for messages that the user must
-// read. A function receives the bag and returns (T, bool): false means that the bag contains an error and the T must
-// not be used.
+// read. A function that can fail receives the bag and returns (T, bool): false means that the function has added an
+// error to the bag, and that the T must not be used.
 //
 // A Bag is safe for concurrent use. It drops repeated messages (one mistake, one message: invariant I16) and lists its
 // contents in a stable order.
@@ -44,7 +44,7 @@ func (s Severity) String() string {
 type Diagnostic struct {
 	Severity Severity
 	Code     string // stable, for `lethe explain`; derived from the title, see Coded
-	Foreign  bool   // written by a provider, so that it has no code
+	Foreign  bool   // written by a provider; such messages have no code
 	Aside    bool   // reported inside a check block, where errors are warnings; see Lenient
 	Eased    bool   // an error about a check block, which is a warning except in tests; see Blame
 	Summary  string // a title without a full stop
@@ -52,15 +52,15 @@ type Diagnostic struct {
 	Address  string // the address of the object, as users write it; may be empty
 	Unmet    string // the address of the declaration whose condition is false: var.x, TYPE.NAME[0]; may be empty
 
-	Subject *Range // the underlined source
-	Context *Range // the source shown around it; nil: the subject's lines
+	Subject *Range // the source text that views underline
+	Context *Range // the source text that views show around Subject; nil means the lines of Subject
 
 	Path    cty.Path  // the attribute of the object at Address, if Subject is not known yet
-	Values  []Value   // values in scope, for expressions
+	Values  []Value   // values of the names in the expression, for views
 	Call    *Call     // the call of the function that failed
 	Related []Related // other relevant places
 
-	Others int // number of repeats with other Values, from other instances
+	Others int // number of equal messages from other instances that had other Values
 }
 
 // Value is one line of the list of values under a snippet: `var.x` `is "a"`.
@@ -123,7 +123,7 @@ func (d Diagnostic) About(addr fmt.Stringer) Diagnostic {
 	return d
 }
 
-// In returns d with the path of an attribute of the object at its address.
+// In returns d with Path set: the path of an attribute of the object at d.Address.
 func (d Diagnostic) In(p cty.Path) Diagnostic {
 	d.Path = p
 	return d
@@ -160,7 +160,7 @@ func (d Diagnostic) Error() string {
 	return b.String()
 }
 
-// key identifies a message: diagnostics with the same key are repeats.
+// key identifies a message: two diagnostics with the same key are the same message, perhaps with other values.
 func (d Diagnostic) key() string { return d.Severity.String() + "\x00" + d.text() }
 
 // text returns the key without the severity.
@@ -183,13 +183,13 @@ type Bag struct {
 	eased  bool
 }
 
-// message is the index of a message in the list, and the values with which it was added.
+// message is the index of a diagnostic in Bag.list, and the values with which this message was added.
 type message struct {
 	at     int
 	values map[string]bool
 }
 
-// Add adds diagnostics. It drops repeats, and errors about places of Enough.
+// Add adds diagnostics. It drops repeated messages, and errors about places that were passed to Enough.
 func (b *Bag) Add(ds ...Diagnostic) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -213,21 +213,21 @@ func (b *Bag) Add(ds ...Diagnostic) {
 	}
 }
 
-// Enough records places whose mistakes were reported. Later errors about these places may follow from the same
-// mistakes, so Add drops them.
+// Enough records places whose mistakes were reported. Later errors that begin in these places may be consequences of
+// the same mistakes, so Add drops them.
 func (b *Bag) Enough(at ...Range) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.enough.Add(at...)
 }
 
-// follows reports whether d is an error about a place of Enough.
+// follows reports whether Add drops d because of Enough.
 func (b *Bag) follows(d Diagnostic) bool {
 	return d.Severity == Error && d.Subject != nil && b.enough.Has(*d.Subject)
 }
 
-// again counts a repeat with other values. It keeps the diagnostic whose values sort first, so that the message does
-// not depend on the order of the calls.
+// again counts a repeated message with other values. It keeps the diagnostic whose values sort first, so that the
+// result does not depend on the order of the calls.
 func (b *Bag) again(m *message, d Diagnostic) {
 	kept := &b.list[m.at]
 	have, values := valuesKey(kept.Values), valuesKey(d.Values)
@@ -253,7 +253,7 @@ func valuesKey(vs []Value) string {
 	return b.String()
 }
 
-// HCL adds diagnostics of the HCL library, without values in scope. It returns false if one of them is an error.
+// HCL adds diagnostics of the HCL library, without the values of names. It returns false if one of them is an error.
 func (b *Bag) HCL(ds hcl.Diagnostics) bool {
 	for _, d := range ds {
 		b.Add(FromHCL(d))
@@ -284,8 +284,8 @@ func (b *Bag) Len() int {
 	return len(b.list)
 }
 
-// Lenient calls f with a new bag, and adds its contents to b as warnings marked Aside. It returns them with their
-// original severities.
+// Lenient calls f with a new bag. It then adds the diagnostics of this bag to b, as warnings marked Aside, and returns
+// them with their original severities. It is for checks whose failure must not stop a command.
 func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
 	own := Bag{eased: true}
 	f(&own)
@@ -297,11 +297,11 @@ func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
 	return list
 }
 
-// Eased reports whether the errors of the bag become warnings.
+// Eased reports whether this is the bag of a Lenient call, whose errors become warnings.
 func (b *Bag) Eased() bool { return b.eased }
 
-// Blame marks the errors of the bag as errors about a check block that fails because of them. It sets Unmet to the
-// argument if it is empty.
+// Blame marks the errors of the bag as errors about the check block unmet, which fails because of them. It sets Unmet
+// to unmet in errors without it.
 func (b *Bag) Blame(unmet string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -318,12 +318,13 @@ func (b *Bag) Blame(unmet string) {
 // Retract removes the diagnostics that Lenient added, before the same checks run again.
 func (b *Bag) Retract() { b.drop(func(d Diagnostic) bool { return d.Aside }) }
 
-// Instead replaces the errors for which follows returns true, which result from the same mistake, with d.
+// Instead adds d, and removes the errors for which follows returns true: d explains them, because they result from the
+// same mistake. If Add would drop d (see Enough), Instead does nothing.
 func (b *Bag) Instead(d Diagnostic, follows func(Diagnostic) bool) {
 	b.mu.Lock()
 	dropped := b.follows(d)
 	b.mu.Unlock()
-	if dropped { // the place has an error that explains d
+	if dropped { // an earlier error about the place explains d
 		return
 	}
 	b.drop(func(d Diagnostic) bool { return d.Severity == Error && d.Subject != nil && follows(d) })
@@ -361,9 +362,9 @@ func (b *Bag) Move(from *Bag) {
 	b.Add(ds...)
 }
 
-// List returns the contents, sorted by place in the source, then by address. Diagnostics without either keep their
-// order. List omits a warning if the bag has an error with the same title about the same place, and a message of a
-// check block if the bag has the same message as an error.
+// List returns the contents, sorted by place in the source, then by address. Diagnostics that have no place and no
+// address keep their order. List omits a warning if the bag has an error with the same title about the same place, and
+// a message of a check block if the bag has the same message as an error.
 func (b *Bag) List() []Diagnostic {
 	b.mu.Lock()
 	out, errors := slices.Clone(b.list), b.errors
@@ -409,7 +410,7 @@ func comparePlaces(a, b *Range) int {
 	return CompareRanges(*a, *b)
 }
 
-// Annotate adds a sentence to each message.
+// Annotate appends a sentence to the detail of each message.
 func (b *Bag) Annotate(sentence string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -425,8 +426,8 @@ func (b *Bag) Clear() {
 	b.list, b.seen, b.errors, b.enough = nil, nil, 0, Places{}
 }
 
-// A Bug is a panic in Lethe's code that was caught. It is returned like any other error, so that the caller closes its
-// resources.
+// A Bug is a panic in Lethe's code that was caught. The function that caught the panic returns the Bug as an error, so
+// that its callers close their resources.
 type Bug struct {
 	What  string // the message of a runtime error; "" for another panic, which may contain a secret
 	Stack []byte
@@ -436,8 +437,8 @@ func (b *Bug) Error() string {
 	return fmt.Sprintf("Lethe crashed while it processed an answer of a provider%s. This is a bug in Lethe: please report it with this trace.\n\n%s", b.What, b.Stack)
 }
 
-// Caught converts a panic into a Bug. A function that begins a goroutine defers it if the panic would not be caught
-// otherwise.
+// Caught converts a panic into a Bug. A function that runs in its own goroutine must defer Caught if nothing else
+// catches its panics.
 func Caught(err *error) {
 	v := recover()
 	if v == nil {

@@ -7,16 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// A name is suggested for another name if it differs in few slips. A word of at least three characters may contain one slip, a
-// word of at least seven two, and a word of at least eleven three. Names are compared word by word, so that names with the same
-// first words are not similar for this reason only: instance_name is not suggested for instance_type.
+// The functions in this file suggest a known name in place of an unknown name if few slips of a typist can make one
+// from the other. A word of at least three characters may contain one slip, a word of at least seven two, and a word of
+// at least eleven three. Names are compared word by word, so that names with the same first words are not similar for
+// this reason only: instance_name is not suggested for instance_type.
 //
 // The distance in libraries counts two swapped characters, the most frequent slip, as two slips.
 
 const mostSlips = 3
 
-// slips counts the slips between two names: characters that are missing, superfluous, wrong or swapped with their neighbour.
-// It returns false if the names are too different.
+// slips counts the slips that make b from a: characters that are missing, superfluous, wrong or swapped with their
+// neighbour. like is false if the names are too different.
 func slips(a, b string) (n int, like bool) {
 	if strings.EqualFold(a, b) {
 		return 1, true
@@ -35,7 +36,7 @@ func slips(a, b string) (n int, like bool) {
 			return n, false
 		}
 	}
-	return n + 1, true // the separators may differ too
+	return n + 1, true // the separators, such as - and _, may differ too
 }
 
 // words returns the words of a name.
@@ -82,8 +83,8 @@ func distance(a, b []rune) int {
 	return last[len(b)]
 }
 
-// Suggest returns the candidate that is nearest to the given name, or "" if none is near. If several are equally near, it
-// returns the first.
+// Suggest returns the candidate that is most similar to the given name, or "" if no candidate is similar. If several
+// candidates are equally similar, it returns the first of them.
 func Suggest(given string, candidates []string) string {
 	best, fewest := "", mostSlips+2
 	for _, c := range candidates {
@@ -106,7 +107,8 @@ func SuggestAmong(given string, candidates []string) string {
 	return Suggest(given, candidates)
 }
 
-// Some lists names, or the first five and the number of the others.
+// Some returns a list of names for messages. If there are more than five names, it has the first five and the number of
+// the others.
 func Some(names []string) string {
 	const most = 5
 	if n := len(names); n > most {

@@ -7,14 +7,15 @@ import (
 	"sync"
 )
 
-// word matches the tokens of a line of HCL in either syntax, and any other text.
+// word matches the tokens of a line of HCL in native or JSON syntax. It also matches any other text.
 var word = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"?|[{}\[\]=:,]|[^\s"{}\[\]=:,]+`)
 })
 
-// Masked returns a text in one of the two syntaxes of HCL, which may contain secrets, in a form for Sources. It keeps
-// names, and the values of arguments with a harmless name, because no misspelt "token" equals a harmless name. It
-// replaces all other text with stars. It uses tokens and not the syntax, because the text contains mistakes.
+// Masked returns a copy of a text in native or JSON syntax that can be shown in messages, although the text may contain
+// secrets. It keeps names, and the values of arguments whose name is in harmless. It replaces all other text with
+// stars. A misspelt name such as "tokn" is not in harmless, so its value is masked. Masked uses tokens and not the
+// syntax tree, because the text contains mistakes.
 func Masked(src []byte, harmless []string) []byte {
 	const (
 		none   = iota // a name may begin
@@ -23,7 +24,7 @@ func Masked(src []byte, harmless []string) []byte {
 	)
 	out := slices.Clone(src)
 	value, lists, heredoc := none, 0, false
-	var inside []bool // for each open brace: whether all its contents are harmless
+	var inside []bool // for each open brace: whether all text inside it is harmless
 	at := 0
 	for line := range bytes.Lines(src) {
 		words := word().FindAllIndex(line, -1)
@@ -83,7 +84,7 @@ func Masked(src []byte, harmless []string) []byte {
 	return out
 }
 
-// wordBefore returns the name before a brace.
+// wordBefore returns the name before the opening brace at the end of words.
 func wordBefore(line []byte, words [][]int) string {
 	i := len(words) - 1
 	if c := line[words[i][0]]; (c == '=' || c == ':') && i > 0 {
@@ -92,7 +93,8 @@ func wordBefore(line []byte, words [][]int) string {
 	return string(bytes.Trim(line[words[i][0]:words[i][1]], `"`))
 }
 
-// Unquoted returns a diagnostic about a masked text without words that the parser quoted from the text.
+// Unquoted returns a diagnostic about a masked text. If the parser quotes words of the text in it, Unquoted replaces
+// its detail.
 func Unquoted(d Diagnostic) Diagnostic {
 	if d.Summary == "Invalid JSON keyword" {
 		d.Detail = "A value in JSON is in double quotes, a number, true, false or null."

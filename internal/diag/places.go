@@ -26,7 +26,7 @@ type Places struct {
 	files map[string]*fileRanges
 }
 
-// fileRanges are the ranges of one file. After sorting, each range ends at or after the ends of the ranges before it.
+// fileRanges holds the ranges of one file. After sort, each range ends at or after the ends of the ranges before it.
 type fileRanges struct {
 	list   []Range
 	sorted bool
@@ -56,7 +56,7 @@ func (p *Places) List() []Range {
 	return out
 }
 
-// Has reports whether r begins inside a range of the set.
+// Has reports whether the begin of r is inside a range of the set.
 func (p *Places) Has(r Range) bool {
 	f := p.files[r.Filename]
 	if f == nil {

@@ -2,12 +2,12 @@ package diag
 
 import "slices"
 
-// Shared are the diagnostics about a thing that several parts of a run use, such as the session of a provider. Each part that
-// uses the thing adds all of them to its bag, which drops repeats. So a failure is an error for each part that needs the
-// thing, even if a check block, whose errors are warnings, used it first.
+// Shared holds the diagnostics about something that several parts of a run use, such as the session of a provider. Each
+// part adds all of them to its bag, which drops repeats. So a failure is an error in each of these parts, even if the
+// first part is a check block, whose errors become warnings.
 type Shared []Diagnostic
 
-// Replay adds the diagnostics to the bag of a part that uses the thing.
+// Replay adds the diagnostics to the bag of a part of the run.
 func (s *Shared) Replay(bag *Bag) {
 	if len(*s) > 0 {
 		bag.Add(*s...)
@@ -19,7 +19,7 @@ func (s Shared) Has(d Diagnostic) bool {
 	return slices.ContainsFunc(s, func(x Diagnostic) bool { return x.text() == d.text() })
 }
 
-// Reported reports whether the bag contains a message, as an error or as a warning.
+// Reported reports whether the bag contains the message d, as an error or as a warning, or would drop it (see Enough).
 func (b *Bag) Reported(d Diagnostic) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

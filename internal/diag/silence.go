@@ -11,7 +11,7 @@ import (
 )
 
 // Silence holds the codes of warnings that the user does not want to see, and counts these warnings. The zero value and
-// a nil *Silence hide nothing. It is safe for concurrent use.
+// a nil *Silence hide nothing. A Silence is safe for concurrent use.
 type Silence struct {
 	mu     sync.Mutex
 	codes  map[string]bool
@@ -37,7 +37,8 @@ func (s *Silence) Add(codes ...string) error {
 	return nil
 }
 
-// Hides reports whether d is a warning with one of the codes. If it is, Hides counts it once, however often it is asked.
+// Hides reports whether d is a warning with one of the codes. It counts each hidden warning once, even if it is called
+// several times for the same warning.
 func (s *Silence) Hides(d Diagnostic) bool {
 	if s == nil || d.Severity != Warning {
 		return false

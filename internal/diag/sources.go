@@ -16,7 +16,7 @@ import (
 type Sources struct {
 	mu     sync.RWMutex
 	files  map[string][]byte
-	blocks map[string][]topBlock // of files with a snippet
+	blocks map[string][]topBlock // the top-level blocks of the files from which a snippet was taken
 }
 
 // Set stores the text of a file.
@@ -53,8 +53,8 @@ func (s *Sources) Adopt(from *Sources) {
 type Snippet struct {
 	Context    string // the block around it, or ""
 	Code       string // whole lines, without the last line break
-	Line       int    // of the first line, from 1
-	Start, End int    // of the mark, in bytes of the code
+	Line       int    // number of the first line, from 1
+	Start, End int    // the mark, as offsets in Code
 }
 
 // Snippet returns the source lines of the range subject, and of the range context if it is not nil. It returns false if the
@@ -85,14 +85,15 @@ func (s *Sources) Snippet(subject Range, context *Range) (Snippet, bool) {
 	return out, true
 }
 
-// A snippet of very long lines is cut to the text near the mark. Otherwise a thousand messages about one line of a megabyte
-// would take a gigabyte.
+// If the lines of a snippet are very long, the snippet contains only the text near the mark. Otherwise a thousand
+// messages about one line of a megabyte would take a gigabyte.
 const (
 	snippetMost = 20_000 // bytes
 	snippetNear = 2_000  // bytes kept before and after the mark
 )
 
-// window reduces the range from:to if it is too large.
+// window returns the bounds of the text to show. They are from and to if the text is short enough. Otherwise they are
+// near the mark, which is from begin to end.
 func window(src []byte, from, to, begin, end int) (int, int) {
 	if to-from <= snippetMost {
 		return from, to
@@ -117,8 +118,8 @@ func lineEnd(src []byte, at int) int {
 	return len(src)
 }
 
-// context returns the header of the outermost block around a byte, and "" outside of blocks. In JSON syntax it returns
-// the path.
+// context returns the header of the top-level block that contains the byte at the offset at, or "" outside of blocks.
+// In JSON syntax it returns the path instead (see jsonContext).
 func (s *Sources) context(name string, src []byte, at int) string {
 	switch {
 	case isConfigJSON(name):

@@ -28,9 +28,9 @@ func jsonContext(src []byte, at int) string {
 		return ""
 	}
 	type level struct {
-		step string // from the level above
+		step string // the step from the level above to this level
 		list bool
-		key  string // of an object: the last key
+		key  string // for an object: the last key that was read
 		n    int    // number of keys and values of an object, or of elements of a list, read so far
 	}
 	levels := []level{{list: true}} // represents the file

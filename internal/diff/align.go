@@ -4,14 +4,13 @@ import "slices"
 
 // This file matches two sequences: it determines which elements are unchanged, removed or new.
 //
-// Terraform and OpenTofu have the same rule. If both sequences have the same length and an element of the first is
-// missing in the second, elements are matched by their position, because a list of the same length was probably edited
-// in place. Otherwise the elements of a longest common subsequence are unchanged. Between them the old elements are
-// removed and the new elements are added. A removed object and an added object between the same elements count as one
-// changed object.
+// Terraform and OpenTofu have the same rule. If both sequences have the same length, and some element of the first is
+// missing in the second, elements are matched by their position: the list was probably edited in place. Otherwise the
+// elements of a longest common subsequence are unchanged. Between them the old elements are removed and the new
+// elements are added. A removed object and an added object between the same elements count as one changed object.
 //
-// The time for a longest common subsequence is proportional to the product of the lengths. Above a limit, equal ends are
-// removed first. If the rest is still too long, only elements that occur once on both sides are matched, by their
+// The time for a longest common subsequence is proportional to the product of the lengths. Above a limit, equal ends
+// are removed first. If the rest is still too long, only elements that occur once on both sides are matched, by their
 // longest run in the same order (patience diff), in n log n.
 
 // Pair holds the indexes of matching elements in both sequences, -1 for an element without a partner.
@@ -20,7 +19,8 @@ type Pair struct{ Before, After int }
 // alignLimit is the maximum number of cells in the table of a longest common subsequence.
 const alignLimit = 1 << 21
 
-// Align matches the elements of two sequences. It returns the pairs in the order of both sequences.
+// Align matches the elements of two sequences, b (before) and a (after). It returns the pairs in the order of both
+// sequences.
 func Align(b, a []*Value) []Pair {
 	bc, ac := classes(b, a)
 	var pairs []Pair
@@ -63,8 +63,8 @@ func missesAny(b, a []int) bool {
 	return slices.ContainsFunc(b, func(c int) bool { return !have[c] })
 }
 
-// subsequence returns the classes of a longest common subsequence, or of a long one if the sequences are too long for
-// that.
+// subsequence returns a longest common subsequence, as classes (see classes). If the sequences are too long for that,
+// it returns a long common subsequence.
 func subsequence(b, a []int) []int {
 	if len(b)*len(a) <= alignLimit {
 		return longest(b, a)
@@ -87,7 +87,7 @@ func subsequence(b, a []int) []int {
 	return append(out, b[len(b)-tail:]...)
 }
 
-// longest returns a longest common subsequence. It uses the textbook table.
+// longest returns a longest common subsequence, by dynamic programming with a table.
 func longest(b, a []int) []int {
 	if len(b) == 0 || len(a) == 0 {
 		return nil
@@ -121,7 +121,7 @@ func longest(b, a []int) []int {
 	return out
 }
 
-// patience finds a long increasing run among the elements that occur once on both sides.
+// patience returns the longest common subsequence of the elements that occur once in each sequence.
 func patience(b, a []int) []int {
 	places := map[int]int{} // class → index in a; -1: not unique
 	for i, c := range a {
@@ -162,7 +162,8 @@ func patience(b, a []int) []int {
 	return out
 }
 
-// classes numbers the elements of two sequences: equal elements get equal numbers.
+// classes returns a number for each element of two sequences. Equal elements have equal numbers. An element with an
+// unknown part is equal to no other element.
 func classes(b, a []*Value) ([]int, []int) {
 	table := map[string]int{}
 	next := 0

@@ -6,7 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Block compares two blocks, either of which may be nil. The object itself is the outermost block.
+// Block compares two blocks, b (before) and a (after). Either may be nil. The object itself is the outermost block. For
+// forces and relevant see Value.
 func (d *Differ) Block(f *BlockForm, b, a *Value, forces, relevant *Paths) *Node {
 	if !d.ShowSensitive && (b != nil && b.Sensitive || a != nil && a.Sensitive) {
 		n := d.secret(b, a)
@@ -96,7 +97,7 @@ func blocksOf(f nestedBlock, v *Value) []*Value {
 	return out
 }
 
-// hide returns a part of a value. The part is sensitive if the whole value is.
+// hide returns part, a part of the value whole. If whole is sensitive, the result is sensitive, too.
 func hide(whole, part *Value) *Value {
 	if whole == nil || part == nil || !whole.Sensitive || part.Sensitive {
 		return part
@@ -106,7 +107,8 @@ func hide(whole, part *Value) *Value {
 	return &c
 }
 
-// versionHints returns a hint for each write-only argument whose version does not change: how to send a new value.
+// versionHints returns a hint for each write-only argument whose version argument does not change. The hint explains
+// how to send a new value.
 func versionHints(f *BlockForm, b, a *Value) []string {
 	var out []string
 	for _, name := range unionNames(b, a) {

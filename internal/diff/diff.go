@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Op is the operation on a part of an object.
+// Op is the operation on a part of an object, as a plan shows it.
 type Op uint8
 
 // The operations on a part of an object.
@@ -21,7 +21,7 @@ const (
 	Add
 	Update
 	Remove
-	Opaque // both values exist and one of them is sensitive, so that they are not compared; see Differ.Opaque
+	Opaque // both exist, but were not compared, as one is sensitive; see Differ.Opaque
 )
 
 // Node is the comparison of one part of two values.
@@ -33,16 +33,16 @@ type Node struct {
 	Before, After *Value            // ScalarNode, TextNode
 	Old, New      *Node             // RetypedNode: both values; UnknownNode: the old value; JSONNode: New is the comparison of the content
 	Names         []string          // DictNode: the names of Children, quoted if necessary
-	Width         int               // DictNode: the length of the longest name if some are not in Names
+	Width         int               // DictNode: the length of the longest name, if Names lacks some names; otherwise 0
 	Children      []*Node           // DictNode, SequenceNode
 	Quoted        bool              // DictNode: a map, whose unchanged parts are called elements
 	Nested        bool              // DictNode, SequenceNode: from a nested attribute of the schema
 	Context       bool              // SequenceNode: unchanged neighbours of changes are shown
 	Sensitivity   SensitivityChange // SensitiveNode
 	SameValue     bool              // SensitiveNode: only the sensitivity changes
-	Groups        []Group           // DictNode of a block: its nested blocks
-	Notes         []string          // DictNode of a block: remarks below its attributes
-	Label         string            // DictNode of a block in a map: its key, quoted
+	Groups        []Group           // DictNode of a block: the nested blocks
+	Notes         []string          // DictNode of a block: remarks below the attributes
+	Label         string            // DictNode of a block in a map: the quoted key of the block
 	OnlySpaces    bool              // JSONNode: the strings differ, but not their content
 }
 
@@ -54,7 +54,8 @@ type Group struct {
 	Blocks  []*Node
 }
 
-// op returns the operation on the group: Update if a block differs, Opaque if blocks have only parts that are not compared.
+// op returns the operation on the group. It is Update if a block differs or the number of blocks is unknown. It is
+// Opaque if no known part differs, but some parts were not compared.
 func (g *Group) op() Op {
 	if g.Unknown != Same {
 		return Update
@@ -92,11 +93,11 @@ const (
 type Differ struct {
 	ShowSensitive bool // compare and show sensitive values like others
 	Stored        bool // show the object in its stored form, by a comparison with itself
-	Opaque        bool // no sensitive value takes part in the comparison: all values are from Object or NewOpaqueValue
+	Opaque        bool // no sensitive value is compared; all values come from Object or NewOpaqueValue
 	Replaced      bool // the object is replaced, so its write-only values are sent again
 }
 
-// Object returns the document of an object, nil if the object does not exist.
+// Object returns the Value of an object. It returns nil if the object does not exist.
 func (d *Differ) Object(f *BlockForm, v mark.Value) *Value {
 	if v.Raw == cty.NilVal || v.Raw.IsKnown() && v.Raw.IsNull() {
 		return nil
@@ -104,8 +105,8 @@ func (d *Differ) Object(f *BlockForm, v mark.Value) *Value {
 	return reader{opaque: d.Opaque}.value(v.Raw, &f.Form, SensitivePaths(v))
 }
 
-// Value compares two values, either of which may be nil. A change at a path in forces requires the
-// replacement of the object. Parts outside relevant count as unchanged.
+// Value compares two values, b (before) and a (after). Either may be nil. f is the form of both, or nil. A change at a
+// path in forces requires the replacement of the object. Parts outside relevant count as unchanged.
 func (d *Differ) Value(f *Form, b, a *Value, forces, relevant *Paths) *Node {
 	if relevant == nil {
 		a = b
@@ -119,7 +120,7 @@ func (d *Differ) compare(f *Form, b, a *Value, forces, relevant *Paths) *Node {
 	switch {
 	case !d.ShowSensitive && (b != nil && b.Sensitive || a != nil && a.Sensitive):
 		return d.secret(b, a)
-	case b != nil && b.Kind == UnknownValue: // the known part of a value
+	case b != nil && b.Kind == UnknownValue: // an unknown part of a value that is shown
 		return &Node{Kind: UnknownNode, Op: opOf(b, a)}
 	case a != nil && a.Kind == UnknownValue:
 		return d.unknown(f, b)
@@ -141,7 +142,7 @@ func (d *Differ) compare(f *Form, b, a *Value, forces, relevant *Paths) *Node {
 
 func (v *Value) composite() bool { return v != nil && (v.IsSequence() || v.IsDict()) }
 
-// either returns the value that determines the kind.
+// either returns b or a: the value whose kind determines the kind of the node.
 func either(b, a *Value) *Value {
 	switch {
 	case a == nil, a.Kind == NullValue && b != nil:
@@ -150,7 +151,8 @@ func either(b, a *Value) *Value {
 	return a
 }
 
-// family returns the kind that represents all kinds that can be compared with each other.
+// family returns a kind that stands for all kinds that can be compared with each other: lists with sets, and maps with
+// objects.
 func family(v *Value) ValueKind {
 	switch v.Kind {
 	case SetValue:
@@ -179,7 +181,7 @@ func opOf(b, a *Value) Op {
 // secret compares two values of which at least one is sensitive.
 func (d *Differ) secret(b, a *Value) *Node {
 	n := &Node{Kind: SensitiveNode, Op: opOf(b, a)}
-	opaque := d.Opaque && b != nil && a != nil && b != a // the same document is on both sides of parts that do not count
+	opaque := d.Opaque && b != nil && a != nil && b != a // equal pointers: the part is outside relevant
 	if opaque {
 		n.Op = Opaque
 	}
@@ -197,7 +199,7 @@ func (d *Differ) secret(b, a *Value) *Node {
 	return n
 }
 
-// unknown compares a value with an unknown one. If the schema names the attributes of a single object, each of them
+// unknown compares b with an unknown new value. If the schema names the attributes of a single object, each of them
 // becomes unknown. Otherwise the whole value becomes unknown.
 func (d *Differ) unknown(f *Form, b *Value) *Node {
 	switch {
@@ -254,7 +256,8 @@ func manyLines(v *Value) bool {
 	return v != nil && v.Kind == StringValue && strings.Contains(v.Text, "\n")
 }
 
-// containerOp returns the operation on a container, which depends on the operations on its parts.
+// containerOp returns the operation on a container. It is Add or Remove if the container exists on one side only, and
+// otherwise the operation on its parts.
 func containerOp(b, a *Value, kids []*Node) Op {
 	switch {
 	case b == nil:
@@ -298,7 +301,7 @@ func (d *Differ) seq(f *Form, b, a *Value, forces, relevant *Paths) *Node {
 	return n
 }
 
-// matched compares lists whose elements Align matches.
+// matched compares the elements of two lists that Align matches, and the elements without a partner.
 func (d *Differ) matched(f *Form, b, a []*Value, forces *Paths) []*Node {
 	pairs := Align(b, a)
 	kids := make([]*Node, 0, len(pairs))
@@ -330,7 +333,7 @@ func (d *Differ) places(f *Form, b, a []*Value, forces, relevant *Paths) []*Node
 	return kids
 }
 
-// setElements compares sets.
+// setElements compares the elements of two sets. An element is unchanged, added or removed.
 func (d *Differ) setElements(f *Form, b, a []*Value) []*Node {
 	kids := make([]*Node, 0, len(b)+len(a))
 	for _, p := range matchSets(b, a) {
@@ -339,8 +342,9 @@ func (d *Differ) setElements(f *Form, b, a []*Value) []*Node {
 	return kids
 }
 
-// matchSets pairs each element of two sets with the equal element of the other set, nil if it has none. The elements of
-// the first set come first, in their order, followed by the elements that only the second set has.
+// matchSets pairs each element of two sets with the equal element of the other set, or with nil if the other set has no
+// equal element. The pairs for the first set come first, in its order. The elements that only the second set has
+// follow.
 func matchSets(b, a []*Value) (pairs [][2]*Value) {
 	bc, ac := classes(b, a)
 	inB, inA := map[int]bool{}, map[int]*Value{}
@@ -368,7 +372,8 @@ func (d *Differ) dict(f *Form, b, a *Value, forces, relevant *Paths) *Node {
 	return d.parts(n, f, b, a, forces, relevant, spell)
 }
 
-// parts compares the parts of two dicts, without nested blocks. spell returns the shown form of a name.
+// parts fills n with the comparison of the parts of two dicts (objects or maps), without nested blocks. spell returns
+// the form in which a name is shown.
 func (d *Differ) parts(n *Node, f *Form, b, a *Value, forces, relevant *Paths, spell func(string) string) *Node {
 	for _, name := range unionNames(b, a) {
 		in, bv, rel := f.Part(name), b.get(name), relevant.below(name)
@@ -408,8 +413,8 @@ func (d *Differ) part(f, in *Form, b, a, bv, av *Value, forces, relevant *Paths)
 	return d.Value(in, bv, av, forces, relevant)
 }
 
-// emptyIsNothing replaces an empty string by nil if the other value is missing or another string. Old SDKs do not
-// distinguish empty strings from missing values, and Terraform and OpenTofu show neither.
+// emptyIsNothing replaces an empty string by nil if the other value is missing or another string. Providers with old
+// SDKs do not distinguish empty strings from missing values, so Terraform and OpenTofu show neither.
 func emptyIsNothing(b, a *Value) (*Value, *Value) {
 	be, ae := b.IsEmptyString(), a.IsEmptyString()
 	if be && !ae && (a == nil || a.Kind == StringValue) || be && ae && a.Sensitive == b.Sensitive {
@@ -425,7 +430,8 @@ func emptyIsNothing(b, a *Value) (*Value, *Value) {
 func (v *Value) IsEmptyString() bool { return v != nil && v.Kind == StringValue && v.Text == "" }
 
 // writeOnly returns a node if a write-only attribute takes part in the change. Its value is never visible. It takes
-// part if the configuration sets it and the object is created, also as a replacement, or its version argument changes.
+// part if the configuration sets it, and if the object is created or replaced, or the version argument of the attribute
+// changes.
 func (d *Differ) writeOnly(in *Form, b, a *Value, paths *Paths) *Node {
 	n := &Node{Kind: WriteOnlyNode, Forces: paths.Has()}
 	if n.Forces {

@@ -1,13 +1,13 @@
 // Package diff compares two values for the text views of plans and states.
 //
-// A value becomes a Value first: text, numbers, sequences and dicts, with the sensitive parts marked. A Form describes
-// the part of a schema that affects the look of a value. A Differ compares two Values and returns a tree of Nodes,
-// which package view renders. JSON inside strings is decoded and compared in the same way. Lists are matched by their
-// longest common subsequence up to a size, and above it in nearly linear time (Align).
+// First, each value is converted to a Value: text, numbers, sequences and dicts (objects and maps), with the sensitive
+// parts marked. A Form describes the part of a schema that affects the look of a value. A Differ compares two Values
+// and returns a tree of Nodes, which package view renders. JSON inside strings is decoded and compared in the same way.
+// Lists are matched by their longest common subsequence up to a size, and above it in nearly linear time (Align).
 //
-// The package decides no layout, writes no text to a terminal and does not modify its arguments. Values, Forms and Nodes
-// are not changed after they have been built, so that several goroutines may read them. A Differ has only settings.
-// Forms has a cache and serves one goroutine.
+// The package decides no layout, writes no text to a terminal and does not modify its arguments. Values, Forms and
+// Nodes are not changed after they have been built, so that several goroutines may read them. A Differ has only
+// settings. Forms has a cache and serves one goroutine.
 //
 // Files are in layers, each above the files that it uses:
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Form is the part of a schema that affects the look of a value. A nil *Form belongs to a value
-// without a schema, whose own type determines its look.
+// Form is the part of a schema that affects the look of a value. If no schema describes a value, its *Form is nil, and
+// the type of the value determines its look.
 type Form struct {
 	kind      formKind
 	nested    bool // the parts are attributes of the schema, which end with "-> null" if they are removed
@@ -32,7 +32,7 @@ const (
 	fObject
 )
 
-// strict reports whether null is the same as a missing value in an object.
+// strict reports whether the form is an object in which null means the same as a missing value.
 func (f *Form) strict() bool { return f != nil && f.kind == fObject && !f.explicit }
 
 // Element returns the form of the elements.
@@ -59,7 +59,7 @@ func (f *Form) isWriteOnly() bool { return f != nil && f.writeOnly }
 // IsSensitive reports whether the schema declares the value as sensitive.
 func (f *Form) IsSensitive() bool { return f != nil && f.sensitive }
 
-// isBlocks reports whether a part of a block contains all its nested blocks of one type.
+// isBlocks reports whether a part of a block is a nested block, or the collection of all nested blocks of one type.
 func (f *Form) isBlocks() bool { return f != nil && (f.block || f.elem.isBlocks()) }
 
 // BlockForm is the form of a block or of a whole object. It distinguishes nested blocks from attributes.
@@ -101,7 +101,8 @@ func (fs *Forms) Block(b *schema.Block) *BlockForm {
 	return f
 }
 
-// repeated returns the form of all blocks of one type, or of all objects of a nested attribute.
+// repeated returns the form of the collection of all blocks of one type, or of all objects of a nested attribute. f is
+// the form of one of them.
 func (f *Form) repeated(n schema.Nesting, nested bool) *Form {
 	kinds := map[schema.Nesting]formKind{schema.List: fList, schema.Set: fSet, schema.Map: fMap}
 	if kind, ok := kinds[n]; ok {
@@ -147,8 +148,8 @@ func objectForm(o *schema.Object) *Form {
 
 var scalar = &Form{kind: fScalar}
 
-// TypeForm returns the form of a type; nil for a dynamic type. explicit is true if nulls in its objects differ from
-// missing values.
+// TypeForm returns the form of a type, or nil for a dynamic type. explicit is true if null differs from a missing value
+// in objects of the type.
 func TypeForm(ty cty.Type, explicit bool) *Form {
 	switch {
 	case ty == cty.DynamicPseudoType:

@@ -49,7 +49,7 @@ func (n *Node) AppendKey(key []byte) []byte {
 	return append(key, 0xfe)
 }
 
-// HasOpaque reports whether a comparison has a part that is not compared because it is sensitive.
+// HasOpaque reports whether any part of a comparison was not compared because it is sensitive.
 func (n *Node) HasOpaque() bool {
 	return n != nil && (n.Kind == SensitiveNode || n.Old.HasOpaque() || n.New.HasOpaque() || slices.ContainsFunc(n.Children, (*Node).HasOpaque) ||
 		slices.ContainsFunc(n.Groups, func(g Group) bool { return slices.ContainsFunc(g.Blocks, (*Node).HasOpaque) }))

@@ -13,13 +13,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Value is a value as a document for the text views. A nil *Value means no value, which differs from an explicit null.
+// Value is a value in the form of a document for the text views. A nil *Value means no value, and so differs from an
+// explicit null.
 type Value struct {
 	Kind      ValueKind
 	Sensitive bool   // the whole value is sensitive
-	Text      string // of numbers, bools and strings
+	Text      string // the text of a number, bool or string
 	Names     []string
-	Elements  []*Value // of lists and sets; of dicts beside names, which are sorted
+	Elements  []*Value // elements of a list or set; in a dict (object or map), the values of Names, which is sorted
 }
 
 // ValueKind is the kind of a Value.
@@ -90,7 +91,7 @@ func (v *Value) secretInside() bool {
 	return v != nil && (v.secret() || slices.ContainsFunc(v.Elements, (*Value).secretInside))
 }
 
-// appendKey appends a key. Equal values have equal keys.
+// appendKey appends the key of v to key. Equal values have equal keys.
 func (v *Value) appendKey(key []byte) []byte {
 	if v == nil {
 		return append(key, 0xff)
@@ -112,7 +113,7 @@ func (v *Value) appendKey(key []byte) []byte {
 // empty.
 type Paths struct {
 	included bool
-	Sent     bool   // the configuration sets this write-only attribute. Has ignores it
+	Sent     bool   // the configuration sets this write-only attribute; does not affect Has
 	Mask     string // the text in place of a hidden value
 	children map[string]*Paths
 }
@@ -131,9 +132,9 @@ func (t *Paths) At(step string) *Paths {
 // Has reports whether the set contains the empty path, which is the whole value.
 func (t *Paths) Has() bool { return t != nil && t.included }
 
-// below returns the paths under a step. A path in the set includes everything inside it: if t has a path here, every
-// path under the step is in the result. Paths below the step keep their own entries, so that a block and an attribute
-// of it can both be in the set.
+// below returns the paths under a step. A path in the set includes everything inside it: if t contains the empty path,
+// the result contains every path. Paths below the step keep their separate entries in the result, because the set may
+// contain a block and also an attribute of the block.
 func (t *Paths) below(step string) *Paths {
 	in := t.At(step)
 	switch {
@@ -191,7 +192,8 @@ func StepName(s cty.PathStep) (string, bool) {
 	return "", false
 }
 
-// SensitivePaths returns the paths of the sensitive and the ephemeral parts of a value, nil if it has none.
+// SensitivePaths returns the paths of the sensitive and the ephemeral parts of a value. It returns nil if the value has
+// no such parts.
 func SensitivePaths(v mark.Value) *Paths {
 	if len(v.Marks) == 0 {
 		return nil
@@ -203,22 +205,22 @@ func SensitivePaths(v mark.Value) *Paths {
 	return t
 }
 
-// NewUntypedValue returns the document of a value without a schema: sets are lists, maps are objects, and nulls are
-// explicit.
+// NewUntypedValue returns the Value of v without a schema: sets become lists, maps become objects, and null differs
+// from a missing value. secrets has the paths of the sensitive parts.
 func NewUntypedValue(v cty.Value, secrets *Paths) *Value {
 	return NewValue(v, nil, secrets)
 }
 
-// NewValue returns the document of a value. f is nil if no schema describes the value.
+// NewValue returns the Value of v. f is nil if no schema describes v. secrets has the paths of the sensitive parts.
 func NewValue(v cty.Value, f *Form, secrets *Paths) *Value { return reader{}.value(v, f, secrets) }
 
-// NewOpaqueValue returns the document of a value in which each sensitive part is a SecretValue. So nothing that is
-// computed from the document depends on the sensitive parts.
+// NewOpaqueValue returns the Value of v with a SecretValue in the place of each sensitive part. So no result of a
+// comparison depends on the sensitive parts.
 func NewOpaqueValue(v cty.Value, f *Form, secrets *Paths) *Value {
 	return reader{opaque: true}.value(v, f, secrets)
 }
 
-// reader makes documents of values.
+// reader makes Values.
 type reader struct {
 	opaque bool // sensitive parts become SecretValue
 }
@@ -268,8 +270,8 @@ func (r reader) seq(out *Value, from cty.Value, f *Form, secrets *Paths) {
 	}
 }
 
-// distinct sorts documents and removes duplicates. The order and the number of the elements of a set depend on the
-// sensitive parts of the elements: two elements that differ only in such a part count as one.
+// distinct sorts the elements of an opaque set and removes duplicates. Otherwise the order and the number of the
+// elements would reveal the sensitive parts: two elements that differ only in such a part count as one element.
 func distinct(vs []*Value) []*Value {
 	byKey := map[string]*Value{}
 	for _, v := range vs {
@@ -308,10 +310,11 @@ func (v *Value) sequence() []*Value {
 	return v.Elements
 }
 
-// Strings often contain JSON: policies, templates, settings. If a string contains an object or an array, its content is
-// shown, as a call of jsonencode.
+// Strings often contain JSON: policies, templates, settings. If a string contains an object or an array, views show its
+// content as a call of jsonencode.
 
-// parseJSON returns the document of a string that contains only a JSON object or array.
+// parseJSON returns the Value of the content of a string that is a JSON object or array. It returns false for any other
+// string.
 func parseJSON(s string) (*Value, bool) {
 	if s == "" || s[0] != '{' && s[0] != '[' || !json.Valid([]byte(s)) {
 		return nil, false

@@ -7,14 +7,15 @@ import (
 	"syscall"
 )
 
-// File systems differ in the operations that they support. Some have no hard links, some cannot make a directory durable, and
-// a mount point can be written but not replaced. The functions in this file distinguish these cases from errors of the disk.
+// File systems differ in the operations that they support. Some have no hard links, and some cannot make a directory
+// durable. A mount point can be written, but not replaced. The functions in this file distinguish missing operations
+// from errors of the disk.
 
 // unsyncable are the errors of file systems that cannot synchronise a file or a directory at all, or that forbid it.
 var unsyncable = []error{errors.ErrUnsupported, fs.ErrPermission, syscall.EINVAL, syscall.EBADF, syscall.EISDIR, syscall.ENOTTY}
 
-// Synced returns the error of a synchronisation. It returns nil if the file system cannot synchronise such a file, because the
-// content is then as durable as possible.
+// Synced converts the error of a synchronisation. It returns nil if the file system cannot synchronise such a file,
+// because the content is then as durable as possible. It returns any other error unchanged.
 func Synced(err error) error {
 	if slices.ContainsFunc(unsyncable, func(no error) bool { return errors.Is(err, no) }) {
 		return nil
@@ -22,5 +23,5 @@ func Synced(err error) error {
 	return err
 }
 
-// SyncDir makes the names in a directory durable, if the file system can do that.
+// SyncDir makes the names in a directory durable. It returns nil if the file system cannot do that.
 func SyncDir(fsys FS, dir string) error { return Synced(fsys.SyncDir(dir)) }

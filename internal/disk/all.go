@@ -13,11 +13,12 @@ type Edit struct {
 	Old, New []byte
 }
 
-// ReplaceAll replaces the contents of several files, or of none. The modes of the files stay. It fails if a file no longer
-// has its old content.
+// ReplaceAll replaces the contents of several files, or of none. It keeps the modes of the files. If a file no longer
+// has its old content, ReplaceAll returns an error and changes no file.
 //
-// All new files are durable before the first one replaces a file. If replacing one fails, those before it get their old
-// contents again. The error names a file for which that failed, too.
+// All new files are durable before the first one replaces a file. If the replacement of a file fails, the files that
+// were already replaced get their old contents again. If that fails, too, the error names the files with the new
+// content.
 func ReplaceAll(fsys FS, edits []Edit) error {
 	if len(edits) == 0 {
 		return nil
@@ -47,7 +48,7 @@ func ReplaceAll(fsys FS, edits []Edit) error {
 	return err
 }
 
-// restore gives a file its old content again.
+// restore gives a file its old content again. If that fails, the error names the file.
 func restore(fsys FS, e Edit) error {
 	info, err := fsys.Stat(e.Path)
 	written := false
@@ -60,8 +61,9 @@ func restore(fsys FS, e Edit) error {
 	return fmt.Errorf("%s keeps its new content: %w", e.Path, err)
 }
 
-// exchange replaces the content of one file. It calls ready when the new file is durable. written is true if the file has the
-// new content, also after an error.
+// exchange replaces the content of one file. It calls ready when the new file is durable, before the replacement. An
+// error of ready keeps the old content. written is true if the file has the new content, even if exchange returns an
+// error.
 func exchange(fsys FS, e Edit, mode fs.FileMode, ready func() error) (written bool, err error) {
 	f, err := ReplaceWith(fsys, e.Path, e.New, func(f File) error {
 		switch present, err := fsys.ReadFile(e.Path); {
@@ -76,7 +78,7 @@ func exchange(fsys FS, e Edit, mode fs.FileMode, ready func() error) (written bo
 		return ready()
 	})
 	if f != nil {
-		f.Close() // its content is durable
+		f.Close() // closing cannot lose the content, which is durable
 		return true, err
 	}
 	return err == nil, err

@@ -116,7 +116,8 @@ func Symlink(to, name string) error {
 // randomLen is the number of random bytes in the name of a temporary file.
 const randomLen = 8
 
-// Resolve follows symbolic links at path and returns the path of the file, which need not exist. It fails for a directory.
+// Resolve follows symbolic links at path and returns the path of the file, which need not exist. For a directory it
+// returns an error.
 func Resolve(fsys FS, path string) (string, error) {
 	for range 40 {
 		info, err := fsys.Lstat(path)
@@ -144,8 +145,9 @@ func Resolve(fsys FS, path string) (string, error) {
 	return "", &fs.PathError{Op: "write", Path: path, Err: errors.New("too many symbolic links")}
 }
 
-// realDir returns the real path of a directory: it follows the symbolic links on the way to it, at most the given number
-// of them. ".." in a link means the parent of the real directory that contains the link.
+// realDir returns the path of a directory after following the symbolic links on the way to it. links is the maximum
+// number of links. If more links follow, realDir returns the path with the remaining links. ".." in a link means the
+// parent of the real directory that contains the link.
 func realDir(fsys FS, dir string, links int) string {
 	parent, name := filepath.Dir(dir), filepath.Base(dir)
 	if parent == dir || dir == "." || name == ".." || links == 0 {
@@ -155,7 +157,7 @@ func realDir(fsys FS, dir string, links int) string {
 	dir = filepath.Join(parent, name)
 	to, err := fsys.Readlink(dir)
 	switch {
-	case err != nil: // no link
+	case err != nil: // dir is no link, or does not exist
 		return dir
 	case filepath.IsAbs(to):
 		return realDir(fsys, to, links-1)
@@ -163,7 +165,8 @@ func realDir(fsys FS, dir string, links int) string {
 	return realDir(fsys, filepath.Join(parent, to), links-1)
 }
 
-// Read reads a file. It returns nil without an error if the file does not exist, and a slice that is not nil if it is empty.
+// Read reads a file. If the file does not exist, Read returns nil and no error. For an empty file, it returns an empty
+// slice that is not nil.
 func Read(fsys FS, path string) ([]byte, error) {
 	data, err := fsys.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

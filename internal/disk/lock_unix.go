@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock waits for an exclusive lock on an open file or directory. Closing f ends the lock. The lock only excludes processes
-// that ask for it.
+// Lock waits for an exclusive lock on an open file or directory. Closing f ends the lock. Programs that do not call
+// Lock are not excluded.
 func Lock(f *os.File) error {
 	for {
 		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != unix.EINTR {
@@ -19,7 +19,8 @@ func Lock(f *os.File) error {
 	}
 }
 
-// TryLock takes the lock of Lock if no other process has it. It returns an error if the file system has no such locks.
+// TryLock takes the same lock as Lock, without waiting. held is false if another process has the lock. TryLock returns
+// an error if the file system has no such locks.
 func TryLock(f *os.File) (held bool, err error) {
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
@@ -31,7 +32,7 @@ func TryLock(f *os.File) (held bool, err error) {
 // Share takes a shared lock on an open file. The lock ends when all processes that share it have closed the file.
 func Share(f File) error { return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) }
 
-// Held reports whether another process has a lock on an open file.
+// Held reports whether another process has a lock on an open file. If not, Held takes the lock until f is closed.
 func Held(f File) bool {
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
 }

@@ -11,7 +11,7 @@ func Lock(f *os.File) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, new(windows.Overlapped))
 }
 
-// Share does nothing, because a lock on this system prevents other programs from reading.
+// Share does nothing, because on this system a lock would prevent other programs from reading the file.
 func Share(File) error { return nil }
 
 // Held reports false.

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// MayReplace returns an error if a file certainly cannot be written: it is a directory, or its directory does not exist.
-// Commands call it before long work.
+// MayReplace returns an error if it is certain that the file at path cannot be written: path is a directory, or the
+// directory of the file does not exist. Commands call it before long work.
 func MayReplace(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return syscall.EISDIR

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// A state is replaced and removed while it is open and locked. Windows permits that only for files that were opened in a
-// sharing mode. The methods of os.Root open, rename and remove files in this mode. Network shares, exFAT and old servers lack
-// the system calls behind these methods. There the plain calls are used instead, which cannot replace an open file (see
-// unreplaceable).
+// The state file is replaced and removed while this process has it open and locked. Windows permits this only for files
+// that were opened in a sharing mode. The methods of os.Root open, rename and remove files in this mode. Network
+// shares, exFAT and old servers lack the system calls behind these methods. On these file systems, the functions of
+// this file use the plain calls of package os, which cannot replace an open file (see unreplaceable).
 
 func openFile(name string, flag int, mode fs.FileMode) (f *os.File, err error) {
 	private := flag&os.O_CREATE != 0 && mode&0o077 == 0 && !exists(name)
@@ -38,7 +38,8 @@ func exists(name string) bool {
 }
 
 // restrict gives a new file an access control list that permits only the user of this process. Modes have no meaning on
-// Windows, and a new file would inherit the list of its directory. File systems without such lists, as exFAT, are accepted.
+// Windows, and a new file would inherit the list of its directory. On file systems without such lists, such as exFAT,
+// restrict does nothing.
 func restrict(name string) error {
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {
@@ -84,13 +85,14 @@ func remove(name string) error {
 	})
 }
 
-// removeAll is os.RemoveAll with the plain calls, because os.RemoveAll uses the calls of os.Root.
+// removeAll removes a file or a directory with its contents. If os.RemoveAll fails because the file system lacks the
+// calls of os.Root, removeAll uses the plain calls.
 func removeAll(name string) error {
 	err := os.RemoveAll(name)
 	if !refused(err) {
 		return err
 	}
-	entries, err := os.ReadDir(name) // fails for a file and for a link to nothing
+	entries, err := os.ReadDir(name) // fails for a file, and for a link whose target does not exist
 	if info, failed := os.Lstat(name); err == nil && failed == nil && info.IsDir() {
 		for _, e := range entries {
 			if err := removeAll(filepath.Join(name, e.Name())); err != nil {
@@ -104,7 +106,7 @@ func removeAll(name string) error {
 	return nil
 }
 
-// refused reports whether a file system may lack a call of os.Root.
+// refused reports whether err can mean that the file system lacks a system call of os.Root.
 func refused(err error) bool {
 	return is(err, windows.ERROR_INVALID_FUNCTION, windows.ERROR_NOT_SUPPORTED, windows.ERROR_INVALID_PARAMETER, windows.ERROR_ACCESS_DENIED)
 }
@@ -115,10 +117,11 @@ func unreplaceable(err error) bool {
 	return is(err, windows.ERROR_ACCESS_DENIED, windows.ERROR_SHARING_VIOLATION)
 }
 
-// patience is the longest wait for a program that holds a file open. Virus scanners need less.
+// patience is the longest time that patiently waits for a program that holds a file open. Virus scanners need less.
 const patience = 2 * time.Second
 
-// patiently repeats an operation while another program holds the file open.
+// patiently repeats an operation while it fails because another program holds the file open, but no longer than
+// patience.
 func patiently(do func() error) error {
 	for wait, waited := 10*time.Millisecond, time.Duration(0); ; wait *= 2 {
 		err := do()

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// adopt sets the owner of a new file to the owner of the file that it will replace, if that is permitted. So a state that root
-// rewrites still belongs to its user.
+// adopt sets the owner of the new file f to the owner of the file target, which f will replace. It ignores errors,
+// because a user may not be permitted to change owners. So a state that root rewrites still belongs to its user.
 func adopt(fsys FS, f File, target string) {
 	old, err := fsys.Stat(target)
 	if err != nil {

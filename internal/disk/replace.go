@@ -26,22 +26,22 @@ func Replace(fsys FS, path string, data []byte) error {
 	return err
 }
 
-// ReplaceShared is Replace for a file that other users may read. The umask applies.
+// ReplaceShared replaces a file like Replace, but with a mode that lets other users read the file, within the umask.
 func ReplaceShared(fsys FS, path string, data []byte) error {
 	_, err := replace(fsys, path, replacement{fill: content(data), mode: 0o666})
 	return err
 }
 
-// ReplaceBy is Replace for data that are not in memory: fill writes them. If fill fails, ReplaceBy returns its error and keeps
-// the old file.
+// ReplaceBy replaces a file like Replace. fill writes the data, so that they need not be in memory. If fill fails,
+// ReplaceBy returns its error and keeps the old file.
 func ReplaceBy(fsys FS, path string, fill func(io.Writer) error) error {
 	_, err := replace(fsys, path, replacement{fill: fill, mode: FileMode})
 	return err
 }
 
-// ReplaceWith is Replace with a check before the rename: ready receives the new file, which is durable, and may return an error
-// to keep the old file. If ready is not nil, the file stays open for the caller. A nil file without an error means that the old
-// file was overwritten in place.
+// ReplaceWith replaces a file like Replace, with a check before the rename. ready receives the new file, which is
+// already durable. If ready returns an error, the old file remains. If ready is not nil, ReplaceWith returns the file
+// open. If it returns nil without an error, the old file was overwritten in place.
 func ReplaceWith(fsys FS, path string, data []byte, ready func(File) error) (File, error) {
 	return replace(fsys, path, replacement{fill: content(data), ready: ready, mode: FileMode})
 }
@@ -50,7 +50,7 @@ func ReplaceWith(fsys FS, path string, data []byte, ready func(File) error) (Fil
 type replacement struct {
 	fill  func(io.Writer) error
 	ready func(File) error // see ReplaceWith; may be nil
-	mode  os.FileMode      // FileMode is set regardless of the umask
+	mode  os.FileMode      // FileMode is set exactly; the umask reduces other modes
 }
 
 func content(data []byte) func(io.Writer) error {
@@ -102,8 +102,8 @@ func replace(fsys FS, path string, r replacement) (File, error) {
 // Pending returns the name of the copy that exists beside a file while the file is overwritten in place.
 func Pending(target string) string { return target + ".writing" }
 
-// inPlace overwrites target, which cannot be replaced, with the content of the durable file at from. A complete copy has the
-// name Pending until target is complete, so that a crash or a power failure loses nothing.
+// inPlace overwrites target, which cannot be replaced, with the content of the durable file at from. A complete copy
+// with the name Pending(target) exists until target is complete, so that a crash or a power failure loses nothing.
 func inPlace(fsys FS, from, target string) error {
 	pending := Pending(target)
 	err := fsys.Rename(from, pending)
@@ -128,11 +128,11 @@ func inPlace(fsys FS, from, target string) error {
 	return nil
 }
 
-// Rewrite overwrites the file at path in place. A concurrent reader may find a part of data, so a complete copy must exist
-// elsewhere.
+// Rewrite overwrites the file at path in place, without Replace's guarantee: a concurrent reader, or a reader after a
+// crash, may find a part of data. So a complete copy must exist elsewhere.
 func Rewrite(fsys FS, path string, data []byte) error { return overwrite(fsys, path, data) }
 
-// Discard removes a file. It empties a mount point, which cannot be removed.
+// Discard removes a file. If the file is a mount point, which cannot be removed, Discard empties it.
 func Discard(fsys FS, path string) error {
 	err := fsys.Remove(path)
 	if errors.Is(err, syscall.EBUSY) {
@@ -154,7 +154,7 @@ func overwrite(fsys FS, target string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// into writes to a device or a pipe.
+// into writes to the device or pipe at path. fill and ready are the functions of replacement.
 func into(fsys FS, path string, fill func(io.Writer) error, ready func(File) error) (File, error) {
 	f, err := fsys.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -189,8 +189,8 @@ func write(fsys FS, target string, r replacement) (File, error) {
 	return f, nil
 }
 
-// Sweep removes the new files beside target that killed processes left before the rename. If a process is still writing such a
-// file, its rename fails.
+// Sweep removes temporary files that killed processes left beside target. It does not check their age: if a process is
+// still writing such a file, the rename of that process fails.
 func Sweep(fsys FS, target string) {
 	dir, base := filepath.Split(target)
 	sweep(fsys, filepath.Clean(dir), func(of string, _ fs.DirEntry) bool { return of == base })
@@ -199,7 +199,7 @@ func Sweep(fsys FS, target string) {
 // abandoned is the age from which a temporary file counts as left by a killed process.
 const abandoned = time.Hour
 
-// sweepOld is Sweep for files older than abandoned, which no process is still writing.
+// sweepOld removes temporary files beside target that are older than abandoned. No process is still writing them.
 func sweepOld(fsys FS, target string) {
 	dir, base := filepath.Split(target)
 	sweep(fsys, filepath.Clean(dir), func(of string, e fs.DirEntry) bool {
@@ -211,7 +211,7 @@ func sweepOld(fsys FS, target string) {
 	})
 }
 
-// SweepAll is Sweep for all files of a directory.
+// SweepAll removes the temporary files for all targets in a directory, like Sweep.
 func SweepAll(fsys FS, dir string) { sweep(fsys, dir, func(string, fs.DirEntry) bool { return true }) }
 
 // sweep removes the temporary files of a directory for which remove returns true. base is the name of the file that the

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dataSync calls fdatasync, which does not make time stamps durable.
+// dataSync makes the content of a file durable by fdatasync, which does not make time stamps durable.
 func dataSync(f *os.File) error {
 	for {
 		err := unix.Fdatasync(int(f.Fd()))

@@ -25,9 +25,9 @@ type Client struct {
 	// Authorize adds credentials to a request, for the host of the request. nil means no credentials.
 	Authorize func(ctx context.Context, r *http.Request) error
 	Offline   bool          // every request fails
-	Retries   int           // after the first attempt
-	Timeout   time.Duration // for a whole small answer; 0 means 10 seconds
-	Stall     time.Duration // for a file without progress; 0 means a minute
+	Retries   int           // number of attempts after the first
+	Timeout   time.Duration // time limit for a whole small answer; 0 means 10 seconds
+	Stall     time.Duration // time limit for a pause in the transfer of a file; 0 means a minute
 
 	// pause waits between two attempts. Tests replace it.
 	pause func(ctx context.Context, d time.Duration) error
@@ -38,8 +38,8 @@ const (
 	maxPause     = 30 * time.Second
 )
 
-// These transports are used by clients without a Transport. Servers and networks often limit the speed of each
-// connection, so files do not share a connection, as they would with HTTP/2.
+// small and large are the transports of clients without a Transport. Servers and networks often limit the speed of each
+// connection. So each file has a separate connection, and only small answers share connections by HTTP/2.
 var (
 	small = sync.OnceValue(func() http.RoundTripper { return connections(true) })
 	large = sync.OnceValue(func() http.RoundTripper { return connections(false) })
@@ -72,9 +72,9 @@ func ForFiles() http.RoundTripper { return large() }
 type StatusError struct {
 	URL   string // formatted by Show
 	Code  int
-	Shown bool // credentials were sent
+	Shown bool // credentials were sent with the request
 
-	Withheld bool // the address has credentials, which were not sent
+	Withheld bool // the address has credentials that were not sent
 }
 
 func (e *StatusError) Error() string {
@@ -103,7 +103,8 @@ type Answer struct {
 	URL    *url.URL // the source of the answer, after redirects
 }
 
-// Get requests an answer of at most limit bytes.
+// Get requests a small answer. If the answer has more than limit bytes, Get returns an error. It repeats the request
+// like Repeat.
 func (c *Client) Get(ctx context.Context, u *url.URL, limit int64) (*Answer, error) {
 	timeout := c.Timeout
 	if timeout == 0 {
@@ -180,7 +181,7 @@ func judge(resp *http.Response) (next *url.URL, err error) {
 		if resp.Request.Header.Get("Range") != "" {
 			return nil, nil
 		}
-		return nil, &StatusError{URL: Show(u), Code: code} // a part without a request for one
+		return nil, &StatusError{URL: Show(u), Code: code} // only a part, although it was not requested
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		next, err := u.Parse(resp.Header.Get("Location"))
 		switch {
@@ -200,7 +201,8 @@ func judge(resp *http.Response) (next *url.URL, err error) {
 	}
 }
 
-// after returns the time that the server asks to wait, at most maxPause, or 0.
+// after returns the duration in the header Retry-After of an answer, at most maxPause. It returns 0 if the header is
+// missing or invalid.
 func after(resp *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 	if err != nil || seconds < 0 {
@@ -222,7 +224,7 @@ type busy struct {
 
 func (e *busy) Unwrap() error { return e.StatusError }
 
-// Cause returns the reason for the end of a context, for users. It returns nil if the context has not ended.
+// Cause returns the reason why a context has ended, as an error for users. It returns nil if the context has not ended.
 func Cause(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {
@@ -231,14 +233,15 @@ func Cause(ctx context.Context) error {
 	return cause
 }
 
-// broken returns the error for a transfer that failed. If the context has ended, it returns the context's cause.
+// broken returns the error for a transfer that failed with err. If the context has ended, broken returns the cause of
+// the end.
 func broken(ctx context.Context, u *url.URL, err error) error {
 	if cause := Cause(ctx); cause != nil {
 		return cause
 	}
 	var inner *url.Error
 	if errors.As(err, &inner) {
-		err = inner.Err // its text contains the whole address
+		err = inner.Err // the text of err contains the whole address
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = errors.New("the connection was interrupted")
@@ -252,7 +255,8 @@ func broken(ctx context.Context, u *url.URL, err error) error {
 // Transient marks an error after which a repeated request may succeed, for Repeat.
 func Transient(err error) error { return &transient{err} }
 
-// Repeat calls f until it succeeds, fails permanently, or the attempts are used up.
+// Repeat calls f until it succeeds or returns an error after which a further attempt is useless, but not more than
+// Retries+1 times. It waits between the attempts. It returns the last error of f.
 func (c *Client) Repeat(ctx context.Context, f func() error) error {
 	for n := 0; ; n++ {
 		err := f()
@@ -298,19 +302,19 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// behalf names the host whose credentials are used for the host at.
+// behalf is the value that OnBehalf stores in a context: requests to the host at use the credentials for the host of.
 type behalf struct{ of, at string }
 
 type behalfKey struct{}
 
-// OnBehalf permits requests to the host at with the user's credentials for the host of. A registry may offer its
-// services at another host.
+// OnBehalf returns a context in which requests to the host at use the user's credentials for the host of. A registry
+// may offer its services at another host.
 func OnBehalf(ctx context.Context, of, at string) context.Context {
 	return context.WithValue(ctx, behalfKey{}, behalf{of, at})
 }
 
-// IsService reports whether a request to a host uses a service of a registry. Requests for files that a registry names
-// do not.
+// IsService reports whether requests to a host use a service of a registry in this context (see OnBehalf). Requests for
+// files that a registry names do not.
 func IsService(ctx context.Context, host string) bool {
 	b, ok := ctx.Value(behalfKey{}).(behalf)
 	return ok && b.at == host

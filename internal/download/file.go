@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A File describes the data that Save wrote.
+// File is the size and the hash of the data that Save wrote.
 type File struct {
 	Size int64
 	Sum  [sha256.Size]byte
@@ -35,9 +35,10 @@ func (f fileTarget) Reset() error {
 	return errors.Join(err, f.Truncate(0))
 }
 
-// Save downloads an address to a target, and computes its hash. After a cut it continues if the server supports that,
-// and restarts otherwise. More than limit bytes are an error. moved, if not nil, is called with the number of bytes
-// received and the total, or -1 if the total is unknown.
+// Save downloads an address to a target, and computes its hash. If the connection breaks, Save continues at the
+// position of the break if the server supports it, and otherwise restarts. If the file has more than limit bytes, Save
+// returns an error. moved, if not nil, is called with the number of bytes received and the total, or -1 if the total is
+// unknown.
 func (c *Client) Save(ctx context.Context, u *url.URL, to Target, limit int64, moved func(done, all int64)) (File, error) {
 	s := &saving{c: c, u: u, to: to, limit: limit, moved: moved, sum: sha256.New()}
 	if err := c.Repeat(ctx, func() error { return s.attempt(ctx) }); err != nil {
@@ -51,8 +52,8 @@ func (c *Client) Save(ctx context.Context, u *url.URL, to Target, limit int64, m
 // Stall is the default time limit for a transfer without progress.
 const Stall = time.Minute
 
-// Watch returns a context that ends when alive was not called for the duration stall. The cause of the context is then
-// an error after which a repeated request may succeed. The caller must call stop.
+// Watch returns a context that ends if alive is not called for the duration stall. The cause of the context is then an
+// error after which a repeated request may succeed. what is the sender, for this error. The caller must call stop.
 func Watch(ctx context.Context, what string, stall time.Duration) (watched context.Context, alive, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watch := time.AfterFunc(stall, func() { cancel(&transient{fmt.Errorf("%s sent nothing for %s", what, stall)}) })
@@ -72,7 +73,7 @@ type saving struct {
 
 	done int64
 	sum  hash.Hash
-	etag string // of the data received so far
+	etag string // the ETag of the data received so far
 }
 
 func (s *saving) attempt(ctx context.Context) error {
@@ -145,7 +146,7 @@ func (s *saving) copy(ctx context.Context, from io.Reader, all int64, alive func
 		switch {
 		case err == io.EOF && (all < 0 || s.done == all) && ctx.Err() == nil: // a server may end a stream that the client has abandoned
 			return nil
-		case err == io.EOF: // a part shorter than requested ends like this, too
+		case err == io.EOF: // the connection also ends like this if it broke
 			return &transient{broken(ctx, s.u, io.ErrUnexpectedEOF)}
 		case err != nil:
 			return &transient{broken(ctx, s.u, err)}

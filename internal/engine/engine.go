@@ -42,7 +42,7 @@ import (
 type Engine struct {
 	Settings
 	handover run.Handover
-	shared   *Engine // the engine whose handover it uses; nil: its own
+	shared   *Engine // if not nil, this engine uses the handover of shared
 }
 
 // With returns an engine with other settings for some runs of the same command. Both engines can use each other's
@@ -137,9 +137,9 @@ func (e *Engine) Validate(ctx context.Context, prog *program.Program, o frame.Op
 	return ok
 }
 
-// Alternatives returns the arguments of a configuration of a managed resource type in whose place the provider recommends
-// write-only arguments. It configures no provider. The error means that the provider could not be started. The strings of
-// the configuration are masked in logs from now on.
+// Alternatives returns the arguments that the provider recommends to replace by write-only arguments. config is the
+// configuration of a resource of the managed type name. Alternatives configures no provider. The error means that the
+// provider could not be started. From now on, logs mask the sensitive values of config.
 func (e *Engine) Alternatives(ctx context.Context, p addr.Provider, name string, s *schema.Schema, config cty.Value) ([]object.Alternative, error) {
 	s.EachSensitive(config, func(path cty.Path, v cty.Value) {
 		e.Secrets.MaskInMessages(v, secret.Origin{Addr: name, Path: mark.PathBelow(path), Sensitive: true})
@@ -154,8 +154,9 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 	return result, ok
 }
 
-// Generate plans a configuration and writes resource blocks for the import targets that it does not declare. Its events
-// go to sink, because the plan of the configuration with these blocks, which follows, reports the same events again.
+// Generate plans a configuration and writes resource blocks for the import targets that it does not declare. The caller
+// then plans the configuration with these blocks, and this plan reports the same events. So Generate sends its own
+// events to sink, where users do not see them twice.
 func (e *Engine) Generate(ctx context.Context, req Request, sink event.Sink, bag *diag.Bag) (*Generated, bool) {
 	settings := e.Settings
 	settings.Sink = sink
@@ -273,7 +274,8 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 	return kept, true
 }
 
-// imported returns the planned change for the target of an import, or nil if the plan has no such object.
+// imported returns the planned change of the current object of an import's target. It returns nil if the plan has no
+// such change, or if the change has no entry for the state.
 func imported(p *plan.Plan, to addr.Instance) *plan.Change {
 	i := slices.IndexFunc(p.Changes, func(c *plan.Change) bool { return c.Object == to.Current() && c.Entry != nil })
 	if i < 0 {

@@ -1,9 +1,9 @@
 // Package event defines the events that the engine reports.
 //
 // The engine reports all steps as events to one Sink. Text output, the JSON stream, the live status and tests are
-// computed from the events (invariant I13). The set of event types is closed, so that views can switch on the type.
-// Events contain addresses and plain facts, and never a value that could be secret: results of searches lack their
-// sensitive values. Views create heartbeats themselves, because they know when a step began.
+// computed from the events (invariant I13). Only this package defines event types, so that views can switch on the
+// type. Events contain addresses and plain facts, and never a value that could be secret: results of searches lack
+// their sensitive values. Views create heartbeats themselves, because they know when a step began.
 package event
 
 import (
@@ -43,10 +43,10 @@ func (o Op) String() string {
 	return [...]string{"", "refresh", "import", "read", "create", "update", "delete", "forget", "open", "renew", "close", "provision", "invoke"}[o]
 }
 
-// Call is a call that may be repeated after a failure.
+// Call is a kind of call to a provider that may be repeated after a failure. Views print the text.
 type Call string
 
-// The calls, as views name them.
+// The kinds of calls.
 const (
 	CallRead     Call = "read"
 	CallPlan     Call = "plan"
@@ -93,8 +93,8 @@ type (
 		Object addr.Object
 		Op     Op
 		Took   time.Duration
-		Eased  bool   // the error is a warning, because the object is in a check block
-		Reason string // the reason in one line; only for a lease that could not be renewed, because its diagnostics come later
+		Eased  bool   // views show the error as a warning, because the object is in a check block
+		Reason string // the reason in one line; only for an unrenewed lease, whose diagnostics follow later
 	}
 	// Retried reports that a call failed and will be repeated.
 	Retried struct {
@@ -102,7 +102,7 @@ type (
 		Call              Call
 		Match             string        // the text of the user's policy that the error contains
 		Attempt, Attempts int           // the number of the next attempt, and the number of all attempts
-		Pause             time.Duration // until the next attempt
+		Pause             time.Duration // the time until the next attempt
 	}
 	// Pending reports that the apply will read a data source or open an ephemeral resource (plan.Pending).
 	Pending struct {
@@ -135,13 +135,13 @@ type (
 	}
 	// ActionStarted reports the start of an invocation of an action.
 	ActionStarted struct{ Invocation }
-	// ActionProgress is a message of an action about its progress: without secrets and control characters.
+	// ActionProgress is a message of an action about its progress. Secrets and control characters were removed from it.
 	ActionProgress struct {
 		Invocation
 		Message string
 	}
-	// ActionDone reports the end of an invocation of an action. Error is the summary of the provider's error, "" if the
-	// action succeeded.
+	// ActionDone reports the end of an invocation of an action. Error is the summary of the provider's error, or "" if
+	// the action succeeded.
 	ActionDone struct {
 		Invocation
 		Failed bool
@@ -151,8 +151,8 @@ type (
 	// few times per second, and at its end, also after an error.
 	Transfer struct {
 		Name  string // the downloaded package, or a description of the work
-		Done  int64  // in Unit
-		All   int64  // in Unit; 0 or less if unknown
+		Done  int64  // the amount done, in Unit
+		All   int64  // the whole amount, in Unit; 0 or less if unknown
 		Unit  string // the unit of Done and All in the plural, such as "versions"; "" for bytes
 		Ended bool
 	}
@@ -160,7 +160,7 @@ type (
 	Summary struct {
 		Operation                                               string // "apply" or "destroy"
 		Added, Changed, Destroyed, Imported, Forgotten, Invoked int
-		Failed                                                  bool          // errors or an interrupt prevented its completion
+		Failed                                                  bool          // errors or an interrupt prevented completion
 		NotStarted                                              []addr.Object // if Failed: the objects whose operation was not started, in the order of their addresses
 		Secrets                                                 *Secrets      // nil: not counted
 	}
@@ -172,8 +172,8 @@ type (
 		Opened, Renewed, Closed, Kept, Left int
 		Longest                             time.Duration
 	}
-	// Round reports the start of a round of an apply, after its plan, or its end (ADR 52). Left is the number of deferred
-	// changes. The other numbers are the objects that the round changed.
+	// Round reports the start of a round of an apply, after the plan of the round, or the end of the round (ADR 52).
+	// Left is the number of deferred changes. The other numbers are the objects that the round changed.
 	Round struct {
 		Number, Left              int
 		Ended                     bool
@@ -181,14 +181,14 @@ type (
 	}
 	// Diagnosed reports a diagnostic that views show at once.
 	Diagnosed struct{ Diagnostic diag.Diagnostic }
-	// Behind wraps an event of a test run. Views use the event only to track operations in progress, and print no line
-	// for it.
+	// Behind wraps an event of a test run. Views use the event only to track the operations in progress, and print no
+	// line for it. Run is the name of the test run.
 	Behind struct {
 		Run   string
 		Event Event
 	}
 	// ListStarted reports the start of a search for objects. Config has the arguments as JSON, without unknown,
-	// sensitive and ephemeral values. It is nil if there are no arguments.
+	// sensitive and ephemeral values. Config is nil without arguments.
 	ListStarted struct {
 		List   addr.Instance
 		Config []byte
@@ -196,7 +196,7 @@ type (
 	// ListFound reports a result of a search. Identity and Object are JSON: an object without its sensitive values, or nil.
 	ListFound struct {
 		List             addr.Instance
-		Name             string // for people
+		Name             string // the name of the object, for people
 		Identity, Object []byte
 		IdentityVersion  int64
 		Config, Import   string // generated blocks; "" unless the command generates configuration

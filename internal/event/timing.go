@@ -7,8 +7,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// Walk is one walk through a graph: the names of its nodes, and for each node the nodes after which it runs. The name of
-// a node without work is empty. A lazy node begins only when another node needs it.
+// Walk describes one walk through a graph. Names has the names of the nodes, and After, for each node, the nodes that
+// must end before it. The name of a node without work is empty. A lazy node begins only when another node needs it.
 type Walk struct {
 	Title        string // "plan", or "apply"
 	Names        []string
@@ -17,13 +17,15 @@ type Walk struct {
 	Began, Ended time.Time
 }
 
-// Visit identifies a visit of a node, or one of its jobs. Job is -1 for the visit itself. Walk is nil outside a walk.
+// Visit identifies a visit of a node of a walk, or one of the jobs of the visit. Job is -1 for the visit itself. Walk
+// is nil outside a walk.
 type Visit struct {
 	Walk      *Walk
 	Node, Job int
 }
 
-// The following events have times. Only a separate sink receives them, because most runs do not need them.
+// The following events contain times. Only the sink for the timing of a run receives them, because most runs do not
+// need them.
 type (
 	// Visited reports the end of a visit or a job.
 	Visited struct {
@@ -33,8 +35,8 @@ type (
 	}
 	// Walked reports the end of a walk.
 	Walked struct{ Walk *Walk }
-	// Called reports the end of one attempt of a call, or of a provisioner. The call was Wanted until it Began, because
-	// as many calls as permitted were in progress.
+	// Called reports the end of one attempt of a call, or of a provisioner. Wanted is the time when the call was ready.
+	// It had to wait until Began while the permitted number of calls was in progress.
 	Called struct {
 		Visit                Visit
 		Object               addr.Object
@@ -61,12 +63,12 @@ func (Called) event()     {}
 func (Configured) event() {}
 func (Waited) event()     {}
 
-// WithVisit returns a context of a visit.
+// WithVisit returns a context that carries a visit.
 func WithVisit(ctx context.Context, v Visit) context.Context {
 	return context.WithValue(ctx, visitKey{}, v)
 }
 
-// VisitOf returns the visit of a context.
+// VisitOf returns the visit that a context carries, or the zero value.
 func VisitOf(ctx context.Context) Visit {
 	v, _ := ctx.Value(visitKey{}).(Visit)
 	return v

@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Example returns a block with all required arguments, or with the part that the type is about.
+// Example returns an example block of the type. It has all required arguments, and the part at t.Path.
 func (t *Type) Example() string {
 	e := &example{path: t.Path}
 	e.line(map[addr.Mode]string{addr.Managed: "resource", addr.Data: "data", addr.Ephemeral: "ephemeral", addr.List: "list"}[t.Mode] + " \"" + t.Name + "\" \"example\" {")
@@ -25,10 +25,10 @@ func (t *Type) Example() string {
 	return e.text.String()
 }
 
-// example is a text under construction.
+// example is an example block while it is written.
 type example struct {
 	text  strings.Builder
-	path  []string // a part that is shown although it is optional
+	path  []string // the path of a part that is shown even if it is optional
 	depth int
 }
 
@@ -36,8 +36,8 @@ func (e *example) line(text string) {
 	e.text.WriteString(strings.Repeat("  ", e.depth) + text + "\n")
 }
 
-// block adds the required arguments of a block, and those on the path. at is the number of names of the path around the
-// block; it is negative beside the path.
+// block adds the required arguments of a block, and the arguments on the path. at is the number of names of the path
+// that lead to the block. It is negative if the block is not on the path.
 func (e *example) block(b *schema.Block, at int) {
 	width := 0
 	for _, a := range b.Attrs {
@@ -74,7 +74,7 @@ func (e *example) shows(name string, required bool, at int) bool {
 	return required || at >= 0 && at < len(e.path) && e.path[at] == name
 }
 
-// next returns the number of names of the path around the parts of a part.
+// next returns the value of at for the parts inside the part name.
 func (e *example) next(name string, at int) int {
 	if at >= 0 && at < len(e.path) && e.path[at] == name {
 		return at + 1

@@ -37,7 +37,7 @@ type word struct {
 	end        int // the offset after the keys
 }
 
-// words splits an address into its names. It returns nil if the text is no address.
+// words splits an address into its names. It returns nil if the text is not an address.
 func words(text string) []word {
 	var out []word
 	for at := 0; at < len(text); {
@@ -65,7 +65,7 @@ func words(text string) []word {
 	return out
 }
 
-// afterKey returns the offset after the key in brackets at an offset; -1 if it does not end.
+// afterKey returns the offset after the key whose opening bracket is at an offset. It returns -1 if the key has no end.
 func afterKey(text string, at int) int {
 	quoted := false
 	for i := at + 1; i < len(text); i++ {
@@ -85,7 +85,7 @@ var named = map[string]program.Kind{"var": program.Variable, "local": program.Lo
 
 var moded = map[string]addr.Mode{"resource": addr.Managed, "data": addr.Data, "ephemeral": addr.Ephemeral, "list": addr.List}
 
-// Find returns the declaration that an address names. It returns false if the program has none.
+// Find returns the declaration that an address names. It returns false if the program does not declare it.
 func Find(p *program.Program, text string) (Found, bool) {
 	list := words(text)
 	at := addr.Module{}
@@ -139,7 +139,7 @@ func names(list []word) []string {
 	return out
 }
 
-// Suggest returns the declared address that is the most similar to a text; "" if none is similar.
+// Suggest returns the declared address that is most similar to a text, or "" if no address is similar.
 func Suggest(p *program.Program, text string) string {
 	var all []string
 	for _, d := range p.Decls() {
@@ -152,7 +152,7 @@ func Suggest(p *program.Program, text string) string {
 	return diag.Suggest(text, all)
 }
 
-// Name returns the address of a declaration, as references and users write it; "" for declarations without address.
+// Name returns the address of a declaration as references use it. It returns "" for a declaration without an address.
 func Name(d *program.Declaration) string {
 	switch d.Kind {
 	case program.Output:
@@ -176,7 +176,7 @@ func LooksLikeAddress(text string) bool {
 	return name || list[0].name == "module" || strings.ContainsAny(text, "[")
 }
 
-// place returns a place as people read it.
+// place returns a place in the form file:line, or "" if it names no file.
 func place(at diag.Range) string {
 	if at.Filename == "" {
 		return ""

@@ -34,8 +34,8 @@ type Function struct {
 	*provider.Function
 }
 
-// modes lists the modes, with the prefix of their addresses and their name for people. A name without prefix means the
-// first mode that has it.
+// modes lists the modes, with the prefix of their addresses and their name for people. A name without a prefix means
+// the first mode that has a type of this name.
 var modes = []struct {
 	Mode         addr.Mode
 	Prefix, Kind string
@@ -85,7 +85,8 @@ func Split(text string) (of []addr.Mode, name string, path []string) {
 	return of, names[0], names[1:]
 }
 
-// TypeOf returns the type of a provider that a text names; nil if the provider lacks it. The error is a fault of the schema.
+// TypeOf returns the type of a provider that a text names, or nil if the provider does not have it. It returns an error
+// if the schema is invalid.
 func TypeOf(s *provider.Schemas, p addr.Provider, version, text string) (*Type, error) {
 	of, name, path := Split(text)
 	var t *Type
@@ -112,7 +113,7 @@ func TypeOf(s *provider.Schemas, p addr.Provider, version, text string) (*Type, 
 // Exists reports whether the type has the part at the path.
 func (t *Type) Exists() bool { return t.Block != nil || t.Attr != nil }
 
-// partOf returns the attribute or the block at a path of names; nils if it does not exist.
+// partOf returns the attribute or the block at a path of names. All results are nil if it does not exist.
 func partOf(b *schema.Block, path []string) (*schema.Block, *schema.Attr, *schema.Nested) {
 	name, rest := path[0], path[1:]
 	if n := b.Nested(name); n != nil {
@@ -124,7 +125,7 @@ func partOf(b *schema.Block, path []string) (*schema.Block, *schema.Attr, *schem
 	return nil, attrAt(b.Attrs, path), nil
 }
 
-// attrAt returns the attribute at a path of names; nil if it does not exist.
+// attrAt returns the attribute at a path of names, or nil if it does not exist.
 func attrAt(attrs []*schema.Attr, path []string) *schema.Attr {
 	i := slices.IndexFunc(attrs, func(a *schema.Attr) bool { return a.Name == path[0] })
 	switch {
@@ -149,7 +150,7 @@ func (t *Type) Parts() ([]*schema.Attr, []*schema.Nested) {
 	return nil, nil
 }
 
-// Names returns the names of the parts beside the last name on the path, for suggestions.
+// Names returns the names that could replace the last name on the path, for suggestions.
 func (t *Type) Names() []string {
 	attrs, blocks := t.whole.Attrs, t.whole.Blocks
 	for n := len(t.Path) - 1; n > 0; n-- {

@@ -21,7 +21,7 @@ type User struct {
 // Address returns the address of the user with the path of the argument.
 func (u User) Address() string { return strings.Join(append([]string{Name(u.Of)}, u.Path...), ".") }
 
-// uses are the reasons for a reference besides its value.
+// uses are the reasons for a reference other than its value.
 var uses = []struct {
 	use  program.Use
 	text string
@@ -37,7 +37,8 @@ var uses = []struct {
 	{program.ByNull, "ephemeralasnull"},
 }
 
-// How returns the part of the user that uses the value: "an argument" is "".
+// How returns the part of the user that uses the value, such as "count, for_each or enabled". It returns "" for an
+// argument.
 func (u User) How() string {
 	for _, x := range uses {
 		if x.use == u.Use {

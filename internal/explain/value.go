@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Inputs are the configuration, and facts about its surroundings.
+// Inputs are the configuration and further facts for an explanation.
 type Inputs struct {
 	Program *program.Program
 	// Given returns the source of the value of a root variable, such as "prod.tfvars"; "" if only its default is set.
@@ -36,11 +36,11 @@ type Value struct {
 	Lease     *Lease // of an ephemeral resource
 }
 
-// Source is a name that a value comes from.
+// Source is a name from which a value comes.
 type Source struct {
 	Name string
-	At   diag.Range // where it is set, or declared
-	How  string     // how it gets its value, if no text of the configuration sets it
+	At   diag.Range // where the value is set, or else the declaration
+	How  string     // how the value is set, if no text of the configuration sets it
 	From []*Source
 
 	of    *program.Declaration
@@ -73,7 +73,7 @@ type Effect struct {
 	of *program.Declaration
 }
 
-// Lease says when an ephemeral resource is opened and closed.
+// Lease tells when an ephemeral resource is opened and closed.
 type Lease struct {
 	Opens, Closes string // sentences
 	Receivers     []string
@@ -122,7 +122,7 @@ type explainer struct {
 	left  int                      // sources
 }
 
-// source returns a name with the names that it gets its value from.
+// source returns the source name, with the sources of its value.
 func (x *explainer) source(name string, d *program.Declaration, path []string, depth int) *Source {
 	s := &Source{Name: name, At: d.Range, of: d, path: path}
 	if d.Kind == program.Resource {
@@ -163,7 +163,7 @@ func (x *explainer) source(name string, d *program.Declaration, path []string, d
 	return s
 }
 
-// add adds a source, unless it is there.
+// add adds a source, unless s already has a source with that name.
 func (s *Source) add(from *Source) {
 	for _, have := range s.From {
 		if have.Name == from.Name {
@@ -230,7 +230,7 @@ func (x *explainer) given(d *program.Declaration) string {
 	return "each run must set it"
 }
 
-// unset returns how an attribute gets its value that no text sets.
+// unset returns how an attribute gets its value if no text sets it.
 func (x *explainer) unset(d *program.Declaration, attrs []*schema.Attr) string {
 	by := "the provider"
 	if to := x.Program.ProviderOf(d.ID); to != program.NoDecl {

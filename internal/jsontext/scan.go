@@ -11,8 +11,8 @@ import (
 // maxDepth bounds the nesting of JSON, so that hostile files cannot exhaust the stack.
 const maxDepth = 10000
 
-// Scanner reads JSON by position. It keeps the first mistake in Err and moves the position to the end, where all methods
-// return at once. So callers read without checks and inspect Err once.
+// Scanner reads JSON by position. At the first mistake, it sets Err and moves the position to the end, where all
+// methods return at once. So callers need not check for errors after each call: they check Err once at the end.
 type Scanner struct {
 	In  []byte
 	Pos int
@@ -27,10 +27,10 @@ type Error struct {
 
 func (e *Error) Error() string { return e.What }
 
-// Fail records the first mistake, at the current position, and ends the reading.
+// Fail records a mistake at the current position, and ends the reading. It keeps an earlier mistake.
 func (s *Scanner) Fail(format string, a ...any) { s.FailAt(s.Pos, format, a...) }
 
-// FailAt records the first mistake, at position pos, and ends the reading.
+// FailAt records a mistake at position pos, and ends the reading. It keeps an earlier mistake.
 func (s *Scanner) FailAt(pos int, format string, a ...any) {
 	if s.Err == nil {
 		s.Err = &Error{pos, fmt.Sprintf(format, a...)}
@@ -64,7 +64,7 @@ func (s *Scanner) Peek() byte {
 	return 0
 }
 
-// Want advances past white space and the byte c. It fails and returns false if another byte follows.
+// Want advances past white space and the byte c. If another byte follows, Want records a mistake and returns false.
 func (s *Scanner) Want(c byte) bool {
 	if got := s.Peek(); got != c || s.Pos == len(s.In) {
 		s.Expected(fmt.Sprintf("%q", c))
@@ -74,7 +74,7 @@ func (s *Scanner) Want(c byte) bool {
 	return true
 }
 
-// Expected fails with the message that what should be at the current position.
+// Expected records the mistake that the text at the current position is not the thing that what describes.
 func (s *Scanner) Expected(what string) {
 	if s.Pos >= len(s.In) {
 		s.Fail("the text ends where %s should be", what)
@@ -138,7 +138,7 @@ func (s *Scanner) Array(elem func()) {
 	}
 }
 
-// Null advances past null and returns true if null is the next value.
+// Null reports whether null is the next value. If so, it advances past null.
 func (s *Scanner) Null() bool {
 	if s.Peek() == 'n' && bytes.HasPrefix(s.In[s.Pos:], []byte("null")) {
 		s.Pos += 4
@@ -170,7 +170,7 @@ func Unquote(raw []byte) (text string, err error) {
 	return text, err
 }
 
-// Text reads a string, or null, for which it returns nil.
+// Text reads a string or null. For null it returns nil.
 func (s *Scanner) Text() []byte {
 	if s.Null() {
 		return nil
@@ -186,7 +186,8 @@ func (s *Scanner) Quoted() []byte {
 	return s.quotedString()
 }
 
-// quotedString reads a string and returns it with its quotes. It fails and returns nil if the next value is not a string.
+// quotedString reads a string and returns it with its quotes. If the next value is not a string, quotedString records a
+// mistake and returns nil.
 func (s *Scanner) quotedString() []byte {
 	if s.Peek() != '"' {
 		s.Expected("a string")
@@ -292,7 +293,7 @@ func (s *Scanner) name() {
 	}
 }
 
-// Word advances past a word, and fails if another text follows.
+// Word advances past the word w. If another text follows, Word records a mistake.
 func (s *Scanner) Word(w string) {
 	if !bytes.HasPrefix(s.In[s.Pos:], []byte(w)) {
 		s.Expected("a value")
@@ -306,14 +307,14 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special sets the high bit of each byte that ends a plain run inside a string: quotes, backslashes and control characters.
-// Only the lowest bit that is set is reliable.
+// special returns a number with the high bit set in each byte of x that ends a plain run inside a string: quotes,
+// backslashes and control characters. Only the lowest set bit is reliable; the bits above it may be wrong.
 func special(x uint64) uint64 {
 	q, b := x^(ones*'"'), x^(ones*'\\')
 	return ((q-ones)&^q | (b-ones)&^b | (x-ones*0x20)&^x) & highs
 }
 
-// skipString advances past a string. It fails and returns false if the string is invalid.
+// skipString advances past a string. If the string is invalid, skipString records a mistake and returns false.
 func (s *Scanner) skipString() bool {
 	in, start, p := s.In, s.Pos, s.Pos+1
 	for {
@@ -349,7 +350,8 @@ func (s *Scanner) skipString() bool {
 	}
 }
 
-// escapeLen returns the length of the escape at the start of b, or 0 if it is invalid.
+// escapeLen returns the number of bytes of the escape sequence at the start of b. It returns 0 if the sequence is
+// invalid.
 func escapeLen(b []byte) int {
 	if len(b) < 2 {
 		return 0

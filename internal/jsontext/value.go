@@ -16,12 +16,12 @@ type Marshaler interface {
 	WriteJSON(w *Writer)
 }
 
-// Value writes a Go value as encoding/json does: structs by the tags of their fields, with omitempty and omitzero, and the
-// fields of embedded structs in place. It differs from encoding/json in these rules:
+// Value writes a Go value as encoding/json does: structs by the tags of their fields, with omitempty and omitzero, and
+// the fields of embedded structs in place. It differs from encoding/json in these rules:
 //
-//   - A field may be an iter.Seq, which becomes an array, or an iter.Seq2 with string keys, which becomes an object with its
-//     members in the order of the sequence. So a long list need not be in memory.
-//   - A Marshaler writes into the same buffer.
+//   - A field may be an iter.Seq, which becomes an array, or an iter.Seq2 with string keys, which becomes an object
+//     with its members in the order of the sequence. So a long list need not be in memory.
+//   - A value that implements Marshaler writes itself into the buffer of w.
 //   - Nil slices and sequences are written as empty arrays and objects.
 //   - Fields without a tag are omitted.
 func (w *Writer) Value(v any) { w.value(reflect.ValueOf(v)) }
@@ -122,9 +122,9 @@ func fieldsOf(t reflect.Type) []field {
 	return out
 }
 
-// Same reports whether two JSON texts are equal except for white space and HTML-sensitive characters, which some writers
-// escape. It returns false for strings with other escapes, and for objects with another order of members. The caller then
-// only writes a file without need.
+// Same reports whether two JSON texts are equal except for white space and HTML-sensitive characters, which some
+// writers escape. It may return false for texts with the same meaning, if they differ in other escapes or in the order
+// of the members of an object. A caller that uses Same to avoid writing a file then writes it without need.
 func Same(a, b []byte) bool {
 	return bytes.Equal(a, b) || bytes.Equal(appendLaidOut(nil, a, 0), appendLaidOut(nil, b, 0))
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Writer writes JSON in the order of its calls, with the necessary commas. The text is indented as in state files of Terraform
-// and OpenTofu (two blanks a level, HTML-sensitive characters escaped), or has no white space. Values that are JSON already
-// are indented anew without decoding them.
+// Writer writes JSON in the order of its calls, with the necessary commas. The text is indented as in state files of
+// Terraform and OpenTofu (two blanks a level, HTML-sensitive characters escaped), or has no white space. Writer changes
+// the indentation of values that are already JSON, without decoding them.
 type Writer struct {
 	Buf     []byte
 	W       io.Writer // receives the buffer when it is full; if nil, the buffer grows
@@ -19,7 +19,7 @@ type Writer struct {
 	Scrub   func(string) string               // applied to strings that are not names; nil: no change
 
 	depth  int
-	filled bool // the innermost bracket contains a value already
+	filled bool // the innermost open object or array contains a value already
 	named  bool // a name was written, and its value follows
 }
 
@@ -37,8 +37,8 @@ func (w *Writer) Flush() {
 	w.Buf = w.Buf[:0]
 }
 
-// Next prepares for a value: it writes the comma and the indentation. All methods that write a value call it. Callers that
-// append a value to Buf must call it.
+// Next prepares for a value: it writes the comma and the indentation. All methods that write a value call Next. A
+// caller that appends a value to Buf itself must call Next first.
 func (w *Writer) Next() {
 	if w.named {
 		w.named = false
@@ -61,7 +61,7 @@ func (w *Writer) line() {
 	}
 }
 
-// Open begins an object or array with the bracket c.
+// Open begins an object or array. c is its opening bracket.
 func (w *Writer) Open(c byte) {
 	w.Next()
 	w.Buf = append(w.Buf, c)
@@ -69,7 +69,7 @@ func (w *Writer) Open(c byte) {
 	w.filled = false
 }
 
-// Close ends an object or array with the bracket c.
+// Close ends an object or array. c is its closing bracket.
 func (w *Writer) Close(c byte) {
 	if w.depth--; w.filled {
 		w.line()
@@ -78,7 +78,7 @@ func (w *Writer) Close(c byte) {
 	w.filled = w.depth > 0
 }
 
-// Key begins a member of an object.
+// Key writes the name of a member of an object. The caller then writes its value.
 func (w *Writer) Key(name string) {
 	w.quoted(name)
 	w.Buf = append(w.Buf, ':')
@@ -227,7 +227,8 @@ var layout = [256]uint8{
 	'{': bracket, '[': bracket, '}': unbracket, ']': unbracket, ',': comma, ':': colon,
 }
 
-// appendLaidOut appends valid JSON with new indentation. The first line continues the current line.
+// appendLaidOut appends the valid JSON text src with new indentation. depth is the depth of the lines in it. The first
+// line is not indented, because it continues the current line.
 func appendLaidOut(dst, src []byte, depth int) []byte {
 	for i := 0; i < len(src); {
 		c := src[i]
@@ -291,7 +292,8 @@ func AppendCompact(dst, src []byte) []byte {
 // stops marks the bytes that copyString must inspect inside a JSON string.
 var stops = [256]bool{'"': true, '\\': true, '<': true, '>': true, '&': true, 0xe2: true}
 
-// copyString copies the JSON string at src[i:], escapes HTML-sensitive characters, and returns the position after it.
+// copyString appends the JSON string that begins at src[i] to dst. It escapes HTML-sensitive characters. It returns dst
+// and the index after the string.
 func copyString(dst, src []byte, i int) ([]byte, int) {
 	const hex = "0123456789abcdef"
 	from := i

@@ -1,7 +1,8 @@
 // Package layout places the nodes of a graph in layers, with boxes around groups.
 //
-// A node is left of the nodes that depend on it. The content of each group is placed on its own, so that its box can be
-// placed like a node. The cost is linear in nodes and edges, apart from sorting and the depth of groups.
+// A node is left of the nodes that depend on it. The content of each group is placed first, so that the box of the
+// group can then be placed like a node. The cost is linear in nodes and edges, apart from sorting and the depth of
+// groups.
 package layout
 
 import (
@@ -10,8 +11,8 @@ import (
 	"slices"
 )
 
-// Node is a node or a group. A group has no size. Parent is the index of its group, or -1; a group comes before its
-// members.
+// Node is a node or a group. A group has no size. Parent is the index of the group that contains the node, or -1
+// without a group. A group has a lower index than its members.
 type Node struct {
 	Parent int
 	Group  bool
@@ -35,8 +36,8 @@ const (
 	heading = 22 // above the content of a group
 )
 
-// Members returns the columns of the members of each group. The last element has those without a group. A column
-// contains no two nodes that depend on each other, apart from cycles.
+// Members returns the columns of the members of each group, by the index of the group. The last element has the columns
+// of the nodes without a group. A column contains no two nodes that depend on each other, apart from cycles.
 func (g *Graph) Members() [][][]int {
 	n := len(g.Nodes)
 	groups := make([][]int, n+1)
@@ -95,7 +96,7 @@ func (g *Graph) Place() ([]Box, Box) {
 	members := g.Members()
 	boxes := make([]Box, len(g.Nodes))
 	var all Box
-	for p := len(g.Nodes); p >= 0; p-- { // inner groups first, but the root last
+	for p := len(g.Nodes); p >= 0; p-- { // inner groups before the groups around them; the drawing itself last
 		i := p - 1
 		if p == 0 {
 			i = len(g.Nodes)
@@ -120,7 +121,8 @@ func (g *Graph) Place() ([]Box, Box) {
 	return boxes, all
 }
 
-// pack places columns beside each other, each centred, and returns their size.
+// pack places columns side by side, from left to right, each with its middle at the same height. It returns the size of
+// all columns together.
 func (g *Graph) pack(cols [][]int, boxes []Box) (size Box) {
 	heights := make([]float64, len(cols))
 	for c, column := range cols {
@@ -167,7 +169,8 @@ func columns(n int, edges [][2]int) [][]int {
 	return out
 }
 
-// ranks returns the length of the longest chain behind each node. It ignores edges that close a cycle.
+// ranks returns, for each node, the number of edges of the longest chain of dependencies behind it. It ignores edges
+// that close a cycle.
 func ranks(n int, edges [][2]int) []int {
 	next := make([][]int, n)
 	for _, e := range edges {

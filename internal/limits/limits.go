@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// Limits are the limits for one command. A zero field means the default.
+// Limits are the limits for one command. A zero field means the default, which for WallTime is no limit.
 type Limits struct {
-	Bytes     int64 // of a file that is read, and of a string that is created
+	Bytes     int64 // size of a file that is read, and of a string that is created
 	Tokens    int   // approximate words and symbols of one module; each takes 200 to 300 bytes of memory
 	Nesting   int   // nested brackets, blocks and templates; an operator counts as a tenth
-	Instances int   // of all blocks together; an instance of a module counts as ten
-	Elements  int   // of one value, of a function's argument, and created by the loops of one expression
-	Memory    int64 // bytes of live heap, in addition to the files read and the instances
+	Instances int   // instances of all blocks together; an instance of a module counts as ten
+	Elements  int   // elements of a value, of an argument, and of all loops of one expression
+	Memory    int64 // bytes of live heap; the memory for files and instances does not count
 	Time      int64 // seconds for one expression
 	WallTime  int64 // seconds for the whole command; 0 means no limit
 	Templates int   // nested calls of templates: TF_TEMPLATE_RECURSION_DEPTH
@@ -88,7 +88,8 @@ func Names() []string {
 	return names
 }
 
-// Parse sets the limits in a list such as `tokens=6000000,bytes=512M`. It keeps the other limits.
+// Parse sets the limits in a list such as `tokens=6000000,bytes=512M`. It keeps limits that are not in the list. After
+// an error, limits that precede the invalid part of the list are set.
 func (l *Limits) Parse(list string) error {
 	all := l.all()
 	for part := range strings.SplitSeq(list, ",") {
@@ -114,7 +115,8 @@ func (l *Limits) Parse(list string) error {
 	return nil
 }
 
-// Amount parses a number such as 5000 or 64M. It returns false unless the number is a whole number above zero.
+// Amount parses a whole number above zero, such as 5000 or 64M. The suffixes K, M and G multiply it by 1<<10, 1<<20 and
+// 1<<30. Amount returns false for any other text, and for a number that int64 cannot hold.
 func Amount(text string) (int64, bool) {
 	unit := int64(1)
 	if text != "" {
@@ -136,8 +138,8 @@ func Live() int64 {
 	return int64(live[0].Value.Uint64())
 }
 
-// Exceeded returns a message about the first exceeded limit, or "" if none is exceeded. The limits are: live memory
-// without spared bytes, the time since began, and the end of the command. The check takes about a microsecond.
+// Exceeded returns a message about the first exceeded limit, or "" if none is exceeded. It checks Memory, without the
+// spared bytes, which do not count; Time, counted from began; and Ends. The check takes about a microsecond.
 func (l Limits) Exceeded(spared int64, began time.Time) string {
 	switch {
 	case Live()-spared > l.Memory:

@@ -28,7 +28,7 @@ type checker struct {
 	local    map[*config.Node]bool // modules whose source is a path, like the sources of all modules around them
 	found    []diag.Diagnostic
 	secrets  []string
-	ignores  map[place]map[string]bool // codes that a comment suppresses, by line
+	ignores  map[place]map[string]bool // codes that a comment suppresses, by the line to which the comment applies
 	comments []diag.Diagnostic
 }
 
@@ -43,5 +43,6 @@ type place struct {
 	line int
 }
 
-// own reports whether a declaration is in a module whose source is a path.
+// own reports whether a declaration is in a module that is checked: the source of the module and the sources of all
+// modules around it are paths.
 func (c *checker) own(d *program.Declaration) bool { return c.local[c.p.NodeOf(d.ID).Config] }

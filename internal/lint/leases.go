@@ -6,11 +6,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// leases finds ephemeral resources that nothing uses, and leases that are held longer than their values are used.
+// leases reports ephemeral resources that nothing uses, and leases that stay open longer than their values are used.
 func (c *checker) leases() {
 	all := c.p.Decls()
 	analysis := receivers.Analyse(c.p, nil)
-	users := map[program.Decl]map[program.Decl]bool{} // resources that receive a lease, by lease
+	users := map[program.Decl]map[program.Decl]bool{} // the resources that receive each lease
 	var back [][]program.Decl
 	for _, d := range all {
 		if d.Kind != program.Resource {
@@ -42,7 +42,8 @@ func (c *checker) leases() {
 	}
 }
 
-// between reports a resource that runs between two users of a lease and does not use it.
+// between reports the first resource that does not use a lease, but runs between two of its users, so that the lease
+// stays open meanwhile.
 func (c *checker) between(lease *program.Declaration, users map[program.Decl]bool, back [][]program.Decl) {
 	before := reach(users, func(d program.Decl) (out []program.Decl) {
 		for _, r := range c.p.Refs(d) {
@@ -59,7 +60,7 @@ func (c *checker) between(lease *program.Declaration, users map[program.Decl]boo
 	}
 }
 
-// backwards returns the declarations that refer to each declaration.
+// backwards returns, for each declaration, the declarations that refer to it.
 func (c *checker) backwards() [][]program.Decl {
 	back := make([][]program.Decl, len(c.p.Decls()))
 	for _, d := range c.p.Decls() {
@@ -70,7 +71,8 @@ func (c *checker) backwards() [][]program.Decl {
 	return back
 }
 
-// reach returns the declarations that can be reached from others.
+// reach returns the declarations that can be reached from the declarations in from. next returns the direct successors
+// of a declaration.
 func reach(from map[program.Decl]bool, next func(program.Decl) []program.Decl) map[program.Decl]bool {
 	seen, todo := map[program.Decl]bool{}, []program.Decl{}
 	for d := range from {

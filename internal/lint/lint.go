@@ -11,7 +11,8 @@
 //	module.go    the text of one module
 //	checker.go   the findings
 //
-// A module is checked if its source is a path. Modules from elsewhere belong to others.
+// A module is checked if its source is a path, and the sources of all modules around it are paths, too. Other modules
+// usually belong to other people.
 package lint
 
 import (

@@ -20,10 +20,11 @@ type module struct {
 // block is a block at the top level of a native file.
 type block struct {
 	*hclsyntax.Block
-	src []byte // of the file
+	src []byte // the text of the file
 }
 
-// read parses the files again, because compiling a program changes their syntax trees. config has checked the texts.
+// read parses the files of a module again, because compiling a program changes the syntax trees. It ignores errors,
+// because package config has reported them.
 func read(m *config.Module) *module {
 	out := &module{Module: m}
 	for _, f := range m.Files {
@@ -54,7 +55,7 @@ func (b *block) each(f func(hclsyntax.Node)) {
 	})
 }
 
-// address returns the address by which expressions refer to the block: var.x, data.T.N. It is "" for other blocks.
+// address returns the address by which expressions refer to the block: var.x, data.T.N. It returns "" for other blocks.
 func (b *block) address() string {
 	switch {
 	case b.Type == "variable" && len(b.Labels) == 1:
@@ -65,10 +66,11 @@ func (b *block) address() string {
 	return ""
 }
 
-// reference is a reference in quotes, as early versions of the language had it.
+// reference matches references that are strings in quotes, a form of early versions of the language.
 var reference = regexp.MustCompile(`^(var|local|data|ephemeral)\.[\w.-]+`)
 
-// named returns the addresses that a node refers to.
+// named returns the address that a node refers to, such as var.x. It returns "" if the node is no reference to a
+// variable, a local value, a data source or an ephemeral resource.
 func named(n hclsyntax.Node) string {
 	switch n := n.(type) {
 	case *hclsyntax.ScopeTraversalExpr:
@@ -83,8 +85,8 @@ func named(n hclsyntax.Node) string {
 	return ""
 }
 
-// address returns the first names of a reference: two of a variable or a local value, three of a data source or an
-// ephemeral resource.
+// address returns the first names of a reference: two names for a variable or a local value, and three names for a data
+// source or an ephemeral resource. It returns "" for any other reference.
 func address(t hcl.Traversal) string {
 	n := map[string]int{"var": 2, "local": 2, "data": 3, "ephemeral": 3}[t.RootName()]
 	if n == 0 || len(t) < n {
@@ -101,7 +103,7 @@ func address(t hcl.Traversal) string {
 	return strings.Join(parts, ".")
 }
 
-// textOf returns the text of a literal string.
+// textOf returns the text of a literal string, and false for any other node.
 func textOf(e hclsyntax.Node) (string, bool) {
 	switch x := e.(type) {
 	case *hclsyntax.TemplateExpr:

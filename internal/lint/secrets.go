@@ -22,7 +22,7 @@ var secretText = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|\b(AKIA|
 // leastSecret is the length of the shortest literal that counts as a secret because of its name.
 const leastSecret = 8
 
-// literals finds literals that look like secrets: by their form, or by the name of the argument or variable.
+// literals reports literals that look like secrets: by their form, or by the name of the argument or variable.
 func (c *checker) literals(m *module) {
 	for _, b := range m.blocks {
 		if b.Type == "variable" && len(b.Labels) == 1 {
@@ -49,7 +49,7 @@ func (c *checker) literals(m *module) {
 	}
 }
 
-// variableDefault finds the default of a sensitive variable, or of a variable with the name of a secret.
+// variableDefault reports the literal default of a variable that is sensitive or has the name of a secret.
 func (c *checker) variableDefault(b *block) {
 	value := b.Body.Attributes["default"]
 	if value == nil {
@@ -65,7 +65,8 @@ func (c *checker) variableDefault(b *block) {
 	}
 }
 
-// literal reports a literal with the name of a secret.
+// literal reports an expression that is a literal of at least leastSecret bytes. name is the name of its argument or
+// variable, which looks like the name of a secret.
 func (c *checker) literal(e hclsyntax.Expression, name string) {
 	if text, ok := textOf(e); ok && len(text) >= leastSecret && !secretText.MatchString(text) {
 		c.secret(e.Range(), text, "it is the value of "+name)
@@ -77,7 +78,8 @@ func (c *checker) secret(at hcl.Range, text, why string) {
 	c.add(secretLike, at, "This text looks like a secret, because %s. Everybody who can read the configuration can read it. Use an ephemeral variable or an ephemeral resource, and replace the secret where it is valid.", why)
 }
 
-// kept finds arguments that put a sensitive value into the state although the type has a write-only argument for it.
+// kept reports arguments that put a sensitive value into the state, although the resource type has a write-only
+// argument for this value.
 func (c *checker) kept() {
 	for _, d := range c.p.Decls() {
 		if d.Kind != program.Resource || d.Resource.Mode != addr.Managed || !c.own(d) {

@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// forms finds forms of expressions that need no template, and forms of early versions of the language. The
-// configuration itself warns of quoted references and keywords.
+// forms reports strings that consist of one interpolation, and forms of early versions of the language. Package config
+// itself warns of quoted references and keywords.
 func (c *checker) forms(m *module) {
 	keys := map[hclsyntax.Node]bool{} // of objects, where a reference without quotes is an error
 	for _, b := range m.blocks {
@@ -38,7 +38,7 @@ func (c *checker) forms(m *module) {
 	}
 }
 
-// oldIndex finds a.0, the early form of a[0].
+// oldIndex reports a.0, the early form of a[0].
 func (c *checker) oldIndex(b *block, t hcl.Traversal) {
 	for _, step := range t {
 		if i, ok := step.(hcl.TraverseIndex); ok && bytes.HasPrefix(i.SrcRange.SliceBytes(b.src), []byte(".")) {
@@ -47,7 +47,8 @@ func (c *checker) oldIndex(b *block, t hcl.Traversal) {
 	}
 }
 
-// counts finds blocks whose count is the length of a list from which count.index selects elements.
+// counts reports blocks whose count is the length of a list and whose arguments select elements of this list with
+// count.index.
 func (c *checker) counts(m *module) {
 	for _, b := range m.blocks {
 		a := b.Body.Attributes["count"]
@@ -80,8 +81,8 @@ func isIndex(e hclsyntax.Expression) bool {
 	return ok && t.Traversal.RootName() == "count"
 }
 
-// versions finds providers without a version constraint. A module that only names a provider leaves the version to its
-// caller, so implied requirements count in the root only.
+// versions reports providers without a version constraint. A child module that uses a provider without an entry in
+// required_providers leaves the version to its caller, so such providers count only in the root module.
 func (c *checker) versions(n *config.Node) {
 	for _, local := range slices.Sorted(maps.Keys(n.Module.Required)) {
 		r := n.Module.Required[local]
@@ -99,7 +100,8 @@ func (c *checker) versions(n *config.Node) {
 	}
 }
 
-// firstUse returns the place of the first resource that uses a provider.
+// firstUse returns the place of the first resource that uses a provider, in the order of files and lines. It returns
+// the zero value if no resource uses the provider.
 func firstUse(m *config.Module, local string) (at diag.Range) {
 	for _, r := range m.Resources {
 		if r.LocalProvider().Local != local {

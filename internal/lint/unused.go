@@ -6,8 +6,9 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// unused finds variables, locals and data sources whose name is nowhere in their module. The validations of a variable
-// do not use it. A data source in a check block, or with conditions, is read for the sake of the conditions.
+// unused reports variables, locals and data sources to which no expression of their module refers. References in the
+// variable's own block, such as in its validations, do not count. A data source in a check block, or with conditions,
+// is not reported, because it is read for the sake of the conditions.
 func (c *checker) unused(m *module) {
 	used := map[string]bool{}
 	for _, b := range m.blocks {

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Client requests tokens from a host.
+// Client requests tokens from the login server of a host.
 type Client struct {
 	Login     *registry.Login
 	Transport http.RoundTripper // nil means the proxy and certificates of the environment
@@ -30,8 +30,8 @@ func (c Client) config() *oauth2.Config {
 	}}
 }
 
-// within returns a context with the HTTP client for the library. The client follows no redirects, so that posted
-// secrets are sent only to the address that the host has named.
+// within returns a context with the HTTP client that package oauth2 uses. The client follows no redirects, because a
+// redirect could send the posted secrets to another address than the host has named.
 func (c Client) within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: c.Transport, Timeout: time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})
@@ -73,8 +73,8 @@ func (c Client) ByCode(ctx context.Context, show func(address string)) (string, 
 	}
 }
 
-// answer returns the handler for the browser's request. It sends the parameters of the first valid request to answers:
-// a code, or an error.
+// answer returns the handler for the browser's request. A valid request has the path /login and the state of this
+// login. The handler sends the parameters of the first valid request, a code or an error, to answers.
 func answer(state string, answers chan<- url.Values) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
@@ -94,12 +94,12 @@ func answer(state string, answers chan<- url.Values) http.Handler {
 		fmt.Fprint(w, text)
 		select {
 		case answers <- q:
-		default: // the page was reloaded
+		default: // the page was reloaded, and answers has the parameters already
 		}
 	})
 }
 
-// listen listens on the first free port.
+// listen listens on the first free port between ports[0] and ports[1]. It returns an error if all are in use.
 func listen(ports [2]int) (net.Listener, error) {
 	for port := ports[0]; port <= ports[1]; port++ {
 		if l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
@@ -109,8 +109,8 @@ func listen(ports [2]int) (net.Listener, error) {
 	return nil, fmt.Errorf("the ports %d to %d of this machine are all in use, but the login needs one of them", ports[0], ports[1])
 }
 
-// token returns the token, or an error for users. Error descriptions of a server may repeat secrets of the request, so
-// the error contains only the error code.
+// token returns the text of a token, or converts err to an error for users. Error descriptions of a server may repeat
+// secrets of the request, so the error contains only the error code.
 func token(t *oauth2.Token, err error) (string, error) {
 	var refused *oauth2.RetrieveError
 	var unreached *url.Error

@@ -8,10 +8,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Carry returns the marks of the value that was sent, asked, at their places in the value that was returned, answer. A
-// mark keeps its path only if every container on the path has the same length and keys in both values. Otherwise it
-// rises to the first container that differs, and a mark inside a set always rises to the set (ADR 13). The work is
-// linear in the size of the values and marks.
+// Carry returns the marks of asked, a value that was sent to a provider, at their places in answer, the value that the
+// provider returned. A mark keeps its path only if every container on the path has the same length and keys in both
+// values. Otherwise it rises to the first container that differs, and a mark inside a set always rises to the set (ADR
+// 13). The work is linear in the size of the values and marks.
 func Carry(asked Value, answer cty.Value) []At {
 	if len(asked.Marks) == 0 {
 		return nil
@@ -25,7 +25,8 @@ func Carry(asked Value, answer cty.Value) []At {
 	return Union(nil, landed)
 }
 
-// lander finds the new places of marks. It compares each pair of maps once, because one map may contain many marks.
+// lander finds the new places of marks for Carry. It compares each pair of maps only once, because one map may contain
+// many marks.
 type lander struct {
 	keys map[string]bool // whether the maps at a path have the same keys
 	buf  []byte          // the current path as text
@@ -87,7 +88,8 @@ func sameKeys(a, b cty.Value) bool {
 }
 
 // Union appends to list the marks of more that list does not contain. The result has at most one mark for each path and
-// tag. If both contain a mark, Union merges its pieces. It copies the list before it changes a mark in it.
+// tag. If both lists contain a mark, Union merges the pieces of the two marks. Union never changes the array of list:
+// it copies it first.
 func Union(list, more []At) []At {
 	if len(more) == 0 {
 		return list
@@ -108,7 +110,7 @@ func Union(list, more []At) []At {
 	for i, m := range list {
 		place(m, i)
 	}
-	own := false // list is a copy, which may be changed
+	own := false // true if list is a copy, which may be changed
 	for _, m := range more {
 		i := place(m, len(list))
 		switch {
@@ -124,7 +126,7 @@ func Union(list, more []At) []At {
 	return list
 }
 
-// appendStep appends a text for a step. Two paths have the same text only if they are equal.
+// appendStep appends a text for a path step to buf. Two paths have the same text only if they are equal.
 func appendStep(buf []byte, step cty.PathStep) []byte {
 	switch step := step.(type) {
 	case cty.GetAttrStep:
@@ -145,7 +147,7 @@ func appendStep(buf []byte, step cty.PathStep) []byte {
 	return append(buf, '?')
 }
 
-// keyOf returns addr.KeyOf(v), and false if the key is marked.
+// keyOf returns addr.KeyOf(v). It returns false if v is marked.
 func keyOf(v cty.Value) (addr.Key, bool) {
 	if v.IsMarked() {
 		return addr.NoKey, false

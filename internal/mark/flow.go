@@ -15,7 +15,7 @@ func (m At) on(v cty.Value) cty.Value {
 	return Compact(v.Mark(tagged{m.Tag, m.Why, m.Pieces}))
 }
 
-// Compact merges the marks of v itself, so that it has at most one mark for each tag.
+// Compact merges the marks of v itself, so that v has at most one mark for each tag. Marks inside v remain unchanged.
 func Compact(v cty.Value) cty.Value {
 	if !v.IsMarked() {
 		return v
@@ -26,8 +26,8 @@ func Compact(v cty.Value) cty.Value {
 	return withPiece(v, "")
 }
 
-// Piece records the text of v in its marks, before another value is made of v. It has no effect if v is not marked, or
-// is not a string of at least LeastPiece bytes or a number of as many digits.
+// Piece records the text of v in the marks of v. A caller uses it before it makes another value from v. Piece has no
+// effect if v is not marked, if v is neither a string nor a number, or if the text has fewer than LeastPiece bytes.
 func Piece(v cty.Value) cty.Value {
 	if !v.IsMarked() {
 		return v
@@ -39,7 +39,7 @@ func Piece(v cty.Value) cty.Value {
 	return v
 }
 
-// withPiece merges the marks of v itself that have the same tag, and adds a text to their pieces.
+// withPiece merges the marks of v itself that have the same tag, and adds text to the pieces of each.
 func withPiece(v cty.Value, text string) cty.Value {
 	v, ms := v.Unmark()
 	var merged [Ephemeral + 1]tagged

@@ -4,9 +4,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Join returns the value as a marked cty value. Unlike cty's function it keeps several marks of one place. Its work is
-// linear in the size of value and marks: it rebuilds only the containers on the paths. If the value has nothing at the
-// path of a mark, the mark rises to the innermost container on the path that exists.
+// Join returns the value as a marked cty value. Unlike the function of cty, it permits several marks at one place. Its
+// work is linear in the size of value and marks: it rebuilds only the containers on the paths. If the value has nothing
+// at the path of a mark, the mark rises to the innermost container on the path that exists.
 func (v Value) Join() cty.Value {
 	if len(v.Marks) == 0 {
 		return v.Raw
@@ -64,7 +64,8 @@ func child[K comparable](m *map[K]*marksAt, k K) *marksAt {
 	return (*m)[k]
 }
 
-// apply marks a value. If the value does not have a marked path, the mark rises to the innermost container that exists.
+// apply returns v with the marks of the tree. If v has nothing at a marked path, the mark rises to the innermost
+// container on the path that exists.
 func (t *marksAt) apply(v cty.Value) cty.Value {
 	switch ty := v.Type(); {
 	case len(t.names) == 0 && len(t.items) == 0:
@@ -139,7 +140,8 @@ func (t *marksAt) sequence(v cty.Value) cty.Value {
 	return riseAll(v, dropped)
 }
 
-// riseAll adds all marks at and below places that v does not have to v itself.
+// riseAll adds to v itself the marks of the dropped nodes and of all nodes below them. v has nothing at the places of
+// these nodes.
 func riseAll(v cty.Value, dropped []*marksAt) cty.Value {
 	for _, sub := range dropped {
 		v = sub.rise(v)

@@ -55,7 +55,7 @@ func (o *Origin) String() string {
 	return strings.Join(parts, " ← ")
 }
 
-// At is the mark of a stored value: the path inside the value, the tag, and the origin or nil.
+// At is a mark of a stored value: the path inside the value, the tag, the origin or nil, and the pieces or nil.
 type At struct {
 	Path   cty.Path
 	Tag    Tag
@@ -72,7 +72,8 @@ type Value struct {
 // Plain returns v, which must be unmarked, as a Value.
 func Plain(v cty.Value) Value { return Value{Raw: v} }
 
-// tagged is the cty mark. Two marks are equal only if their origins and pieces are the same pointers.
+// tagged is the mark that package cty stores. Two marks are equal only if their origins and pieces are the same
+// pointers.
 type tagged struct {
 	tag    Tag
 	why    *Origin
@@ -133,8 +134,8 @@ func Anywhere(v cty.Value, t Tag) bool {
 	return false
 }
 
-// Same adds the marks of w itself to v. It does not add marks of parts of w. It is for values that are made from w
-// without cty, which would propagate the marks.
+// Same returns v with the marks of w itself, but without the marks of parts of w. It is for values that are made from w
+// without operations of cty, which would propagate the marks.
 func Same(v, w cty.Value) cty.Value {
 	if !w.IsMarked() {
 		return v
@@ -142,7 +143,7 @@ func Same(v, w cty.Value) cty.Value {
 	return v.WithMarks(w.Marks())
 }
 
-// Unmark returns v without the marks of v itself, and a function that adds them to a result.
+// Unmark returns v without the marks of v itself, and a function that adds these marks to another value.
 func Unmark(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
 	if !v.IsMarked() {
 		return v, func(r cty.Value) cty.Value { return r }
@@ -151,7 +152,7 @@ func Unmark(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
 	return v, func(r cty.Value) cty.Value { return r.WithMarks(ms) }
 }
 
-// UnmarkDeep returns v without any marks, and a function that adds all of them to a result itself.
+// UnmarkDeep returns v without any marks, and a function that adds all of these marks to the top of another value.
 func UnmarkDeep(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
 	asIs := func(r cty.Value) cty.Value { return r }
 	if v.Type().IsPrimitiveType() && !v.IsMarked() {
@@ -193,7 +194,8 @@ func Split(v cty.Value) Value {
 	return out
 }
 
-// better reports whether a is the better of two origins. The choice is deterministic.
+// better reports whether origin a is preferable to b if a value may have only one. Any origin is better than nil, and
+// otherwise the first text in alphabetical order wins, so that the choice is deterministic.
 func better(a, b *Origin) bool {
 	return b == nil && a != nil || a != nil && a.String() < b.String()
 }
@@ -218,8 +220,8 @@ func (v Value) Sensitive() Value {
 	return v
 }
 
-// Via adds a step to the origin of each mark: the value passed through the place what. Sensitive marks without an
-// origin remain without one.
+// Via records in the origin of each mark that the value passed through the place what. Sensitive marks without an
+// origin remain without an origin.
 func (v Value) Via(what string, r diag.Range) Value {
 	if len(v.Marks) == 0 {
 		return v
@@ -282,8 +284,8 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-// Look adds the contents of v, marked or not, to c. It stops and returns false if they exceed the limits c.MostElements
-// or c.MostBytes.
+// Look adds the contents of v, marked or not, to c. If the contents exceed the limits c.MostElements or c.MostBytes,
+// Look stops and returns false.
 func Look(c *ctyvalue.Contents, v cty.Value) bool {
 	if !c.Add(v) {
 		look(c, v)

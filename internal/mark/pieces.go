@@ -8,9 +8,10 @@ import (
 // LeastPiece is the length in bytes of the shortest text that is recorded as a piece.
 const LeastPiece = 8
 
-// Pieces are the texts from which a marked value was made: arguments of functions, and values in templates. The value need
-// not contain them verbatim. The guard learns the pieces of each value that it receives. A value shares the pieces of the
-// values from which it was made.
+// Pieces are the texts from which a marked value was made: arguments of functions, and values in templates. The value
+// need not contain them verbatim. The guard, which searches output for secrets, learns the pieces of each value that it
+// receives. A value shares the pieces of the values from which it was made. So the pieces form a graph: text is one
+// piece, and a and b lead to others.
 type Pieces struct {
 	text string
 	a, b *Pieces
@@ -26,7 +27,7 @@ func bothPieces(a, b *Pieces) *Pieces {
 	return &Pieces{a: a, b: b}
 }
 
-// Each calls visit for each text. It may visit a text more than once.
+// Each calls visit for each text in p and in the pieces that p shares. It may visit a text more than once.
 func (p *Pieces) Each(visit func(text string)) {
 	if p == nil {
 		return

@@ -2,8 +2,8 @@ package mark
 
 import "github.com/zclconf/go-cty/cty"
 
-// Places finds the marks of a part of a value. The time of a lookup depends on the length of the path, not on the number of
-// marks.
+// Places finds out whether parts of a value have marks. The time of a query depends on the length of the path, not on
+// the number of marks.
 type Places struct {
 	at    map[string]tags // the tags of marked values, by the text of the path
 	above map[string]tags // the tags of marks inside a value, by the text of its path

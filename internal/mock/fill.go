@@ -15,12 +15,13 @@ import (
 type filler struct {
 	of      string // the address of the object
 	unknown bool   // decided values are unknown
-	nulls   bool   // null computed attributes are decided too; otherwise only unknown attributes
+	nulls   bool   // decide computed attributes that are null in the configuration; at depth 0, only these
 	deep    int    // depth of nested attributes and blocks
 	err     error
 }
 
-// block fills a block. given is an object with values for it, or NilVal. path is the path of the block.
+// block fills in the computed attributes of v, the value of a block at path. config is the block in the configuration.
+// given is an object with the values to use, or NilVal: other values are invented.
 func (f *filler) block(b *schema.Block, v, config, given cty.Value, path cty.Path) cty.Value {
 	if v.IsNull() || !v.IsKnown() {
 		return v
@@ -40,7 +41,8 @@ func (f *filler) block(b *schema.Block, v, config, given cty.Value, path cty.Pat
 	return cty.ObjectVal(out)
 }
 
-// attr fills an attribute.
+// attr returns the value of an attribute at path, with the values that the provider decides. v is the proposed value.
+// config is the value in the configuration, and given the value to use; both may be NilVal.
 func (f *filler) attr(a *schema.Attr, v, config, given cty.Value, path cty.Path) cty.Value {
 	decides := a.Computed && (!v.IsKnown() && (f.deep > 0 || !f.nulls) || f.nulls && config != cty.NilVal && config.IsNull())
 	switch {
@@ -60,7 +62,8 @@ func (f *filler) attr(a *schema.Attr, v, config, given cty.Value, path cty.Path)
 	return v
 }
 
-// each applies a function to an object, or to each element of a collection.
+// each applies fill to an object, or to each element of a collection or tuple. It returns null and unknown values
+// unchanged.
 func each(v cty.Value, path cty.Path, fill func(cty.Value, cty.Path) cty.Value) cty.Value {
 	ty := v.Type()
 	switch {
@@ -92,7 +95,8 @@ func each(v cty.Value, path cty.Path, fill func(cty.Value, cty.Path) cty.Value) 
 	return cty.TupleVal(list)
 }
 
-// made returns the value of a computed attribute: the given value, or an invented one.
+// made returns the value of a computed attribute: given, converted to the attribute's type, or an invented value if
+// given is NilVal. If the conversion fails, made sets f.err and returns an unknown value.
 func (f *filler) made(a *schema.Attr, given cty.Value, path cty.Path) cty.Value {
 	if given == cty.NilVal {
 		return f.invented(a, path)
@@ -112,7 +116,8 @@ func (f *filler) made(a *schema.Attr, given cty.Value, path cty.Path) cty.Value 
 	return v
 }
 
-// invented returns an invented value.
+// invented returns a value for a computed attribute, made by Zero. For a single nested object, it invents each
+// attribute.
 func (f *filler) invented(a *schema.Attr, path cty.Path) cty.Value {
 	if a.Object == nil || a.Object.Nesting != schema.Single {
 		return Zero(a.Type, path, f.word)
@@ -124,8 +129,9 @@ func (f *filler) invented(a *schema.Attr, path cty.Path) cty.Value {
 	return cty.ObjectVal(out)
 }
 
-// Zero returns a value of a type. Numbers are 0, booleans false, collections empty. A string is the result of word for
-// its path. A value of any other type is null.
+// Zero returns a value of type t for path. A number is 0, a boolean is false, and a list, set or map is empty. A string
+// is the result of word for its path. Zero fills each attribute of an object and each element of a tuple in the same
+// way. A value of any other type is null.
 func Zero(t cty.Type, path cty.Path, word func(cty.Path) string) cty.Value {
 	switch {
 	case t == cty.String:
@@ -168,8 +174,8 @@ func (f *filler) word(path cty.Path) string {
 	return b.String()
 }
 
-// object returns the values given for a block or a nested attribute. They must be one object, even if several blocks are
-// possible: each block uses its values. Otherwise object records an error and returns NilVal.
+// object returns the values that are given for a block or a nested attribute. If there are several blocks, all of them
+// use this one object. If given is not an object, object records an error and returns NilVal.
 func (f *filler) object(given cty.Value, path cty.Path) cty.Value {
 	if given == cty.NilVal || given.Type().IsObjectType() {
 		return given
@@ -178,7 +184,8 @@ func (f *filler) object(given cty.Value, path cty.Path) cty.Value {
 	return cty.NilVal
 }
 
-// part returns an attribute of an object, or NilVal if it does not exist.
+// part returns an attribute of an object. It returns NilVal if v is null, unknown or no object, or has no such
+// attribute.
 func part(v cty.Value, name string) cty.Value {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute(name) {
 		return cty.NilVal

@@ -2,10 +2,11 @@
 // provider.
 //
 // A Provider replaces a configured provider. It uses the real provider, unconfigured, for schemas, validation and
-// functions, and accesses no remote system. An Object answers for one object: of a Provider, or of a real provider that
-// a test overrides for this object alone. The values that a provider decides (computed attributes that the configuration
-// omits) are given or invented. All other values come from the configuration. An invented value depends only on the
-// object's address and on the attribute, so a test produces the same values each time.
+// functions, and accesses no remote system. An Object replaces the provider for one object of the configuration: an
+// object of a Provider, or an object of a real provider that a test overrides for this object alone. The values that a
+// provider decides (computed attributes that the configuration omits) come from the test file or are invented. All
+// other values come from the configuration. An invented value depends only on the object's address and on the
+// attribute, so a test produces the same values each time.
 package mock
 
 import (
@@ -36,7 +37,7 @@ func (p *Provider) ValidateConfig(_ context.Context, config provider.Dynamic) (p
 	return config, nil
 }
 
-// ConfiguredFunctions returns the functions of the schemas.
+// ConfiguredFunctions returns the functions in the provider's schemas, because configuring a mock adds none.
 func (p *Provider) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
 	s, ds := p.Schemas(ctx)
 	if s == nil {
@@ -45,7 +46,7 @@ func (p *Provider) ConfiguredFunctions(ctx context.Context) (map[string]*provide
 	return s.Functions, ds
 }
 
-// Stop does nothing, because no call waits.
+// Stop does nothing, because no call of a mock waits.
 func (p *Provider) Stop(context.Context) error { return nil }
 
 // Shutdown does nothing: the real provider keeps running.
@@ -54,18 +55,19 @@ func (p *Provider) Shutdown() error { return nil }
 // Answer holds the given values of an object.
 type Answer struct {
 	Given cty.Value  // an object with the given values; NilVal if no value is given
-	Known bool       // the values are known during plan too
+	Known bool       // use the given values during plan, too; otherwise they are unknown until apply
 	At    diag.Range // the place of the values in the test file
 }
 
-// Object answers for one object.
+// Object implements provider.Provider for one object.
 type Object struct {
-	provider.Provider // its provider, real or a mock
+	provider.Provider // the provider of the object: a real provider or a Provider
 	Of                addr.Instance
 	Answer            Answer
 }
 
-// schema returns the schema of a type. It returns an error if the provider has no such type.
+// schema returns the schema of a type. It returns an error if the provider has no such type, or if the schema cannot be
+// used.
 func (o *Object) schema(ctx context.Context, mode addr.Mode, typ string) (*schema.Schema, provider.Diags) {
 	schemas, ds := o.Schemas(ctx)
 	if ds.HasErrors() {
@@ -97,7 +99,7 @@ func (o *Object) Read(_ context.Context, req provider.ReadRequest) (provider.Rea
 	return provider.ReadResponse{State: req.State, Private: req.Private, Identity: req.Identity}, nil
 }
 
-// Plan leaves the values that a provider decides unknown, unless Answer.Known is set.
+// Plan returns the proposed object. The values that a provider decides are unknown, unless Answer.Known is set.
 func (o *Object) Plan(ctx context.Context, req provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 	s, ds := o.schema(ctx, addr.Managed, req.Type)
 	if ds.HasErrors() {
@@ -123,7 +125,7 @@ func (o *Object) Plan(ctx context.Context, req provider.PlanRequest) (provider.P
 	return resp, ds
 }
 
-// Apply fills in the unknown values.
+// Apply returns the planned object, with given or invented values in place of unknown values.
 func (o *Object) Apply(ctx context.Context, req provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	s, ds := o.schema(ctx, addr.Managed, req.Type)
 	if ds.HasErrors() {
@@ -169,7 +171,7 @@ func (o *Object) Move(context.Context, provider.MoveRequest) (provider.MoveRespo
 	return provider.MoveResponse{}, provider.Failed(errors.New("a mock cannot move an object from another type"))
 }
 
-// ReadData returns the configuration with the values that a provider decides.
+// ReadData returns the configuration with given or invented values for the attributes that a provider decides.
 func (o *Object) ReadData(ctx context.Context, req provider.DataRequest) (provider.DataResponse, provider.Diags) {
 	d, ds := o.result(ctx, addr.Data, req.Type, req.Config)
 	return provider.DataResponse{State: d}, ds
@@ -190,7 +192,7 @@ func (o *Object) Invoke(context.Context, provider.ActionRequest) iter.Seq2[provi
 	return func(yield func(provider.Invoked, provider.Diags) bool) { yield(provider.Invoked{Ended: true}, nil) }
 }
 
-// Open opens a lease that exists in no remote system.
+// Open returns a result like ReadData. It opens nothing in a remote system.
 func (o *Object) Open(ctx context.Context, req provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
 	d, ds := o.result(ctx, addr.Ephemeral, req.Type, req.Config)
 	return provider.OpenResponse{Result: d}, ds
@@ -209,7 +211,7 @@ func (o *Object) UpgradeIdentity(context.Context, string, int64, []byte) (provid
 	return provider.Dynamic{}, nil
 }
 
-// result returns a configuration with the values that a provider decides.
+// result returns a configuration with given or invented values for the attributes that a provider decides.
 func (o *Object) result(ctx context.Context, mode addr.Mode, typ string, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
 	s, ds := o.schema(ctx, mode, typ)
 	if ds.HasErrors() {
@@ -226,7 +228,7 @@ func (o *Object) result(ctx context.Context, mode addr.Mode, typ string, config 
 	return encoded(s, made)
 }
 
-// fill fills in the values of the object that f decides.
+// fill returns v with the values that a provider decides. The fields of f select these values.
 func (o *Object) fill(s *schema.Schema, v, config cty.Value, f filler) (cty.Value, provider.Diags) {
 	f.of = o.Of.String()
 	made := f.block(s.Block, v, config, o.Answer.Given, nil)
@@ -236,7 +238,8 @@ func (o *Object) fill(s *schema.Schema, v, config cty.Value, f filler) (cty.Valu
 	return made, nil
 }
 
-// refused returns the error for a given value that does not fit. It does not show the value, which may be a secret.
+// refused returns the error for a given value that the attribute cannot have. It does not show the value, which may be
+// a secret.
 func (o *Object) refused(err error) provider.Diags {
 	return provider.Diags{diag.Errorf("Invalid mocked values", "A value for %s is unsuitable: %s.", o.Of, err).At(o.Answer.At)}
 }

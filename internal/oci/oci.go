@@ -47,7 +47,7 @@ type Client struct {
 	Transport http.RoundTripper // nil means the proxy and certificates of the environment
 	Header    http.Header       // sent with every request
 	Stall     time.Duration     // time limit for an answer without progress; 0 means a minute
-	Retries   int               // for a package whose transfer was cut
+	Retries   int               // number of further attempts if the transfer of a package was interrupted
 	// Credential returns the credentials for a repository of a host, or the zero value without credentials. A nil
 	// function means no credentials.
 	Credential func(ctx context.Context, host, repository string) (auth.Credential, error)
@@ -55,9 +55,9 @@ type Client struct {
 
 // Blob is a zip file in a registry.
 type Blob struct {
-	Sum      string // its SHA-256, in hexadecimal
-	Size     int64  // in bytes
-	Manifest string // the digest of its manifest
+	Sum      string // the SHA-256 of the file, in hexadecimal
+	Size     int64  // size in bytes
+	Manifest string // the digest of the manifest that contains the blob
 	at       v1.Descriptor
 	repo     *repository
 }
@@ -66,8 +66,8 @@ type Blob struct {
 type repository struct {
 	*remote.Repository
 	stall time.Duration
-	again download.Client // only its Retries are used
-	has   *atomic.Bool    // whether the last request for credentials found any
+	again download.Client // only the field Retries is used
+	has   *atomic.Bool    // true if the last request for credentials found some
 }
 
 // watch returns a context that ends when no data arrives within the time limit of the repository. The caller calls
@@ -76,8 +76,8 @@ func (r *repository) watch(ctx context.Context) (watched context.Context, alive,
 	return download.Watch(ctx, r.Reference.Host(), r.stall)
 }
 
-// Save writes the zip file to w. If the transfer is cut, Save requests the file again and writes the rest. It does not
-// compare the content with Sum.
+// Save writes the zip file to w. If the transfer is cut, Save requests the file again and writes the rest. If the file
+// has more than limit bytes, Save returns an error. It does not compare the content with Sum: the caller must do this.
 func (b *Blob) Save(ctx context.Context, w io.Writer, limit int64) error {
 	if b.at.Size > limit {
 		return fmt.Errorf("the package has %d bytes, more than %d", b.at.Size, limit)
@@ -86,7 +86,8 @@ func (b *Blob) Save(ctx context.Context, w io.Writer, limit int64) error {
 	return b.repo.again.Repeat(ctx, func() error { return b.rest(ctx, w, &done) })
 }
 
-// rest writes the rest of the file. done is the number of bytes already written.
+// rest writes the rest of the file to w, and adds the number of written bytes to done. done is the number of bytes that
+// earlier attempts have written.
 func (b *Blob) rest(ctx context.Context, w io.Writer, done *int64) error {
 	ctx, alive, stop := b.repo.watch(ctx)
 	defer stop()
@@ -132,7 +133,7 @@ func (r *breaking) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// heard is a reader that reports when data arrives.
+// heard is a reader that calls alive when data arrives.
 type heard struct {
 	io.Reader
 	alive func()
@@ -198,7 +199,8 @@ func (c *Client) Versions(ctx context.Context, repository string) ([]versions.Ve
 	return out, repo.answerError(ctx, err)
 }
 
-// Provider returns the package of a version of a provider for a platform such as "linux_amd64".
+// Provider returns the package of a version of a provider for a platform such as "linux_amd64". It returns an error if
+// the repository has no such version or platform.
 func (c *Client) Provider(ctx context.Context, repository string, v versions.Version, platform string) (*Blob, error) {
 	repo, err := c.repository(repository)
 	if err != nil {
@@ -228,7 +230,8 @@ func (c *Client) Module(ctx context.Context, repository, reference string) (*Blo
 	return layer(ctx, repo, reference, moduleType)
 }
 
-// layer returns the only layer of a manifest.
+// layer returns the only layer of a manifest. It returns an error if the manifest has another artifact type than
+// artifact, or not exactly one zip layer.
 func layer(ctx context.Context, repo *repository, reference, artifact string) (*Blob, error) {
 	var m v1.Manifest
 	digest, err := document(ctx, repo, reference, &m)
@@ -244,7 +247,7 @@ func layer(ctx context.Context, repo *repository, reference, artifact string) (*
 	return &Blob{m.Layers[0].Digest.Encoded(), m.Layers[0].Size, digest, m.Layers[0], repo}, nil
 }
 
-// document reads an index or a manifest, and returns its digest.
+// document reads an index or a manifest into the argument into, and returns its digest.
 func document(ctx context.Context, repo *repository, reference string, into any) (digest string, err error) {
 	ctx, _, stop := repo.watch(ctx)
 	defer stop()
@@ -269,7 +272,8 @@ func document(ctx context.Context, repo *repository, reference string, into any)
 	return at.Digest.String(), nil
 }
 
-// answerError converts an error of a registry to an error for users.
+// answerError converts an error of a registry to an error for users. If ctx has ended, it returns the cause. If the
+// registry answered 404, it returns ErrNotFound.
 func (r *repository) answerError(ctx context.Context, err error) error {
 	var answer *errcode.ErrorResponse
 	switch cause := download.Cause(ctx); {

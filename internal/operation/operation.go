@@ -1,12 +1,12 @@
-// Package operation names the operations of commands. One table has the policy of each: how it uses a state, and how
-// the plans that it makes differ from the plan of `lethe plan`.
+// Package operation names the operations of commands. One table holds the policy of each operation: how the operation
+// uses a state, and how its plans differ from the plans of `lethe plan`.
 package operation
 
 // Operation is the use that a command makes of a state and of the engine.
 type Operation uint8
 
-// The operations. The zero value is for commands that lock a state without having one of the others. Its plans are
-// ordinary ones.
+// The operations. The zero value is for commands that lock a state without one of the other operations. Their plans are
+// like the plans of `lethe plan`.
 const (
 	None Operation = iota
 	Plan
@@ -36,27 +36,29 @@ const (
 
 // Policy describes the effect of an operation on the state, and on the plans that it makes.
 type Policy struct {
-	// Lock is the name of the operation in locks and in the history of states. Terraform has the same names.
+	// Lock is the name of the operation in locks and in the history of states. Terraform uses the same names.
 	Lock string
-	// Runs is true if the operation plans or applies. Services may permit the others only.
+	// Runs is true if the operation plans or applies. A service may permit only the other operations.
 	Runs bool
-	// ReadOnly is true if the operation changes nothing: journals of interrupted runs are replayed, but not written.
+	// ReadOnly is true if the operation changes nothing. It replays the journals of interrupted runs in memory, but
+	// does not write the result.
 	ReadOnly bool
 	// Concurrent is true if other runs may work on other parts of the state at the same time.
 	Concurrent bool
 	// Refresh is true if the operation refreshes the objects in the state and stores the result. It then knows the
 	// outcome of updates and destructions that no provider answered.
 	Refresh bool
-	// Overwrites is true if the operation writes a whole state: an empty file is no error, and means no state.
+	// Overwrites is true if the operation replaces the whole state. An empty state file then counts as no state, and is
+	// no error.
 	Overwrites bool
-	// Forces is true if a state that cannot be read is overwritten, too. It is put aside.
+	// Forces is true if the operation overwrites a state even if it cannot be read. The unreadable state is put aside.
 	Forces bool
 	// Applying is the value of terraform.applying.
 	Applying bool
 
-	// ImportsOnly is true if plans of the operation read the objects that the command imports, and decide nothing about
-	// others. The arguments of resources are not evaluated, failed conditions are warnings, and import blocks have no
-	// effect.
+	// ImportsOnly is true if plans of the operation read only the objects that the command imports, and decide nothing
+	// about other objects. The arguments of resources are not evaluated, failed conditions are warnings, and import
+	// blocks have no effect.
 	ImportsOnly bool
 	// DestroysProtected is true if plans of the operation destroy objects whose configuration has prevent_destroy or
 	// destroy = false. A test destroys everything that it created.

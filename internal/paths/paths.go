@@ -1,8 +1,9 @@
 // Package paths resolves paths of users, of configurations and of the environment.
 //
 // For the kernel, ".." is the parent of the target of a symbolic link. If ".." is removed as text, "link/.." is another
-// directory. Only the function In joins a working directory and a path. The paths of the language are an exception,
-// because Terraform removes ".." in them as text: Text joins them. docs/reference/paths.md has a row for each path.
+// directory. Only the function In joins a working directory and a path. Paths in arguments of the language are an
+// exception, because Terraform removes ".." in them as text: the function Text joins these. docs/reference/paths.md has
+// a row for each path.
 package paths
 
 import (
@@ -47,7 +48,8 @@ func In(dir, path string) string {
 	return at
 }
 
-// parent returns the directory above dir, which may be a symbolic link to another place.
+// parent returns the directory above dir. If dir is a symbolic link, this is the directory above the target of the
+// link.
 func parent(dir string) string {
 	if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -57,8 +59,9 @@ func parent(dir string) string {
 	return filepath.Dir(dir)
 }
 
-// Follow returns the target of a path with slashes after following all symbolic links from dir. The result is relative
-// to dir, unless a link is absolute. If the path does not exist or has too many links, Follow returns it unchanged.
+// Follow returns the path to which path leads after following all symbolic links. path has slashes and is relative to
+// dir. The result is relative to dir, too, unless a link is absolute. If the path does not exist or has too many links,
+// Follow returns path unchanged.
 func Follow(dir, path string) string {
 	left, at := strings.Split(path, "/"), "."
 	for range 255 { // like the kernel, limit the number of links
@@ -99,7 +102,7 @@ func Follow(dir, path string) string {
 }
 
 // Text returns the absolute path that path means in the language. It removes ".." together with the name before it,
-// even if that is a link. For an empty path, it returns dir.
+// even if this name is a symbolic link. For an empty path, it returns dir.
 func Text(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

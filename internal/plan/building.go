@@ -2,7 +2,7 @@ package plan
 
 import "github.com/lethe-iac/lethe/internal/walk"
 
-// node is a step while the graph is built.
+// node is a step or a gate while the graph is built.
 type node struct {
 	kind  Kind
 	face  Face
@@ -24,8 +24,9 @@ func (a arc) node() int32 { return int32(a >> 1) }
 
 func (a arc) needs() bool { return a&1 != 0 }
 
-// role is the purpose of a gate that belongs to a vertex. A vertex that is a gate itself has one node for upIn and
-// upOut, and one node for downIn and downOut.
+// role is the purpose of a gate that belongs to a vertex. An up creates, updates or reads an object, and a down
+// destroys or forgets it (see order.go). A vertex that is itself a gate has one node for upIn and upOut, and one node
+// for downIn and downOut.
 type role uint8
 
 const (
@@ -54,8 +55,9 @@ type graph struct {
 	order   []int32        // topological, after sort; nodes on cycles are missing
 }
 
-// building applies the rules to the groups, objects and holds of one plan, and adds their nodes and edges to the graph.
-// It records which gates and steps belong to which vertex, object and hold.
+// building applies the rules to the groups, objects and holds (provider instances and ephemeral resources) of one plan,
+// and adds their nodes and edges to the graph. It records which gates and steps belong to which vertex, object and
+// hold.
 type building struct {
 	*problem
 	firsts
@@ -71,7 +73,7 @@ type building struct {
 	all      work
 }
 
-// ends are the first and the last step up and down of an object. An id is 0 if there is no work.
+// ends are the first and the last step of an object's up and of its down. An id is 0 if there is no work.
 type ends struct{ up, upLast, down, downLast id }
 
 type session struct{ up, down id }

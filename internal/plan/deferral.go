@@ -1,15 +1,15 @@
 package plan
 
-// The reasons of deferrals. Providers may give other reasons, which are passed on.
+// These are reasons of deferrals. A provider may give another reason, which is kept unchanged.
 const (
 	InstanceCountUnknown  = "instance_count_unknown"  // the keys of the instances are not known
-	ResourceConfigUnknown = "resource_config_unknown" // a value is not known that the plan needs
-	ProviderConfigUnknown = "provider_config_unknown" // the provider cannot plan without settings that are not known
+	ResourceConfigUnknown = "resource_config_unknown" // a value that the plan needs is not known
+	ProviderConfigUnknown = "provider_config_unknown" // some settings of the provider are not known
 	DeferredPrereq        = "deferred_prereq"         // a dependency is deferred
 	AbsentPrereq          = "absent_prereq"           // the provider misses an object that does not exist yet
 )
 
-// Deferral is why a change is left to a later round (ADR 52).
+// Deferral is the reason why a change is left to a later round (ADR 52).
 type Deferral struct {
 	Reason string `json:"reason"`
 

@@ -81,7 +81,7 @@ func (g *graph) emit(s *Steps) {
 	}
 }
 
-// useful returns by node: true for nodes with work, and for gates with work both before and after them.
+// useful returns, by node, true for a node with work, and for a gate with work both before and after it.
 func (g *graph) useful() []bool {
 	before, after := make([]bool, len(g.nodes)), make([]bool, len(g.nodes))
 	for _, n := range g.order {
@@ -150,8 +150,8 @@ func (l *lists) of(n int32) []arc { return l.arcs[l.start[n]:l.stop[n]] }
 func (l *lists) begin(n int32) { l.start[n] = int32Len(l.arcs) }
 func (l *lists) end(n int32)   { l.stop[n] = int32Len(l.arcs) }
 
-// put adds an arc to the list of n. If the list has an arc to the same node, the two become one, which is a need if
-// either is.
+// put adds an arc to the list of n. If the list already has an arc to the same node, the two become one arc, which is a
+// need if either of them is.
 func (l *lists) put(n int32, a arc) {
 	s := &l.seen[a.node()]
 	if s.by == n+1 {

@@ -62,7 +62,7 @@ func (p *problem) objectFacts(objects []int32) facts {
 	return f
 }
 
-// holdFacts returns the facts of the sources of a hold's settings, through values and other holds.
+// holdFacts returns the facts of the sources of a hold's settings, including sources behind values and other holds.
 func (p *problem) holdFacts(k int32) facts {
 	if p.held[k]&known != 0 {
 		return p.held[k]
@@ -82,7 +82,7 @@ func (p *problem) holdFacts(k int32) facts {
 	return f
 }
 
-// downFace returns the face of the hold that serves the down of an object.
+// downFace returns the face of the hold's session that the down of an object uses.
 func (p *problem) downFace(k int32, createFirst bool) Face {
 	f := p.holdFacts(k)
 	switch {
@@ -94,7 +94,7 @@ func (p *problem) downFace(k int32, createFirst bool) Face {
 	return Before
 }
 
-// freshDowns lists the current objects whose downs work through a hold with unknown prior settings.
+// freshDowns returns the current objects whose downs need a hold with unknown prior settings.
 func (p *problem) freshDowns() []int32 {
 	var list []int32
 	for i := range p.Objects {

@@ -1,6 +1,7 @@
 package plan
 
-// firsts records which objects and groups are create-first.
+// firsts records which objects and groups are create-first: a replacement creates the new object before it destroys the
+// old object.
 type firsts struct {
 	object []bool   // by object: its down, if any, comes after the ups
 	cause  []Vertex // by object: the group that made it create-first, or -1
@@ -17,7 +18,7 @@ type spreading struct {
 	queue  []passing // vertices whose dependencies have yet to be reached
 }
 
-// The two directions of spreading.
+// These are the two kinds of references along which create-first spreads.
 const (
 	asDeclared = iota
 	asRecorded
@@ -124,7 +125,7 @@ func (s *spreading) holds(ks []int32, cause Vertex, direction int) {
 	}
 }
 
-// made reaches v, which the settings of a hold refer to. A create-first step works through the hold.
+// made reaches v, to which the settings of a hold refer, because a create-first step works through that hold.
 func (s *spreading) made(v, cause Vertex, direction int) {
 	switch {
 	case direction == asDeclared && s.isGate(v):

@@ -109,13 +109,13 @@ func (b *building) steps(o int32) {
 	b.all = work{b.all.up || todo.up, b.all.early || todo.early, b.all.late || todo.late}
 }
 
-// links are n consecutive steps of a kind, with the parts from first up.
+// links are n consecutive steps of a kind, whose parts are numbered from first.
 type links struct {
 	kind     Kind
 	n, first int
 }
 
-// chain adds consecutive steps of an object. Each needs the one before.
+// chain adds consecutive steps of an object. Each step needs the previous step.
 func (b *building) chain(o int32, parts ...links) (first, last id) {
 	for _, l := range parts {
 		for i := range l.n {

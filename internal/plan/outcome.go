@@ -1,7 +1,7 @@
 package plan
 
-// Outcome is how far a walk has come with one instance of a managed resource, a data source or an ephemeral resource.
-// It is the only representation of "not yet". The zero value is Failed.
+// Outcome is the progress of a walk for one instance of a managed resource, a data source or an ephemeral resource. No
+// other type represents that an instance has no value yet. The zero value is Failed.
 type Outcome struct {
 	Kind OutcomeKind
 	Why  Reason // of Pending and Deferred

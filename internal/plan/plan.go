@@ -67,8 +67,8 @@ func (a Action) Downs() bool { return a == Delete || a == Forget || a.Replaces()
 // Replaces reports whether the action is a replacement.
 func (a Action) Replaces() bool { return a == DeleteCreate || a == CreateDelete || a == ForgetCreate }
 
-// Reason is why an action was chosen, if the change alone does not show it. Its values are the action_reason of the
-// machine formats.
+// Reason is the reason why an action was chosen, if the change alone does not show it. Its values are the action_reason
+// of the JSON formats.
 type Reason string
 
 // The reasons.
@@ -89,13 +89,13 @@ const (
 	ReadConfigUnknown     Reason = "read_because_config_unknown"
 	ReadDependencyPending Reason = "read_because_dependency_pending"
 	ReadCheckNested       Reason = "read_because_check_nested"
-	ReadNotStored         Reason = "read_because_not_stored" // of an apply of a saved plan; no plan has it
+	ReadNotStored         Reason = "read_because_not_stored" // for an apply of a saved plan; plans do not have it
 )
 
-// Change describes what happens to one object. Its tags define its form in saved plans.
+// Change is the planned change of one object. Its tags define its form in saved plans.
 type Change struct {
 	Object addr.Object `json:"object"`
-	Was    addr.Object `json:"was,omitzero"` // where the object was before a move; equal to Object if it did not move
+	Was    addr.Object `json:"was,omitzero"` // the address before a move; equal to Object without a move
 	Action Action      `json:"action"`
 	Why    Reason      `json:"why,omitzero"`
 
@@ -195,7 +195,7 @@ func (p *Plan) Decides() bool {
 	return false
 }
 
-// OutputChange describes what happens to a root output.
+// OutputChange is the planned change of a root output.
 type OutputChange struct {
 	Name       string     `json:"name"`
 	Action     Action     `json:"action"` // NoOp, Create, Update or Delete
@@ -250,7 +250,7 @@ type ProvisionerSettings struct {
 type Plan struct {
 	Mode     Mode            `json:"mode"`
 	Changes  []*Change       `json:"changes"`  // sorted by object
-	Drift    []*Change       `json:"drift"`    // what refresh found changed: Before is the previous run's, After the refreshed
+	Drift    []*Change       `json:"drift"`    // changes outside: Before is from the previous run, After from the refresh
 	Outputs  []*OutputChange `json:"outputs"`  // sorted by name
 	Deferred []*Change       `json:"deferred"` // left to a later round, sorted by object
 
@@ -275,12 +275,12 @@ type Plan struct {
 	Errored   bool      `json:"errored"`
 	Complete  bool      `json:"complete"`
 
-	// Leases are the leases that the apply walk will open. Commands report them beside the plan. No plan file contains
-	// them, and nothing is decided by them.
+	// Leases are the leases that the apply will open. Commands show them together with the plan. Plan files do not
+	// contain them, and no decision depends on them.
 	Leases []Lease `json:"-"`
 }
 
-// Request holds the settings that the user planned with.
+// Request holds the settings with which the user requested the plan.
 type Request struct {
 	Variables map[string]Variable `json:"variables"` // root variables by name, without the ephemeral variables
 	Ephemeral []string            `json:"ephemeral"` // names of the ephemeral root variables that were set, sorted
@@ -333,7 +333,7 @@ type Lease struct {
 }
 
 // Reading is the prior result of a data source, or the last value of an object that was deleted outside of Lethe. Holds
-// that serve downs are configured with it. It is not part of a state.
+// (providers and ephemeral resources) that destroy objects are configured with it. It is not part of a state.
 type Reading struct {
 	Object addr.Object  `json:"object"`
 	Entry  *state.Entry `json:"entry"`
@@ -381,8 +381,8 @@ type Trigger struct {
 // Requested reports whether the user invokes the action with -invoke.
 func (t Trigger) Requested() bool { return t.Event == 0 }
 
-// Compare orders invocations by object, event, block and index. Invocations by -invoke have none of the last three: it
-// orders them by action.
+// Compare orders invocations by object, event, block and index, and then by action. Only object and action distinguish
+// invocations by -invoke.
 func (i *Invocation) Compare(o *Invocation) int {
 	a, b := i.Trigger, o.Trigger
 	return cmp.Or(a.Object.Compare(b.Object), cmp.Compare(a.Event, b.Event), cmp.Compare(a.Block, b.Block), cmp.Compare(a.Index, b.Index), i.Action.Compare(o.Action))
@@ -405,7 +405,7 @@ func EventsOf(a Action) []config.Event {
 	return nil
 }
 
-// Relevant is an attribute that a change depends on. Relevant attributes determine which drift is shown.
+// Relevant is an attribute that a change depends on. Relevant attributes determine which changes outside are shown.
 type Relevant struct {
 	Resource addr.AbsResource `json:"resource"`
 	Key      addr.Key         `json:"key"`

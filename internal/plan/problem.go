@@ -22,7 +22,7 @@ type Input struct {
 	Declared []Edge
 	Recorded []Edge // At is ignored
 	Holds    []Hold
-	Destroy  bool // prior values serve everything: frames have only a before face
+	Destroy  bool // all steps use the prior values, as in a plan that destroys everything
 
 	// Name, if set, names objects and holds for String.
 	Name func(hold bool, index int32) string
@@ -31,8 +31,8 @@ type Input struct {
 // Group is a resource in one module instance: the set of its objects there.
 type Group struct {
 	Declared    bool // the configuration declares the resource
-	CreateFirst bool // and declares it create_before_destroy
-	Reads       bool // its ups change nothing outside: it is a data source
+	CreateFirst bool // the declaration sets create_before_destroy
+	Reads       bool // the group is a data source, so its ups change nothing outside
 	Last        bool // its ups come after all changes: data sources in checks, which must see the new objects
 }
 
@@ -93,7 +93,7 @@ const (
 // Only returns the reference to the instance with the key.
 func Only(key int32) At { return At(key) + 1 }
 
-// Hold is a provider instance or an ephemeral resource.
+// Hold is a provider instance or an ephemeral resource. A step works through it while it is open.
 type Hold struct {
 	Settings []Ref   // the references in its settings
 	Over     []int32 // holds that it works through, or whose values its settings contain

@@ -36,7 +36,8 @@ func group(list []*Change) {
 	}
 }
 
-// groupable reports whether a change is described by its action, its reasons and its content.
+// groupable reports whether the action, the reasons and the content describe a change completely, so that equal changes
+// may be grouped.
 func groupable(c *plan.Change) bool {
 	return c.Importing == nil && !Moved(c) && !c.Object.IsDeposed() && c.Action != plan.NoOp
 }

@@ -14,8 +14,8 @@ type Review struct {
 	Plan    *plan.Plan
 	Counts  Counts
 	Changes []*Change // of managed objects, and of data sources that apply reads; sorted by Risk, then as Ordered sorts them
-	Drift   []*Change // changes outside that affect the plan
-	Rest    []*Change // other changes outside
+	Drift   []*Change // changes made outside that affect the plan
+	Rest    []*Change // other changes made outside
 	Outputs []*Output // outputs that change, and sensitive outputs
 	Checks  []state.Check
 }
@@ -23,10 +23,10 @@ type Review struct {
 // Change is one change with its reasons.
 type Change struct {
 	*plan.Change
-	Address  string // unique in the lists Changes, and in Drift and Rest
+	Address  string // unique within Changes, and within Drift and Rest together
 	Reasons  []Reason
 	Group    *Group   // the equal changes; nil if no change is equal
-	Relevant []string // of a change outside: the attributes that other changes depend on
+	Relevant []string // for a change made outside: the attributes on which other changes depend
 
 	x     *Objects
 	saved *diff.Node
@@ -43,7 +43,7 @@ type Output struct {
 // Op returns the operation on the output.
 func (o *Output) Op() diff.Op { return o.Content.Op }
 
-// Risk says how dangerous an action is.
+// Risk is the danger of an action.
 type Risk uint8
 
 // The risks, the most dangerous last.

@@ -12,7 +12,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Objects finds the schemas of objects, and the values of changes. It serves one goroutine.
+// Objects finds the schemas of objects, and the values of changes. Only one goroutine may use it.
 type Objects struct {
 	Schemas provider.Lookup // may be nil
 	forms   diff.Forms
@@ -30,7 +30,7 @@ func NewObjects(s provider.Lookup) *Objects {
 	return &Objects{Schemas: s, types: map[typeKey]*schema.Schema{}}
 }
 
-// Schema returns the schema of an object's type, nil if it cannot be had.
+// Schema returns the schema of an object's type, or nil if it is not available.
 func (x *Objects) Schema(p addr.Provider, o addr.Instance) *schema.Schema {
 	key := typeKey{p, o.Mode, o.Type}
 	if s, ok := x.types[key]; ok {
@@ -46,7 +46,7 @@ func (x *Objects) Schema(p addr.Provider, o addr.Instance) *schema.Schema {
 	return found
 }
 
-// Form returns the form of an object of a type; nil without a schema.
+// Form returns the form of an object's type for package diff. Without a schema, it returns diff.NoSchema.
 func (x *Objects) Form(p addr.Provider, o addr.Instance) *diff.BlockForm {
 	if s := x.Schema(p, o); s != nil {
 		return x.forms.Block(s.Block)
@@ -71,7 +71,8 @@ func (x *Objects) Stored(e *state.Entry, o addr.Instance) mark.Value {
 	return mark.Value{Raw: untyped(e.Attrs), Marks: marks}
 }
 
-// untyped is an object whose schema is not at hand, or of another version than its attributes.
+// untyped returns the attributes of an object as a value without a schema, because the schema is not available or has
+// another version.
 func untyped(attrs []byte) cty.Value {
 	var v ctyjson.SimpleJSONValue
 	if err := v.UnmarshalJSON(attrs); err != nil || !v.Type().IsObjectType() {
@@ -80,7 +81,7 @@ func untyped(attrs []byte) cty.Value {
 	return v.Value
 }
 
-// flatValue is an object as very old states hold it: names with dots in them.
+// flatValue returns an object of a very old state, whose attribute names contain dots.
 func flatValue(m map[string]string) cty.Value {
 	attrs := map[string]cty.Value{}
 	for k, v := range m {

@@ -23,7 +23,7 @@ func Ordered(changes []*plan.Change) []*plan.Change {
 	return out
 }
 
-// CompareModes puts data sources first.
+// CompareModes orders data sources before other modes.
 func CompareModes(a, b addr.Mode) int {
 	switch isData := a == addr.Data; {
 	case isData == (b == addr.Data):
@@ -34,7 +34,7 @@ func CompareModes(a, b addr.Mode) int {
 	return 1
 }
 
-// Shown reports whether users want to see a change.
+// Shown reports whether a change is shown to users.
 func Shown(c *plan.Change) bool {
 	if c.Object.Mode == addr.Data {
 		return c.Action == plan.Read

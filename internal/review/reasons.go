@@ -122,7 +122,8 @@ func (r *reasons) declaration(c *plan.Change) (program.Decl, bool) {
 	return d.ID, true
 }
 
-// visible returns the part of a path above the first step into a sensitive value: the key of a map is a part of the value.
+// visible returns the beginning of a path, without the steps into a sensitive value: the key of a map is a part of the
+// value.
 func (r *reasons) visible(c *plan.Change, path cty.Path) cty.Path {
 	before, after := r.x.Values(c)
 	f := &r.x.Form(c.Provider.Provider, c.Object.Instance).Form

@@ -47,8 +47,8 @@ func changesOf(p *plan.Plan, prog *program.Program, x *Objects) []*Change {
 	return out
 }
 
-// Listed returns the changes of a plan in the order of Ordered. With fold, equal changes are in groups. Reasons have no
-// names.
+// Listed returns the changes of a plan in the order of Ordered. If fold is true, equal changes are grouped. The reasons
+// contain no names.
 func Listed(p *plan.Plan, x *Objects, fold bool) []*Change {
 	out := changesOf(p, nil, x)
 	if fold {
@@ -71,7 +71,7 @@ func Dangers(changes []*Change) []*Change {
 	return out
 }
 
-// outside adds a change outside to the list that it belongs to.
+// outside adds a change that was made outside to Drift or to Rest.
 func (r *Review) outside(c *Change) {
 	p := r.Plan
 	relevant := diff.AllPaths

@@ -5,7 +5,7 @@ import "github.com/zclconf/go-cty/cty"
 // BlocksAsAttrs returns a block type for each attribute that a configuration may also write as blocks: a plain
 // attribute that can be configured and whose type is a list or a set of objects. SDKs for old providers declare such
 // attributes to distinguish an empty list (`rule = []`) from an unset one. Configurations write `rule { … }`, which
-// means `rule = [{ … }]`. The rule applies again inside the returned block types.
+// means `rule = [{ … }]`. The attributes of the returned block types may be written as blocks, too.
 func (b *Block) BlocksAsAttrs() []*Nested {
 	b.ambiguousOnce.Do(func() {
 		for _, a := range b.Attrs {

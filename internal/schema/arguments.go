@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Arguments returns a block of a built-in schema. It sorts the attributes by name.
+// Arguments returns the block of a built-in schema with the given attributes. It sorts attrs by name.
 func Arguments(attrs ...*Attr) *Block {
 	slices.SortFunc(attrs, func(a, b *Attr) int { return strings.Compare(a.Name, b.Name) })
 	return &Block{Attrs: attrs}
@@ -23,7 +23,7 @@ func Optional(name string, ty cty.Type, about string) *Attr {
 	return &Attr{Name: name, Type: ty, Optional: true, Description: about}
 }
 
-// Argument returns the value of an argument of an unmarked object, and whether the value is known and not null.
+// Argument returns the value of an argument of an unmarked object. ok is true if the value is known and not null.
 func Argument(obj cty.Value, name string) (cty.Value, bool) {
 	v := obj.GetAttr(name)
 	return v, v.IsKnown() && !v.IsNull()
@@ -37,8 +37,8 @@ func Text(obj cty.Value, name string) string {
 	return ""
 }
 
-// Number returns the value of a number argument, and whether the value is known and not null. It returns -1 for a
-// fraction, for a number below -1 and for a number above 1<<31: none of them is a size or a port.
+// Number returns the value of a number argument. It returns false if the value is null or unknown. For a fraction, a
+// number below -1 and a number above 1<<31 it returns -1, because they are neither a size nor a port.
 func Number(obj cty.Value, name string) (int, bool) {
 	v, ok := Argument(obj, name)
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A list, set or map of blocks is empty if no block exists, never null. Providers may answer null when they read, import
-// or upgrade an object, as SDKs do. The rest of this program relies on the rule.
+// The value of a list, set or map of blocks is never null: it is empty if no block exists. The rest of this program
+// relies on this rule. But providers may answer null when they read, import or upgrade an object, because SDKs do so.
 
 // HasNullBlocks reports whether an object in MessagePack has null instead of a list, set or map of blocks, at any depth.
 // It returns false if the bytes are malformed.
@@ -19,7 +19,7 @@ func (b *Block) HasNullBlocks(wire []byte) bool {
 	return null && err == nil
 }
 
-// nullBlocks searches one object and returns the bytes that follow it.
+// nullBlocks reports whether one object contains null blocks. rest is the bytes that follow the object.
 func (s *shape) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	size, b, err := msgp.ReadMapHeaderBytes(b)
 	for i := 0; err == nil && i < int(size); i++ {
@@ -39,7 +39,8 @@ func (s *shape) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	return null, b, err
 }
 
-// nullBlocks searches all blocks of one type and returns the bytes that follow them.
+// nullBlocks reports whether the value of all blocks of one type is null or contains null blocks. rest is the bytes
+// that follow the value.
 func (n *node) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	if msgp.IsNil(b) {
 		return n.nesting != Single, b[1:], nil

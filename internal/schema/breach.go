@@ -30,7 +30,8 @@ func (bs *breaches) add(format string, args ...any) {
 	bs.found = append(bs.found, Breach{bs.here.path(), text, text})
 }
 
-// report adds a breach whose Text contains values. If hide is true, Text is the safe text, too.
+// report adds a breach. safe describes it without values, and text with values. If hide is true, the breach has only
+// the safe text.
 func (bs *breaches) report(hide bool, safe string, text func() string) {
 	b := Breach{bs.here.path(), safe, safe}
 	if !hide {
@@ -40,8 +41,8 @@ func (bs *breaches) report(hide bool, safe string, text func() string) {
 }
 
 // GoString formats a value as Terraform and OpenTofu do in messages about providers: cty.StringVal("a"). People search
-// for these texts, and tests match them. It returns the mask of a mark if any part of the value is ephemeral or
-// sensitive.
+// for these texts, and tests match them. If any part of the value is ephemeral or sensitive, GoString returns a mask
+// instead.
 func GoString(v cty.Value) string {
 	for _, tag := range []mark.Tag{mark.Ephemeral, mark.Sensitive} {
 		if mark.Anywhere(v, tag) {

@@ -8,9 +8,10 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// An applied object must equal the planned object wherever the planned object was known. The same rule decides whether
-// a second plan, made with more knowledge, still matches the approved plan. The rules, their order and their words are
-// Terraform's (1.11, as observed), except that keys of maps of blocks are compared.
+// An applied object must equal the planned object in all parts that were known in the plan. The same rule determines
+// whether a second plan, which is made when more values are known, still matches the approved plan. The rules, their
+// order and their messages equal the behavior of Terraform 1.11, with one exception: Lethe also compares the keys of
+// maps of blocks.
 
 // ApplyBreaches compares an object with the planned object. Both have the block's type. An unknown planned value
 // permits any actual value. A set may have fewer elements than planned if some planned elements turned out to be equal.
@@ -198,7 +199,7 @@ func attrNames(ty cty.Type) []string {
 
 // sets compares two sets. Each element must fit at least one element of the other set. The attributes in exact must be
 // equal if they are known; fits compares the rest. If a planned element has no counterpart, surplus actual elements are
-// not reported: they are probably its replacement.
+// not reported, because they are probably the elements that the provider made instead.
 func (c *applyCheck) sets(planned, actual cty.Value, exact []string, hide bool, fits func(p, a cty.Value) bool) {
 	now := elements(actual)
 	index, matched, missing := newIndex(now, exact), make([]bool, len(now)), false

@@ -8,8 +8,8 @@ import (
 )
 
 // A planned value must be the configured value. The provider may choose a value only if the attribute is computed and
-// not configured, or keep the prior value if it has the same meaning. The rules, their order and their words are
-// Terraform's (1.11, as observed; testdata holds the observations), with one difference: Terraform does not report a
+// not configured, or keep the prior value if it has the same meaning. The rules, their order and their messages equal
+// the behavior of Terraform 1.11 (testdata holds the observations), with one difference: Terraform does not report a
 // key that is missing in a planned map of blocks, and this check does.
 
 const (
@@ -20,8 +20,8 @@ const (
 	textElemUnknown  = "element representing nested block must not be unknown itself; set nested attribute values to unknown instead"
 )
 
-// PlanBreaches checks a planned object against the prior state and the configuration. All have the block's type. prior
-// is null if the object is to be created.
+// PlanBreaches returns the violations of these rules in a planned object, given the prior state and the configuration.
+// All three have the block's type. prior is null if the object is to be created.
 func (b *Block) PlanBreaches(prior, config, planned cty.Value) []Breach {
 	var c planCheck
 	c.object(b.shape(), prior, config, planned)
@@ -58,7 +58,7 @@ func (c *planCheck) inside(s *shape, prior, config, planned cty.Value) {
 func (c *planCheck) attr(n *node, prior, config, planned cty.Value) {
 	switch {
 	case equal(planned, config):
-	case n.attr.Computed && (config.IsNull() || !n.attr.Optional): // only the provider sets it, even if it is configured
+	case n.attr.Computed && (config.IsNull() || !n.attr.Optional): // the provider alone sets this attribute
 	case !prior.IsNull() && !config.IsNull() && equal(planned, prior):
 	case n.inner != nil && (planned.IsKnown() || !config.IsNull()):
 		c.nested(n, prior, config, planned)
@@ -109,7 +109,7 @@ func (c *planCheck) nested(n *node, prior, config, planned cty.Value) {
 	}
 }
 
-// list checks lists of the same length.
+// list checks the elements of lists that have the same length.
 func (c *planCheck) list(n *node, prior, config, planned cty.Value) {
 	was, want := elements(prior), elements(config)
 	for i, nv := range ctyvalue.Items(planned) {
@@ -146,7 +146,8 @@ func (c *planCheck) blocks(n *node, prior, config, planned cty.Value) {
 			c.add(textBlockUnknown)
 		}
 	case n.nesting == Set:
-		// The contents of elements are not compared: an old SDK may set other defaults in them.
+		// The contents of the elements are not compared, because a provider with an old SDK may set other defaults in
+		// them.
 		for _, nv := range ctyvalue.Items(planned) {
 			if !nv.IsKnown() {
 				c.here.elem(nv)
@@ -167,8 +168,9 @@ func (c *planCheck) blocks(n *node, prior, config, planned cty.Value) {
 	}
 }
 
-// mapping compares maps by key. If a planned nested attribute has a key that is not configured, the breach has the path
-// of the map, as in Terraform. If it is a block, the breach has the path of the block.
+// mapping compares maps by key. If a planned map has a key that is not configured, the path of the breach depends on
+// the map, as in Terraform: for a nested attribute it is the path of the map, and for blocks it is the path of the
+// block.
 func (c *planCheck) mapping(n *node, prior, config, planned cty.Value) {
 	what := "block"
 	if n.attr != nil {

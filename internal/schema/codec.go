@@ -3,11 +3,12 @@ package schema
 import "github.com/zclconf/go-cty/cty"
 
 // The functions of this file are the only way to convert objects to bytes and back. Two forms exist: the protocol's
-// MessagePack and the JSON of states. Both are byte for byte the output of the packages cty/msgpack and cty/json. A type is
-// compiled once into a tree of codecs with sorted names and encoded keys, and the tree is used for every object of that type.
+// MessagePack and the JSON of states. For both, the output equals the output of the packages cty/msgpack and cty/json,
+// byte for byte. A type is compiled once into a tree of codecs with sorted names and encoded keys, and the tree is used
+// for every object of that type.
 //
-// Other programs wrote the input. Decoding therefore checks every length against the remaining bytes before it reserves
-// memory, bounds the nesting of dynamic values, and names the invalid attribute in its errors.
+// The input comes from other programs and may be invalid. So decoding checks every length against the remaining bytes
+// before it reserves memory, bounds the nesting of dynamic values, and names the invalid attribute in its errors.
 
 // Encode returns the protocol's MessagePack form of v. v must be unmarked. If v does not have the block's type, Encode
 // converts it.

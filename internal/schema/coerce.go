@@ -15,12 +15,12 @@ func (b *Block) Null() cty.Value { return b.shape().null }
 // Unknown returns the unknown object of the block's type.
 func (b *Block) Unknown() cty.Value { return b.shape().unknown }
 
-// Empty returns the value of an empty configuration: all attributes are null and no blocks exist, except that a block
-// with nesting Group exists and is empty in turn.
+// Empty returns the value of an empty configuration: all attributes are null, and no blocks exist. The exception is a
+// block with nesting Group: it exists, and its value is its own empty configuration.
 func (b *Block) Empty() cty.Value { return b.shape().empty }
 
-// Unsure returns the planned value of a block that may not exist after the apply: each attribute that is not null in v
-// becomes unknown. Marks are kept.
+// Unsure returns the planned value of a block that may not exist after the apply. In it, each attribute that is not
+// null in v is unknown. Marks are kept.
 func (b *Block) Unsure(v cty.Value) cty.Value { return b.shape().unsure(v) }
 
 func (s *shape) unsure(v cty.Value) cty.Value {
@@ -53,8 +53,8 @@ func (s *shape) mayBeUnsure(v cty.Value) bool {
 	return true
 }
 
-// Placeholder returns the configuration with each computed attribute that is null replaced by an unknown value: the
-// value of a data source or an ephemeral resource before it is read.
+// Placeholder returns the configuration with each computed attribute that is null replaced by an unknown value: this is
+// the value of a data source before it is read, or of an ephemeral resource before it is opened.
 func (b *Block) Placeholder(config cty.Value) cty.Value { return b.shape().placeholder(config) }
 
 func (s *shape) placeholder(v cty.Value) cty.Value {
@@ -75,7 +75,7 @@ func (n *node) placeholder(v cty.Value) cty.Value {
 }
 
 // ConfigEqual reports whether the stored object can be the result of this configuration: all configured values are
-// equal, and the remaining values are computed. It returns false if any part of config is unknown.
+// equal, and all other values are computed. It returns false if any part of config is unknown.
 func (b *Block) ConfigEqual(stored, config cty.Value) bool {
 	return config.IsWhollyKnown() && equal(b.Propose(stored, config), stored)
 }
@@ -121,7 +121,7 @@ func (s *shape) coerce(v cty.Value) (cty.Value, *failure) {
 	return remark(s.object(vals)), nil
 }
 
-// surplus returns the failure for an attribute of v that the schema does not have.
+// surplus returns the failure for an object v with an attribute that the schema does not have.
 func (s *shape) surplus(v cty.Value) *failure {
 	for name := range ctyvalue.Members(v) {
 		if s.node(name) == nil {
@@ -189,7 +189,7 @@ func (n *node) coerceEach(v cty.Value) (cty.Value, *failure) {
 	return listLike(n.emptyCollection(), vals), nil
 }
 
-// converting returns the failure for an error of a conversion, with the error's path.
+// converting converts an error of a conversion to a failure with the same path.
 func converting(err error) *failure {
 	f := fail(err.Error())
 	if perr, ok := err.(cty.PathError); ok {

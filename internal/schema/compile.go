@@ -11,7 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// kind is the kind of a codec's type. It is stored because asking a cty.Type is slower.
+// kind is the kind of a codec's type. It is stored in the codec, because the methods of cty.Type that return it are
+// slower.
 type kind uint8
 
 const (
@@ -32,11 +33,11 @@ type codec struct {
 	kind          kind
 	ty            cty.Type
 	null, unknown cty.Value
-	elem          *codec       // of lists, sets, maps
-	items         []*codec     // of tuples
-	attrs         []attrCodec  // of objects, sorted by name
-	names         []string     // of attrs
-	loose         bool         // the type contains a dynamic type, so elements may have different types
+	elem          *codec       // the codec of the elements of a list, set or map
+	items         []*codec     // the codecs of the elements of a tuple
+	attrs         []attrCodec  // the codecs of the attributes of an object, sorted by name
+	names         []string     // the names of attrs
+	loose         bool         // the type contains a dynamic type, so the elements of a value may have different types
 	size          atomic.Int32 // length of the last encoding; the next encoding will be about as long
 }
 
@@ -135,8 +136,8 @@ func (c *codec) item(i int) *codec {
 	return c.elem
 }
 
-// failure is an error that travels up from the invalid value. Each level appends its path step, so that no paths are built
-// while decoding succeeds.
+// failure is an error that travels up from the invalid value. Each level appends its path step to the failure, so that
+// no paths are built as long as decoding succeeds.
 type failure struct {
 	text     string
 	steps    []cty.PathStep // the innermost first

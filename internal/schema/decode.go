@@ -16,7 +16,7 @@ import (
 // reader reads MessagePack.
 type reader struct {
 	b     []byte
-	s     string // b as a string, whose substrings become values; "" if strings must be copied
+	s     string // b as a string, of which decoded strings are substrings; "" if strings must be copied
 	pos   int
 	depth int // nesting of dynamic values
 }
@@ -31,7 +31,7 @@ const (
 	typeLimit = 8 << 20
 )
 
-// smallInts avoids allocations for counts, ports and flags.
+// smallInts holds the values of small numbers, such as counts, ports and flags, so that they need no allocation.
 var smallInts = func() (vs [256]cty.Value) {
 	for i := range vs {
 		vs[i] = cty.NumberIntVal(int64(i))
@@ -39,7 +39,7 @@ var smallInts = func() (vs [256]cty.Value) {
 	return vs
 }()
 
-// readers holds readers that reached the end of their value, for reuse.
+// readers holds readers for reuse, after they have reached the end of their value.
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
 func newReader(b []byte) *reader {
@@ -61,7 +61,7 @@ func (r *reader) end() *failure {
 	return nil
 }
 
-// rest returns the unread bytes. readTo advances the reader so that rest returns these bytes.
+// rest returns the unread bytes. readTo advances the reader so that the next call of rest returns these bytes.
 func (r *reader) rest() []byte       { return r.b[r.pos:] }
 func (r *reader) readTo(rest []byte) { r.pos = len(r.b) - len(rest) }
 
@@ -161,7 +161,7 @@ func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
 	}
 	r.readTo(rest)
 	ext = ext[:len(ext)-len(rest)]
-	head := 2 // the code, the length if the code does not imply it, and the type
+	head := 2 // bytes before the content: the code, the type and, for some codes, the length
 	switch ext[0] {
 	case 0xc7, 0xc8, 0xc9:
 		head += 1 << (ext[0] - 0xc7)
@@ -238,7 +238,7 @@ func readType(b []byte) (ty cty.Type, f *failure) {
 	return ty, nil
 }
 
-// str reads a string, or bytes as a string.
+// str reads a string. It also accepts MessagePack's binary type as a string. It returns false for any other value.
 func (r *reader) str() (string, bool) {
 	text, rest, err := ReadText(r.rest())
 	if err != nil {
@@ -250,13 +250,13 @@ func (r *reader) str() (string, bool) {
 	return string(text), true
 }
 
-// tooLong reports whether a string, bytes or an extension with a length of 32 bits is longer than b. On 32-bit systems msgp
-// computes with such lengths without checking for overflow.
+// tooLong reports whether b begins with a string, a binary value or an extension that has a 32-bit length and is longer
+// than b. On 32-bit systems msgp computes with such lengths without a check for overflow.
 func tooLong(b []byte) bool {
 	return len(b) >= 5 && (b[0] == 0xdb || b[0] == 0xc6 || b[0] == 0xc9) && uint64(binary.BigEndian.Uint32(b[1:])) > uint64(len(b))
 }
 
-// ReadText reads a MessagePack string, or bytes as a string, and returns the bytes that follow it.
+// ReadText reads a MessagePack string. It also accepts the binary type as a string. It returns the bytes that follow.
 func ReadText(b []byte) (text, rest []byte, err error) {
 	if tooLong(b) {
 		return nil, b, msgp.ErrShortBytes
@@ -307,7 +307,7 @@ func (r *reader) number(t msgp.Type) (v cty.Value, f *failure) {
 }
 
 // refinedExt is the type of extensions that hold the refinements of an unknown value: not null, the prefix of a string,
-// bounds of a number or of a length. Package cty/msgpack decodes them; they are rare.
+// bounds of a number or of a length. Package cty/msgpack decodes these extensions, because they are rare.
 const refinedExt = 0x0c
 
 const (
@@ -317,8 +317,9 @@ const (
 	lengthLimit = 10_000
 )
 
-// refined decodes refinements. Contradictory refinements make cty panic, and recovering is the only way to detect them all.
-// Lengths of all collections are decoded as lengths of a map, because cty creates no elements for maps.
+// refined decodes the refinements of an unknown value. cty panics if refinements contradict one another, so refined
+// recovers and returns a failure. It decodes the lengths of all collections as lengths of a map, because cty creates no
+// elements for maps.
 func (c *codec) refined(ext []byte) (v cty.Value, f *failure) {
 	defer func() {
 		if recover() != nil {

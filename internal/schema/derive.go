@@ -7,8 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Type returns the type of the values that the block describes. If the block contains attributes of dynamic type, the type
-// contains cty.DynamicPseudoType: use it to decode values, not to compare types.
+// Type returns the type of the values that the block describes. If the block contains attributes of dynamic type, the
+// type contains cty.DynamicPseudoType. Use it to decode values, but not to compare types.
 func (b *Block) Type() cty.Type {
 	b.typeOnce.Do(func() { b.typ = b.makeType() })
 	return b.typ

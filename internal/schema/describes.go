@@ -7,9 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// Describes reports whether the JSON form of an object has only names of the block and a non-null value for each block type
-// (nesting Single may be null). It returns false if another release of the provider stored another form under the same
-// schema version.
+// Describes reports whether the JSON form of an object matches the block: it has only names of the block, and a value
+// that is not null for each block type (except for nesting Single). If it does not match, another release of the
+// provider has stored another form under the same schema version.
 func (b *Block) Describes(json []byte) bool {
 	s := jsontext.Scanner{In: json}
 	return b.shape().describes(&s) && s.Err == nil
@@ -34,7 +34,7 @@ func (s *shape) describes(in *jsontext.Scanner) bool {
 	return good && blocks == s.blockTypes
 }
 
-// describes checks all blocks of one type.
+// describes checks the value of all blocks of one type, as Describes does for the object.
 func (n *node) describes(in *jsontext.Scanner) bool {
 	null, good := in.Peek() == 'n', true
 	switch {

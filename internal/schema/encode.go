@@ -13,7 +13,8 @@ import (
 	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 )
 
-// form is one of the two encodings. The method append of codec holds the code that both share.
+// form is one of the two encodings. It has the parts in which they differ. The method append of codec has the code that
+// both share.
 type form struct {
 	null, yes, no          string
 	comma, endList, endMap string

@@ -5,8 +5,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// equal reports whether two unmarked values are the same. Unknown values of one type are equal even if their refinements
-// differ: an SDK that does not support refinements loses them.
+// equal reports whether two unmarked values are the same. Unknown values of one type are equal even if their
+// refinements differ, because an SDK that does not support refinements loses them.
 func equal(a, b cty.Value) bool {
 	ty := a.Type()
 	switch {
@@ -31,7 +31,8 @@ func equal(a, b cty.Value) bool {
 	return equalElements(a, b)
 }
 
-// sameType returns the result of Type.Equals. It is faster if both are the same object type, as for all objects of a block.
+// sameType reports whether two types are equal. It is faster than Type.Equals if both are the same object type, which
+// is true for all objects of a block.
 func sameType(a, b cty.Type) bool {
 	if a.IsObjectType() && b.IsObjectType() && ctyvalue.SameMap(a.AttributeTypes(), b.AttributeTypes()) {
 		return true
@@ -39,7 +40,8 @@ func sameType(a, b cty.Type) bool {
 	return a.Equals(b)
 }
 
-// equalElements compares the elements of collections. It compares sets in the iteration order, which equal sets share.
+// equalElements reports whether two collections have equal elements. It compares sets in the order of iteration, which
+// is the same for equal sets.
 func equalElements(a, b cty.Value) bool {
 	if a.LengthInt() != b.LengthInt() {
 		return false

@@ -7,16 +7,18 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Elements of sets have no names, so the rules find the counterpart of an element by its content. An index avoids comparing
-// each element with each other element: it groups elements by a key made of the attributes that must be equal.
+// Elements of sets have no names, so the rules find the counterpart of an element by its content. Without an index,
+// each element would have to be compared with each other element. An index groups the elements by a key, which is made
+// of the attributes that must be equal.
 
 // appendKey adds the hash of a value to a key. Equal values have the same hash; different values rarely do.
 func appendKey(b []byte, v cty.Value) []byte { return binary.AppendVarint(b, int64(v.Hash())) }
 
-// index finds the elements of a set that are equal to a value in all attributes that are known in the value.
+// index finds the elements of a set that may be the counterpart of a value: they equal the value in all attributes in
+// names that are known in the value.
 type index struct {
 	elems []cty.Value
-	names []string // of the attributes in the key, if the elements are objects
+	names []string // names of the attributes in the key, if the elements are objects
 	all   []int
 	by    map[string]map[string][]int // element indexes by the known attributes (see known) and the key
 }
@@ -46,8 +48,9 @@ func (x *index) candidates(v cty.Value) []int {
 	return keys[x.key(v, which)]
 }
 
-// known describes the known attributes of v: for each name k if the attribute is known and - if not. It returns "k" for
-// another value that is known, and "" if nothing in v is known.
+// known returns a text that identifies the known attributes of v, for use as a key. It has a letter for each of names:
+// "k" if the attribute is known, and "-" otherwise. For a known value that is not an object it returns "k". It returns
+// "" if nothing in v is known.
 func (x *index) known(v cty.Value) string {
 	if !known(v) || !v.Type().IsObjectType() {
 		if v.IsWhollyKnown() {

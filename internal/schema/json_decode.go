@@ -13,11 +13,11 @@ import (
 // text reads JSON. It reads values by the type that they must have, in one pass.
 type text struct {
 	jsontext.Scanner
-	s     string // the input as a string, whose substrings become values; "" if strings must be copied
+	s     string // the input as a string, of which decoded strings are substrings; "" if strings must be copied
 	depth int    // nesting of dynamic values
 }
 
-// someTexts holds texts that were read to the end, for reuse.
+// someTexts holds texts for reuse, after they were read to the end.
 var someTexts = sync.Pool{New: func() any { return new(text) }}
 
 func newText(b []byte) *text {
@@ -38,7 +38,7 @@ func (t *text) failure() *failure {
 	return nil
 }
 
-// end fails if anything but space follows the value.
+// end returns a failure if anything but white space follows the value.
 func (t *text) end() *failure {
 	if t.Err == nil && (t.Peek() != 0 || t.Pos < len(t.In)) {
 		t.Fail("there is more text after the end of the value")
@@ -51,7 +51,7 @@ func (t *text) end() *failure {
 	return nil
 }
 
-// literal advances past the word and returns true if the remaining input begins with it.
+// literal reports whether the remaining input begins with word. If so, it advances past the word.
 func (t *text) literal(word string) bool {
 	if !bytes.HasPrefix(t.In[t.Pos:], []byte(word)) {
 		return false
@@ -79,8 +79,8 @@ func (t *text) leaf(c *codec) (v cty.Value, is bool, f *failure) {
 	return v, true, f
 }
 
-// readPrimitive reads a string, number or bool. It converts between them if the text permits it, because old states store
-// numbers and bools as strings.
+// readPrimitive reads a string, number or bool. If the type requires another of these three and the text permits it,
+// readPrimitive converts the value, because old states store numbers and bools as strings.
 func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 	switch {
 	case first == '"':
@@ -135,7 +135,7 @@ func (t *text) begin(c *codec) (int, *failure) {
 	return 0, nil
 }
 
-// opens returns the character that begins a list, map or object. In ASCII, the closing character is opens() + 2.
+// opens returns the character that begins a list, map or object. The closing character has this code plus 2 in ASCII.
 func (c *codec) opens() byte {
 	if c.kind == kindList || c.kind == kindSet || c.kind == kindTuple {
 		return '['
@@ -211,7 +211,7 @@ func (t *text) str() string {
 	case !utf8.Valid(b):
 		s, _ := jsontext.Unquote(t.In[from:t.Pos]) // the scanner has accepted the string
 		return s
-	case t.Pos-from == len(b)+2: // without escapes
+	case t.Pos-from == len(b)+2: // the string has no escapes
 		return t.part(from+1, t.Pos-1)
 	}
 	return string(b)

@@ -6,8 +6,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// SensitivePaths returns the paths of the attributes in v that are sensitive in the schema, whether null or not, sorted
-// by name. If the attribute is in a set, the path is the path of the set, because elements of sets have no path.
+// SensitivePaths returns the paths of the attributes in v that the schema declares as sensitive, sorted by name. It
+// also returns attributes that are null. For an attribute inside a set, it returns the path of the set, because
+// elements of sets have no path.
 func (b *Block) SensitivePaths(v cty.Value) []cty.Path {
 	f := finder{
 		in: func(d deep) bool { return d.sensitive },
@@ -17,7 +18,7 @@ func (b *Block) SensitivePaths(v cty.Value) []cty.Path {
 	return f.found
 }
 
-// WriteOnly returns the paths of write-only attributes in v that are not null. An unknown value is not null.
+// WriteOnly returns the paths of write-only attributes in v that are not null. Unknown values count as not null.
 func (b *Block) WriteOnly(v cty.Value) []cty.Path {
 	f := finder{
 		in: func(d deep) bool { return d.writeOnly },
@@ -35,8 +36,8 @@ func (b *Block) HasWriteOnly() bool { return b.shape().writeOnly }
 
 // finder collects the paths of attributes.
 type finder struct {
-	in    func(deep) bool             // whether a node can contain a wanted attribute
-	is    func(*Attr, cty.Value) bool // whether the attribute is wanted
+	in    func(deep) bool             // reports whether a node can contain a wanted attribute
+	is    func(*Attr, cty.Value) bool // reports whether the attribute is wanted
 	here  pathBuilder
 	found []cty.Path
 }
@@ -189,8 +190,8 @@ func (b *Block) IsWriteOnly(path cty.Path) bool {
 	return found
 }
 
-// IsSensitive reports whether a path leads to or into a sensitive attribute, or to a set with such an attribute inside,
-// whose path marks the whole set.
+// IsSensitive reports whether a path leads to a sensitive attribute or into one. It also returns true for a path to a
+// set that contains a sensitive attribute, because the mark is then on the whole set.
 func (b *Block) IsSensitive(path cty.Path) bool {
 	found := false
 	s, last := b.shape(), (*node)(nil)
@@ -210,8 +211,8 @@ func (b *Block) IsSensitive(path cty.Path) bool {
 	return found || last != nil && last.nesting == Set && last.sensitive
 }
 
-// WriteOnlyBeside returns the names of the write-only attributes in the same block, or nested attribute, as the attribute
-// at the end of a path.
+// WriteOnlyBeside returns the names of the write-only attributes in the block, or nested attribute, that contains the
+// attribute at the end of a path.
 func (b *Block) WriteOnlyBeside(path cty.Path) []string {
 	s := b.shape()
 	for n, step := range path {

@@ -8,7 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// in returns the value of the node in an object. It returns null if the object is null, and unknown if it is unknown.
+// in returns the value of the node's attribute or blocks in the object obj. It returns null if obj is null, and unknown
+// if obj is unknown.
 func (n *node) in(obj cty.Value) cty.Value {
 	switch {
 	case !obj.IsKnown():
@@ -20,7 +21,7 @@ func (n *node) in(obj cty.Value) cty.Value {
 	return v
 }
 
-// few is space for the attributes of an object, which avoids an allocation for most objects.
+// few is an array on the stack for the attribute values of an object. It avoids an allocation for most objects.
 type few [16]cty.Value
 
 func (f *few) room(n int) []cty.Value {
@@ -39,8 +40,8 @@ func (c *codec) object(vals []cty.Value) cty.Value {
 	return ctyvalue.ObjectOf(c.ty, c.names, vals)
 }
 
-// collection returns a list, set or tuple of the elements. If the type is loose, the elements may have different types,
-// which only a tuple can hold: a list or set then fails.
+// collection returns a list, set or tuple of the elements. If the type is loose, the elements may have different types.
+// Only a tuple can hold such elements: for a list or set, collection returns a failure.
 func (c *codec) collection(vals []cty.Value) (cty.Value, *failure) {
 	switch {
 	case c.kind == kindTuple:
@@ -51,7 +52,7 @@ func (c *codec) collection(vals []cty.Value) (cty.Value, *failure) {
 	return listLike(c.null, vals), nil
 }
 
-// mapping returns a map of the elements. It fails if the elements have different types.
+// mapping returns a map of the elements. If the elements have different types, it returns a failure.
 func (c *codec) mapping(vals map[string]cty.Value) (cty.Value, *failure) {
 	if c.loose && !cty.CanMapVal(vals) {
 		return cty.NilVal, fail("all elements must be of the same type")
@@ -70,7 +71,8 @@ func (s *shape) rebuild(v cty.Value, f func(n *node, v cty.Value) cty.Value) cty
 }
 
 // replace applies f to each object of a nested attribute, or to each block of a type, and returns the results in the
-// same collection. v must be known and not null. f receives the object's key in a map, or its index in a list or set.
+// same collection. v must be known and not null. f receives the key of an object in a map, or the index of an object in
+// a list or set.
 func (n *node) replace(v cty.Value, f func(key string, i int, v cty.Value) cty.Value) cty.Value {
 	switch n.nesting {
 	case Single, Group:
@@ -104,7 +106,8 @@ func ObjectLike(ty cty.Type, names []string, vals []cty.Value) cty.Value {
 	return ctyvalue.ObjectOf(ty, names, vals)
 }
 
-// listLike returns a list, set or tuple, like the value of, with other elements. The elements have the same types.
+// listLike returns a list, set or tuple of the elements vals, with the kind and the element type of the value of. The
+// elements have the same types as the elements of of.
 func listLike(of cty.Value, vals []cty.Value) cty.Value {
 	switch ty := of.Type(); {
 	case ty.IsTupleType():
@@ -119,7 +122,8 @@ func listLike(of cty.Value, vals []cty.Value) cty.Value {
 	return cty.ListVal(vals)
 }
 
-// mapLike returns a map or object, like the value of, with other elements. The elements have the same types.
+// mapLike returns a map or object of the elements vals, with the kind and the element type of the value of. The
+// elements have the same types as the elements of of.
 func mapLike(of cty.Value, vals map[string]cty.Value) cty.Value {
 	switch ty := of.Type(); {
 	case ty.IsObjectType():
@@ -130,7 +134,8 @@ func mapLike(of cty.Value, vals map[string]cty.Value) cty.Value {
 	return cty.MapVal(vals)
 }
 
-// lookup returns a function that finds elements of a map or object by key. It finds none if v is null or unknown.
+// lookup returns a function that finds an element of the map or object v by key. The function returns false if v is
+// null or unknown, or has no such key.
 func lookup(v cty.Value) func(string) (cty.Value, bool) {
 	var vals map[string]cty.Value
 	switch {

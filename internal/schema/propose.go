@@ -5,9 +5,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The proposed new state is the object that would result if the provider chose no values: the configuration, and the prior
-// values of computed attributes that are not configured. Providers start from it and SDKs rely on its details, so the rules
-// follow Terraform (1.11, as observed with ten thousand random objects; testdata holds some of them).
+// The proposed new state is the object that would result if the provider chose no values: the configuration, and the
+// prior values of computed attributes that are not configured. Providers compute their plan from this object, and SDKs
+// rely on its details. So the rules follow Terraform 1.11, whose behavior was observed with ten thousand random objects
+// (testdata holds some of them).
 
 // Propose merges the prior state and the configuration. Both have the block's type. If prior is null, the object is to be
 // created, and computed attributes are null; the provider makes them unknown. If config is null, the object is to be
@@ -30,7 +31,7 @@ func (n *node) propose(prior, config cty.Value) cty.Value {
 		return config
 	case n.attr != nil && n.attr.Computed && config.IsNull():
 		if n.attr.Optional && n.inner != nil && n.configured(prior) {
-			return config // the attribute is no longer configured
+			return config // the prior value was configured, and is not configured any more
 		}
 		return prior
 	case n.inner == nil || !known(config):
@@ -39,7 +40,8 @@ func (n *node) propose(prior, config cty.Value) cty.Value {
 	return n.proposeEach(prior, config)
 }
 
-// proposeEach merges elements: of lists by index, of maps by key, of sets by content.
+// proposeEach merges elements. Elements of lists belong together if they have the same index, elements of maps if they
+// have the same key, and elements of sets if their content fits (see counterparts).
 func (n *node) proposeEach(prior, config cty.Value) cty.Value {
 	switch n.nesting {
 	case Map:
@@ -52,7 +54,8 @@ func (n *node) proposeEach(prior, config cty.Value) cty.Value {
 	return n.inner.propose(prior, config)
 }
 
-// counterparts returns the prior element for each configured element of a list or set, or null.
+// counterparts returns, for each configured element of a list or set, the prior element that belongs to it. If no prior
+// element belongs to it, the result has null instead.
 func (n *node) counterparts(prior cty.Value, config []cty.Value) []cty.Value {
 	was := elements(prior)
 	if n.nesting == Set {
@@ -64,8 +67,8 @@ func (n *node) counterparts(prior cty.Value, config []cty.Value) []cty.Value {
 	return was
 }
 
-// origins returns, for each configured element of a set, the first prior element that can be a result of it, or null. It
-// uses each prior element once.
+// origins returns, for each configured element of a set, the first prior element that a provider can have made from it
+// (see from), or null. It uses each prior element only once.
 func (s *shape) origins(prior, config []cty.Value) []cty.Value {
 	free := map[string][]cty.Value{}
 	for _, pv := range prior {
@@ -87,7 +90,8 @@ func (s *shape) origins(prior, config []cty.Value) []cty.Value {
 	return found
 }
 
-// fixed returns a key of the attributes that must be equal in a configured element and in its result.
+// fixed returns a key for look-ups. It is made of the attributes that must be equal in a configured element and in the
+// object that a provider makes from it: attributes that are not computed, and sets.
 func (s *shape) fixed(v cty.Value) string {
 	if !known(v) {
 		return ""
@@ -101,8 +105,9 @@ func (s *shape) fixed(v cty.Value) string {
 	return string(key)
 }
 
-// from reports whether the prior object can be a result of the configured object: each difference is a computed attribute
-// that is not configured, or a value that is null or unknown in the prior object.
+// from reports whether a provider can have made the prior object from the configured object. Every difference must be
+// one of these: an attribute that is computed and not configured, or a nested attribute that is null or unknown in the
+// prior object.
 func (s *shape) from(prior, config cty.Value) bool {
 	switch {
 	case !known(prior) || equal(prior, config):
@@ -152,7 +157,8 @@ func (n *node) from(prior, config cty.Value) bool {
 	return true
 }
 
-// fromUnknown reports whether the prior elements can be results of an unknown list or map: all its elements are unknown.
+// fromUnknown reports whether a provider can have made the prior collection from an unknown list or map. This is true
+// if its elements can have been made from unknown elements.
 func (n *node) fromUnknown(prior cty.Value) bool {
 	for it := prior.ElementIterator(); it.Next(); {
 		if _, pv := it.Element(); !n.inner.from(pv, n.inner.unknown) {
@@ -162,8 +168,8 @@ func (n *node) fromUnknown(prior cty.Value) bool {
 	return true
 }
 
-// configured reports whether a nested attribute contains a value that the provider cannot compute, so that it must have
-// been configured.
+// configured reports whether a nested attribute contains a value that the provider cannot compute. Such a value must
+// come from the configuration.
 func (n *node) configured(v cty.Value) bool {
 	switch {
 	case !known(v):

@@ -9,12 +9,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// input reads a value in one of the two encodings, by the type that the value must have.
+// input reads a value in one of the two encodings. The type of the value is known before it is read.
 type input interface {
-	// leaf reads a null or unknown value, a primitive or a dynamic value. If a collection or object must follow, it
-	// reads nothing and returns false for is.
+	// leaf reads a null or unknown value, a primitive or a dynamic value. If the type is a collection or an object,
+	// leaf reads nothing and returns is = false.
 	leaf(c *codec) (v cty.Value, is bool, f *failure)
-	// begin begins a list, map or object of n parts. n is meaningless if the encoding does not store the number.
+	// begin begins a list, map or object of n parts. If the encoding does not store the number, n has no meaning.
 	begin(c *codec) (n int, f *failure)
 	// more reports whether an i-th part follows.
 	more(c *codec, i, n int) bool
@@ -24,7 +24,7 @@ type input interface {
 	failure() *failure
 	// complete reports whether the encoding requires each attribute of an object exactly once.
 	complete() bool
-	// end fails if more input follows.
+	// end returns a failure if more input follows.
 	end() *failure
 }
 
@@ -165,14 +165,14 @@ func (c *codec) required() *failure {
 	return fail([...]string{"a value", "a string", "a number", "a bool", "a list", "a set", "a map", "a tuple", "an object", "a value"}[c.kind] + " is required")
 }
 
-// exponentLimit and digitLimit bound numbers that arrive as text: printing 1e1000000000 takes a gigabyte, and parsing n
-// digits takes time that grows with the square of n.
+// exponentLimit and digitLimit bound numbers that arrive as text. Without these limits, printing 1e1000000000 would
+// take a gigabyte, and parsing n digits would take a time that grows with the square of n.
 const (
 	exponentLimit = 10_000
 	digitLimit    = 100_000
 )
 
-// parseNumber reads a decimal number exactly (to cty's 512 bits).
+// parseNumber reads a decimal number with the precision of cty, 512 bits.
 func parseNumber(s string) (cty.Value, *failure) {
 	if len(s) > digitLimit || Exponent(s) > exponentLimit {
 		return cty.NilVal, fail("the number is too large")
@@ -184,8 +184,9 @@ func parseNumber(s string) (cty.Value, *failure) {
 	return v, nil
 }
 
-// Exponent returns the absolute value of the exponent (behind e or p) of a number, or 0 if it has none. It stops counting
-// above 10,000, because larger exponents are rejected.
+// Exponent returns the absolute value of the exponent of a number, which follows e or p. It returns 0 if the number has
+// no exponent. For an exponent above 10,000 it may return a smaller number above 10,000, because such numbers are
+// rejected.
 func Exponent(s string) int {
 	i := strings.IndexAny(s, "eEpP")
 	if i < 0 {

@@ -18,7 +18,7 @@ import (
 // Schema describes one type of object: a resource of some mode, a provider's configuration, or a provider's metadata of a
 // module.
 type Schema struct {
-	Version int64 // of the stored form; objects of lower versions are upgraded
+	Version int64 // version of the stored form; objects with a lower version are upgraded
 	*Block
 }
 
@@ -30,7 +30,7 @@ type Block struct {
 	Description string
 	Markdown    bool // the description is Markdown
 	Deprecated  bool
-	Deprecation string // the provider's message about it
+	Deprecation string // the provider's message about the deprecation
 
 	derived // computed on first use; see derive.go
 }
@@ -38,7 +38,7 @@ type Block struct {
 // Attr describes one attribute.
 type Attr struct {
 	Name string
-	Type cty.Type // of the whole attribute, even if Object is set
+	Type cty.Type // the type of the whole attribute, even if Object is set
 	// Object describes a nested attribute (protocol 6). It is nil for other attributes.
 	Object *Object
 
@@ -48,7 +48,7 @@ type Attr struct {
 	Required, Optional, Computed bool
 	Sensitive                    bool
 	WriteOnly                    bool
-	Unstored                     bool // not in states: a built-in attribute that Terraform and OpenTofu would reject in a state
+	Unstored                     bool // not in states: Terraform and OpenTofu would reject this built-in attribute
 	Deprecated                   bool
 	Deprecation                  string
 }
@@ -73,8 +73,8 @@ type Nesting uint8
 
 // The kinds of nesting.
 const (
-	Single Nesting = iota + 1 // zero or one
-	Group                     // always one, with nulls inside where the user wrote nothing
+	Single Nesting = iota + 1 // zero or one object
+	Group                     // always one object, with null attributes if the user wrote no block
 	List
 	Set
 	Map
@@ -109,11 +109,11 @@ type derived struct {
 	ambiguous     []*Nested
 }
 
-// A shape is a block, or the inside of a nested attribute, prepared for the rules of this package. It lists the attributes
-// and blocks of an object, each with its codec and the properties of everything inside it. The rules walk shapes and values
-// in parallel, and skip nodes that cannot contain anything relevant.
+// A shape is a block, or the inside of a nested attribute, prepared for the rules of this package. It lists the
+// attributes and blocks of an object, each with its codec and the properties of everything inside it. The rules walk
+// through shape and value together, and skip nodes that cannot contain anything relevant to the rule.
 type shape struct {
-	*codec           // of one object
+	*codec           // the codec of one object
 	nodes  []*node   // sorted by name
 	empty  cty.Value // the value of a block without content
 	exact  []string  // names of attributes, not blocks, whose types contain no dynamic type
@@ -122,14 +122,14 @@ type shape struct {
 	deep
 }
 
-// node is one attribute or one type of block.
+// node is one attribute or one block type of a shape.
 type node struct {
-	*codec // of the value of the attribute, or of all blocks of the type
+	*codec // the codec for the value of the attribute, or of all blocks of the type
 	name   string
-	step   cty.PathStep // from the object to the node
+	step   cty.PathStep // the step from the object to the node
 	attr   *Attr        // nil for blocks
 	block  *Nested      // nil for attributes
-	inner  *shape       // of one element; nil for plain attributes
+	inner  *shape       // the shape of one element; nil for plain attributes
 	// nesting is the nesting of inner, and 0 for plain attributes.
 	nesting Nesting
 	deep

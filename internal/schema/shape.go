@@ -76,13 +76,13 @@ func (n *node) element() *codec {
 	switch {
 	case n.nesting == Single || n.nesting == Group:
 		return n.codec
-	case n.codec.elem == nil: // a collection of dynamic types, which Valid rejects
+	case n.codec.elem == nil: // a collection of dynamic types; Valid rejects such schemas
 		return compile(cty.EmptyObject)
 	}
 	return n.codec.elem
 }
 
-// none returns the value of the node in a configuration that does not set it.
+// none returns the value of the attribute or the blocks in a configuration that does not contain them.
 func (n *node) none() cty.Value {
 	switch {
 	case n.block == nil || n.nesting == Single:

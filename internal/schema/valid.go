@@ -21,9 +21,9 @@ const (
 	UseProvider  Use = "provider configuration"
 )
 
-// Valid returns an error if the schema violates the protocol's rules. The functions of this package require a valid schema.
-// If the schema is valid, Valid checks that only managed resources have write-only attributes: values of other objects are
-// not stored anyway. Each line of the error names the attribute or block.
+// Valid returns an error if the schema violates the protocol's rules. The functions of this package require a valid
+// schema. If the schema is valid otherwise, Valid also returns an error if an object other than a managed resource has
+// write-only attributes. Each line of the error names the attribute or block.
 func (b *Block) Valid(use Use) error {
 	v := validator{use: use}
 	v.block(b, "", false)
@@ -147,6 +147,6 @@ func (v *validator) object(a *Attr, at string, inSet bool) {
 	if a.WriteOnly && writeOnly > 0 && writeOnly < len(o.Attrs) {
 		v.add(at, "the attribute is write-only, so either all or none of its nested attributes must be write-only")
 	}
-	// A write-only set is not stored, so its elements need not be distinguished.
+	// The elements of a write-only set are not stored, so they need not be distinguished.
 	v.attrs(o.Attrs, at, inSet || o.Nesting == Set && !a.WriteOnly)
 }

@@ -2,11 +2,13 @@ package schema
 
 import "github.com/zclconf/go-cty/cty"
 
-// versionEnds are the endings of the arguments that announce another value of a write-only argument.
+// versionEnds are the suffixes of version arguments. A change of a version argument tells the provider that its
+// write-only argument has a new value.
 var versionEnds = []string{"_version", "_revision", "_wo_version", "_wo_revision"}
 
-// VersionOf returns the argument beside a write-only argument that announces another value; nil if the schema has none.
-// For data_wo, it is data_wo_version or data_wo_revision; for set_pin, set_pin_revision or set_pin_wo_version.
+// VersionOf returns the version argument of a write-only argument (see versionEnds), or nil if the schema has none.
+// beside has the attributes of the same block. For data_wo the version argument is data_wo_version or data_wo_revision.
+// For set_pin it is set_pin_revision or set_pin_wo_version, for example.
 func VersionOf(beside []*Attr, writeOnly string) *Attr {
 	for _, end := range versionEnds {
 		for _, a := range beside {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// storedCheck is the form of a check in a file, and storedObject the form of its result for one instance.
+// storedCheck is the form of a check in a state file. storedObject is the form of its result for one instance.
 type storedCheck struct {
 	Kind    string         `json:"object_kind"`
 	Addr    string         `json:"config_addr"`
@@ -22,7 +22,7 @@ type storedObject struct {
 	Failures []string `json:"failure_messages,omitempty"`
 }
 
-// checks reads "check_results". Terraform and OpenTofu write them in no order; here they are sorted.
+// checks reads "check_results". Terraform and OpenTofu write them in no particular order. The snapshot has them sorted.
 func (r *reader) checks() {
 	r.Array(func() {
 		r.Peek()
@@ -72,7 +72,7 @@ func (e *writer) checks(list []Check) error {
 	return err
 }
 
-// each makes something of every element; nil stays nil.
+// each returns the results of f for all elements. If list is nil, it returns nil.
 func each[A, B any](list []A, f func(A) B) []B {
 	if list == nil {
 		return nil

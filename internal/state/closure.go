@@ -9,29 +9,30 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Recorded dependencies are direct in memory, and transitive in files, because Terraform and
-// OpenTofu order destruction by the list of each object alone. So every list is closed
-// when it is written.
+// In memory, the recorded dependencies of an object are direct. In files they are transitive, because Terraform and
+// OpenTofu order destruction by the list of each object alone. So the writer extends each list by the dependencies of
+// its members. Such a list is called closed.
 //
-// For every resource on which others depend, the set of its transitive dependencies is computed once, dependencies
-// first (walk.Components). The closure of a list is the union of these sets. The names of a list are visited in
-// reverse order of place: a name that an earlier one leads to adds nothing. So closed lists, as files
-// have them, cost no more than their length, and all lists together about as much as the number of
-// names that are written.
+// For every resource on which others depend, Closure computes the set of transitive dependencies once, dependencies
+// first (walk.Components). The closed list is the union of these sets. The names of a list are visited in reverse order
+// of place: if an earlier name has led to a name, that name adds nothing. So a list that is closed already, as in
+// files, costs time in proportion to its length. All lists together cost time in proportion to the number of written
+// names.
 
-// Closure computes the dependencies that a file lists for recorded ones. It is for one snapshot and one goroutine.
+// Closure computes the dependencies that a file lists for an object from its recorded dependencies. It is for one
+// snapshot and one goroutine.
 type Closure struct {
-	ids   map[addr.Resource]int32 // of resources on which others depend: in the order of their texts
+	ids   map[addr.Resource]int32 // the resources on which others depend, numbered in the order of their texts
 	names []dependency
-	leads [][]int32 // by id: its transitive dependencies; including itself only on a cycle
-	place []int32   // by id: an order in which everything comes after its dependencies
+	leads [][]int32 // by id: the transitive dependencies; they include the resource itself only if it is on a cycle
+	place []int32   // by id: the position in an order in which each resource comes after its dependencies
 	lists map[listKey]*edges
 
-	stamp []int32 // by id: the epoch in which it was found last
+	stamp []int32 // by id: the epoch in which follow last found the resource
 	epoch int32
 	queue []int32
-	last  []addr.Resource // the list that was asked for last
-	found []int32         // and all that it leads to, sorted
+	last  []addr.Resource // the argument of the last call of all
+	found []int32         // last and all its transitive dependencies, sorted
 }
 
 type dependency struct {
@@ -39,16 +40,16 @@ type dependency struct {
 	text string // as a JSON string
 }
 
-// listKey tells lists apart by the memory that they are in: whole layers of resources have the same.
+// listKey identifies a list by its memory, because many objects share the same list.
 type listKey struct {
 	first *addr.Resource
 	n     int
 }
 
 // edges are the recorded dependencies of a resource on which others depend.
-type edges struct{ direct, all []int32 } // all that they lead to, once that is known; sorted
+type edges struct{ direct, all []int32 } // all has the transitive dependencies, sorted; nil until they are known
 
-// Closure computes the transitive dependencies of the snapshot's recorded ones.
+// Closure returns the Closure of the snapshot's recorded dependencies.
 func (s *Snapshot) Closure() *Closure {
 	c := &Closure{ids: map[addr.Resource]int32{}, lists: map[listKey]*edges{}}
 	c.number(s)
@@ -74,7 +75,7 @@ func (s *Snapshot) Closure() *Closure {
 	return c
 }
 
-// number numbers the resources on which others depend.
+// number gives ids to the resources on which others depend.
 func (c *Closure) number(s *Snapshot) {
 	seen := map[listKey]bool{}
 	for _, r := range s.all() {
@@ -97,7 +98,7 @@ func (c *Closure) number(s *Snapshot) {
 	}
 }
 
-// needs are the dependencies that are recorded, by id.
+// needs returns the recorded dependencies of each resource, by id.
 func (c *Closure) needs(s *Snapshot) []*edges {
 	needs, none := make([]*edges, len(c.names)), &edges{}
 	for id := range needs {
@@ -130,7 +131,7 @@ func (c *Closure) needs(s *Snapshot) []*edges {
 	return needs
 }
 
-// direct are the ids of a list that is recorded in the snapshot, sorted.
+// direct returns the ids of a recorded list, sorted.
 func (c *Closure) direct(list []addr.Resource) []int32 {
 	ids := make([]int32, len(list))
 	for i, d := range list {
@@ -142,12 +143,12 @@ func (c *Closure) direct(list []addr.Resource) []int32 {
 
 func keyOf(list []addr.Resource) listKey { return listKey{&list[0], len(list)} }
 
-// same reports whether two lists are one and the same piece of memory.
+// same reports whether two lists are the same memory, not only equal.
 func same(a, b []addr.Resource) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// follow finds a list and all that it leads to. The result is valid until the next call.
+// follow returns the ids of a list and of all its transitive dependencies. The result is valid until the next call.
 func (c *Closure) follow(list []int32) []int32 {
 	c.queue = append(c.queue[:0], list...)
 	slices.SortFunc(c.queue, func(a, b int32) int { return int(c.place[b] - c.place[a]) })
@@ -173,7 +174,7 @@ func (c *Closure) find(d int32) {
 	}
 }
 
-// all is a list that is recorded in the snapshot and all that it leads to. The result is valid until the
+// all returns the ids of a recorded list and of all its transitive dependencies, sorted. The result is valid until the
 // next call.
 func (c *Closure) all(recorded []addr.Resource) []int32 {
 	switch {
@@ -190,8 +191,8 @@ func (c *Closure) all(recorded []addr.Resource) []int32 {
 	return c.follow(c.direct(recorded))
 }
 
-// Of returns the list in the form of a file for an object of resource self with the recorded list: closed, without
-// ephemeral resources and self, in text order.
+// Of returns the dependencies that a file lists for an object of resource self. recorded are the recorded dependencies
+// of the object. The result is transitive, in text order, and has neither ephemeral resources nor self.
 func (c *Closure) Of(self addr.Resource, recorded []addr.Resource) []addr.Resource {
 	var out []addr.Resource
 	for _, id := range c.all(recorded) {
@@ -202,7 +203,7 @@ func (c *Closure) Of(self addr.Resource, recorded []addr.Resource) []addr.Resour
 	return out
 }
 
-// listed reports whether a file has a name in the list of an object of resource self.
+// listed reports whether a file lists the dependency id for an object of resource self.
 func (c *Closure) listed(self addr.Resource, id int32) bool {
 	d := c.names[id].Resource
 	return d.Mode != addr.Ephemeral && d != self

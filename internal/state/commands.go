@@ -20,13 +20,14 @@ func (s *Snapshot) Select(t addr.Target) []addr.Object {
 	return out
 }
 
-// Listed is the order in which Terraform and OpenTofu list objects: the root module first and deeper modules later,
-// data sources first, and otherwise as Object.Compare.
+// Listed compares two objects in the order in which Terraform and OpenTofu list them: the root module before deeper
+// modules, data sources before managed resources, and otherwise as in Object.Compare.
 func Listed(a, b addr.Object) int {
 	return cmp.Or(cmp.Compare(a.Module.Depth(), b.Module.Depth()), a.Module.Compare(b.Module), cmp.Compare(b.Mode, a.Mode), a.Compare(b))
 }
 
-// Remove removes the objects that match the targets, and returns them. It is an error if no object matches.
+// Remove removes the objects that match the targets, and returns the removed objects. If no object matches, it adds an
+// error and returns false.
 func (s *Snapshot) Remove(targets []addr.Target, bag *diag.Bag) (*Snapshot, []addr.Object, bool) {
 	var removed []addr.Object
 	seen := map[addr.Object]bool{}
@@ -53,7 +54,8 @@ func (s *Snapshot) Remove(targets []addr.Target, bag *diag.Bag) (*Snapshot, []ad
 	return e.Done(), removed, true
 }
 
-// Taint marks an object to be replaced.
+// Taint marks the current object of an instance, so that the next plan replaces it. It adds an error and returns false
+// if that is not possible.
 func (s *Snapshot) Taint(i addr.Instance, bag *diag.Bag) (*Snapshot, bool) {
 	if i.Mode != addr.Managed {
 		bag.Add(diag.Errorf("Invalid address", "Resource instance %s cannot be tainted: only managed resources can be replaced.", i))
@@ -62,7 +64,7 @@ func (s *Snapshot) Taint(i addr.Instance, bag *diag.Bag) (*Snapshot, bool) {
 	return s.setTaint(i, true, bag)
 }
 
-// Untaint takes the mark away again.
+// Untaint removes the mark of Taint. It adds an error and returns false if the object is not tainted or does not exist.
 func (s *Snapshot) Untaint(i addr.Instance, bag *diag.Bag) (*Snapshot, bool) {
 	if i.Mode != addr.Managed {
 		bag.Add(diag.Errorf("Invalid address", "Resource instance %s cannot be untainted: only managed resources are ever tainted.", i))
@@ -88,19 +90,20 @@ func (s *Snapshot) setTaint(i addr.Instance, tainted bool, bag *diag.Bag) (*Snap
 	return e.Done(), true
 }
 
-// missing returns the error that an instance has no current object, with the likely reason.
+// missing returns the error for an instance without a current object, with the likely reason.
 func (s *Snapshot) missing(i addr.Instance) diag.Diagnostic {
 	const title = "No such resource instance"
 	for slot := range s.Resource(i.Abs()).each {
-		if slot.key == i.Key { // then it is deposed
+		if slot.key == i.Key { // the instance has only deposed objects
 			return diag.Errorf(title, "The create_before_destroy replacement of resource instance %s is not complete. Run \"apply\" first.", i)
 		}
 	}
 	return diag.Errorf(title, "There is no resource instance %s in the state. If its configuration is new, run \"lethe apply\" first.%s", i, s.NearInstance(i))
 }
 
-// ReplaceProvider replaces provider from by provider to in every resource, and returns these resources. If from names a
-// registry host and the state has no such provider, it means the same provider under the other host.
+// ReplaceProvider replaces the provider from by the provider to in every resource, and returns the changed resources.
+// If no resource has exactly the provider from, it replaces the same provider under the other registry host, of
+// Terraform or OpenTofu.
 func (s *Snapshot) ReplaceProvider(from, to addr.Provider) (*Snapshot, []addr.AbsResource) {
 	var exact, alias []addr.AbsResource
 	for _, r := range s.Resources() {

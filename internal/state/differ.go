@@ -7,14 +7,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// Difference is an object that two states have otherwise, or only one of them.
+// Difference is an object that differs between two states, or that only one of them has.
 type Difference struct {
 	Object        addr.Object
-	Before, After *Entry // nil: no object
+	Before, After *Entry // nil if the object does not exist
 }
 
-// Differences returns the objects that a file would record differently in b than in a, as Equal compares them, in
-// order.
+// Differences returns, in order, the objects that differ between two states. It compares as Equal does.
 func Differences(a, b *Snapshot) []Difference {
 	if a == b {
 		return nil
@@ -35,7 +34,7 @@ func Differences(a, b *Snapshot) []Difference {
 	return out
 }
 
-// OutputDifferences names the outputs that two states have otherwise, sorted.
+// OutputDifferences returns the names of the outputs that differ between two states, sorted.
 func OutputDifferences(a, b *Snapshot) []string {
 	x, y := a.orEmpty().Outputs, b.orEmpty().Outputs
 	names := map[string]bool{}
@@ -52,8 +51,8 @@ func OutputDifferences(a, b *Snapshot) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// CheckDifferences returns the results of conditions that differ between two states, as b has them. removed are the
-// results that only a has; they have only kind and address, and no status.
+// CheckDifferences returns the check results that differ between two states. changed has the results in b. removed has
+// the results that only a has, reduced to kind and address.
 func CheckDifferences(a, b *Snapshot) (changed, removed []Check) {
 	find := func(list []Check, c Check) int {
 		return slices.IndexFunc(list, func(d Check) bool { return d.Kind == c.Kind && d.Addr == c.Addr })
@@ -75,14 +74,14 @@ func CheckDifferences(a, b *Snapshot) (changed, removed []Check) {
 	return changed, removed
 }
 
-// PutCheck replaces the results of the conditions of a declaration.
+// PutCheck stores the check results of a declaration, in place of earlier ones.
 func (e *Edit) PutCheck(c Check) {
 	e.DropCheck(c)
 	e.next.Checks = append(e.next.Checks, c)
 	slices.SortStableFunc(e.next.Checks, compareChecks)
 }
 
-// DropCheck removes the results of the conditions of a declaration.
+// DropCheck removes the check results of a declaration.
 func (e *Edit) DropCheck(c Check) {
 	e.next.Checks = slices.DeleteFunc(slices.Clone(e.next.Checks), func(d Check) bool { return d.Kind == c.Kind && d.Addr == c.Addr })
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// Edit is a snapshot in the making, for one goroutine.
+// Edit is a snapshot while it is changed. Only one goroutine may use it.
 type Edit struct {
 	base    *Snapshot // the snapshot at the beginning
 	put     bool      // an object was stored or removed
 	next    Snapshot
-	owned   map[addr.AbsResource]bool           // resources already copied
+	owned   map[addr.AbsResource]bool           // resources that are copied, so that they may be changed
 	removed map[addr.Resource][][]addr.Resource // the recorded dependencies of removed objects
 }
 
-// Edit begins a change of s. s itself does not change.
+// Edit begins a change of s. It does not change s.
 func (s *Snapshot) Edit() *Edit {
 	e := &Edit{owned: map[addr.AbsResource]bool{}}
 	if s != nil {
@@ -35,7 +35,7 @@ func (s *Snapshot) Edit() *Edit {
 	return e
 }
 
-// Put stores an object; a nil entry removes it.
+// Put stores an object. If entry is nil, it removes the object.
 func (e *Edit) Put(o addr.Object, entry *Entry) {
 	a, s := o.Abs(), slot{o.Key, o.Deposed}
 	r := e.next.resources[a]
@@ -63,7 +63,8 @@ func (e *Edit) Put(o addr.Object, entry *Entry) {
 	}
 }
 
-// remember keeps the recorded dependencies of a removed object, in case it was the last of its resource.
+// remember keeps the recorded dependencies of a removed object. Done needs them if the object was the last of its
+// resource.
 func (e *Edit) remember(r addr.Resource, recorded []addr.Resource) {
 	lists := e.removed[r]
 	if len(recorded) == 0 || len(lists) > 0 && same(lists[len(lists)-1], recorded) {
@@ -75,7 +76,7 @@ func (e *Edit) remember(r addr.Resource, recorded []addr.Resource) {
 	e.removed[r] = append(lists, recorded)
 }
 
-// Get returns the present object.
+// Get returns the object after the changes so far; nil if it does not exist.
 func (e *Edit) Get(o addr.Object) *Entry { return e.next.Get(o) }
 
 // Output stores a root output.
@@ -84,11 +85,11 @@ func (e *Edit) Output(name string, o Output) { e.next.Outputs[name] = o }
 // DropOutput removes a root output.
 func (e *Edit) DropOutput(name string) { delete(e.next.Outputs, name) }
 
-// Head returns the lineage, serial, version, checks and unknown fields, to change them.
+// Head returns the snapshot for changes of its lineage, serial, version, checks and unknown fields.
 func (e *Edit) Head() *Snapshot { return &e.next }
 
-// Objects is Done if only objects may have changed: if none has, it returns the snapshot of the beginning, with its
-// text.
+// Objects is like Done, for an Edit that may only have changed objects. If no object was stored or removed, it returns
+// the original snapshot, which still has its source text.
 func (e *Edit) Objects() *Snapshot {
 	if e.base != nil && !e.put {
 		return e.base
@@ -99,7 +100,7 @@ func (e *Edit) Objects() *Snapshot {
 // Done returns the new snapshot. The Edit must not be used afterwards.
 //
 // Recorded dependencies are direct. If an object depends on a removed resource, it inherits the dependencies of that
-// resource: otherwise it would lose the dependencies behind it.
+// resource. Otherwise it would lose its indirect dependencies.
 func (e *Edit) Done() *Snapshot {
 	e.bequeath()
 	s := e.next
@@ -124,7 +125,8 @@ func (e *Edit) bequeath() {
 	}
 }
 
-// extend adds the recorded dependencies of the removed resources in a list, transitively.
+// extend returns a list with the recorded dependencies of the removed resources in it, transitively. If the list has no
+// removed resource, extend returns it unchanged.
 func (e *Edit) extend(list []addr.Resource) []addr.Resource {
 	if !slices.ContainsFunc(list, func(r addr.Resource) bool { return e.removed[r] != nil }) {
 		return list
@@ -147,7 +149,7 @@ func (e *Edit) extend(list []addr.Resource) []addr.Resource {
 	return out
 }
 
-// rewrite replaces the list of every object of r by the result of lists for it.
+// rewrite replaces the recorded dependencies of every object of r by the result of lists.
 func (e *Edit) rewrite(a addr.AbsResource, r *Resource, lists func([]addr.Resource) []addr.Resource) {
 	for s, old := range r.each {
 		list := lists(old.Recorded)
@@ -164,8 +166,8 @@ func (e *Edit) rewrite(a addr.AbsResource, r *Resource, lists func([]addr.Resour
 	}
 }
 
-// relist caches the results of f, so that objects that share a list continue to share it. f returns the same list if
-// nothing changes.
+// relist returns a function like f that caches its results, so that objects that share a list continue to share it. If
+// nothing changes, f must return the same list.
 func relist(f func([]addr.Resource) []addr.Resource) func([]addr.Resource) []addr.Resource {
 	made := map[listKey][]addr.Resource{}
 	return func(list []addr.Resource) []addr.Resource {

@@ -12,9 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Equal reports whether nothing is different between a and b that a file would have to record:
-// everything but serial and version. White space in attributes, the order of sensitive paths, and
-// whether dependencies are listed directly or transitively make no difference.
+// Equal reports whether two snapshots have the same content. It ignores serial and version, white space in attributes,
+// the order of sensitive paths, and whether dependencies are listed directly or transitively.
 func Equal(a, b *Snapshot) bool {
 	if a == b {
 		return true
@@ -26,9 +25,9 @@ func Equal(a, b *Snapshot) bool {
 		jsontext.Same(x.Extra, y.Extra) && c.resources()
 }
 
-// Next returns the snapshot to write after prev, made from next: with prev's lineage, or a new one; with the serial
-// after prev's, 1 for a first write; and with version as its writer. If nothing has to be written it returns prev and
-// false.
+// Next returns the snapshot to write after prev, with the content of next. It has the lineage of prev, or else of next,
+// or else a new lineage; the serial after prev's, or 1 for a first write; and version as its writer. If the content has
+// not changed, Next returns prev and false.
 func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
 	if next == nil {
 		next = &Snapshot{}
@@ -50,7 +49,7 @@ func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
 	return e.Done().WithOverridden(nil), true
 }
 
-// Rewritten returns the snapshot for another write of an unchanged state: with the next serial.
+// Rewritten returns a snapshot that writes an unchanged state again, with the next serial.
 func Rewritten(s *Snapshot, version string) *Snapshot {
 	e := s.Edit()
 	head := e.Head()
@@ -91,10 +90,10 @@ func sameChecks(a, b []Check) bool {
 	})
 }
 
-// comparison is the state of one run of Equal over the objects.
+// comparison compares the objects of two snapshots for one call of Equal or Differences.
 type comparison struct {
 	a, b   *Snapshot
-	ca, cb *Closure // made when two lists first differ
+	ca, cb *Closure // the closures; computed when two lists differ for the first time
 }
 
 func (c *comparison) resources() bool {
@@ -126,8 +125,8 @@ func (c *comparison) entries(at addr.AbsResource, x, y *Entry) bool {
 		jsontext.Same(x.Attrs, y.Attrs) && jsontext.Same(x.Identity, y.Identity) && jsontext.Same(x.Extra, y.Extra)
 }
 
-// SameObject reports whether two entries have the same object. They may differ in the parts that belong to a
-// configuration: the address of the provider's configuration, dependencies and lifecycle settings.
+// SameObject reports whether two entries describe the same object. It ignores the parts that come from a configuration:
+// the provider configuration, dependencies and lifecycle settings.
 func SameObject(x, y *Entry) bool {
 	a := *x
 	a.Provider, a.Recorded, a.CreateFirst, a.SkipDestroy, a.Protected = y.Provider, y.Recorded, y.CreateFirst, y.SkipDestroy, y.Protected

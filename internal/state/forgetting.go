@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// Forgetting is the setting for the results of data sources that no state, plan file or journal contains.
+// Forgetting is the setting for which results of data sources are neither in states nor in plan files nor in journals.
 type Forgetting uint8
 
 // The settings.

@@ -9,12 +9,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// Move returns the snapshot with objects under new addresses, in one pass: their entries, recorded dependencies on
-// them, and check results. All moves happen at once, so objects may change places. It is an error if two objects would
-// have one address, or if there is nothing to move. The caller decides whether a move makes sense.
+// Move returns a snapshot in which objects have new addresses: it changes their entries, the recorded dependencies on
+// them, and check results. All moves happen at once, so that objects may change places. It returns an error if two
+// objects would have the same address, or if an object to move does not exist. The caller decides whether a move makes
+// sense.
 //
-// Dependencies name resources, not instances. If some objects of a resource leave it and
-// others stay, dependents of the resource depend on both afterwards.
+// Dependencies name resources, not instances. If some objects of a resource move to another resource and others stay,
+// objects that depend on the resource then depend on both.
 func (s *Snapshot) Move(moves map[addr.Object]addr.Object) (*Snapshot, error) {
 	moves = maps.Clone(moves)
 	maps.DeleteFunc(moves, func(from, to addr.Object) bool { return from == to })
@@ -52,7 +53,7 @@ func (s *Snapshot) checkMoves(moves map[addr.Object]addr.Object) error {
 	return nil
 }
 
-// mover is one run of Move.
+// mover performs one Move.
 type mover struct {
 	*Edit
 	moves map[addr.Object]addr.Object
@@ -68,7 +69,7 @@ func (m *mover) entries(s *Snapshot) {
 			now.Extra = s.Resource(from.Abs()).Extra
 		}
 	}
-	m.removed = nil // nothing is: it has another name
+	m.removed = nil // the objects were renamed, not removed
 }
 
 // recorded renames the recorded dependencies.
@@ -97,7 +98,7 @@ func (m *mover) recorded(s *Snapshot) {
 	}
 }
 
-// stays reports whether an object of r keeps its resource's name.
+// stays reports whether an object of r stays in its resource.
 func (m *mover) stays(a addr.AbsResource, r *Resource) bool {
 	for s := range r.each {
 		if to, moved := m.moves[objectAt(a, s)]; !moved || to.Resource() == a.Resource() {
@@ -107,7 +108,8 @@ func (m *mover) stays(a addr.AbsResource, r *Resource) bool {
 	return false
 }
 
-// rename replaces resources in a list; it returns the same list if it contains none of them.
+// rename replaces resources in a list. If the list contains none of the renamed resources, rename returns the same
+// list.
 func rename(list []addr.Resource, renamed map[addr.Resource][]addr.Resource) []addr.Resource {
 	if !slices.ContainsFunc(list, func(r addr.Resource) bool { return renamed[r] != nil }) {
 		return list
@@ -129,8 +131,8 @@ func rename(list []addr.Resource, renamed map[addr.Resource][]addr.Resource) []a
 	return out
 }
 
-// checks renames the addresses of check results: results of resources by instance, others with their module instance,
-// if all objects in it moved to one place.
+// checks renames the addresses of check results. A result of a resource moves with its instance. Another result, such
+// as of an output, moves with its module instance, if all objects in the module instance moved to the same place.
 func (m *mover) checks() {
 	if len(m.next.Checks) == 0 {
 		return
@@ -158,7 +160,7 @@ func (m *mover) checks() {
 	m.next.Checks = out
 }
 
-// split returns a check as one check for each new address of its objects.
+// split splits a check by the new addresses of its objects. It returns one check for each new declaration.
 func (m *mover) split(c Check, modules map[addr.ModuleInstance]addr.ModuleInstance) []Check {
 	parts := map[string]*Check{}
 	for _, o := range c.Objects {
@@ -187,7 +189,7 @@ func (m *mover) split(c Check, modules map[addr.ModuleInstance]addr.ModuleInstan
 	return out
 }
 
-// checked returns the new address of a checked object and of its declaration, if it moved.
+// checked returns the new addresses of a checked object and of its declaration. moved is false if the object stays.
 func (m *mover) checked(kind, at string, modules map[addr.ModuleInstance]addr.ModuleInstance) (object, config string, moved bool) {
 	if kind == "resource" {
 		i, err := addr.ParseInstance(at)
@@ -203,7 +205,7 @@ func (m *mover) checked(kind, at string, modules map[addr.ModuleInstance]addr.Mo
 	return within(to.String(), local), within(to.Module().String(), local), true
 }
 
-// splitLocal cuts `module.a["k"].check.x` before "check.x".
+// splitLocal splits `module.a["k"].check.x` into the module and "check.x".
 func splitLocal(at string) (module, local string) {
 	i := strings.LastIndexByte(at, '.')
 	if i < 0 {
@@ -222,14 +224,14 @@ func within(module, local string) string {
 	return module + "." + local
 }
 
-// modules returns the module instances that moved as a whole: the modules of the moved objects, and modules around them
-// whose inner names stay the same.
+// modules returns the module instances that moved as a whole, with their new addresses: the modules of the moved
+// objects, and the modules that contain these, if the names inside stay the same.
 func (m *mover) modules() map[addr.ModuleInstance]addr.ModuleInstance {
 	out := map[addr.ModuleInstance]addr.ModuleInstance{}
 	torn := map[addr.ModuleInstance]bool{}
 	for a := range m.next.resources {
 		for at := a.Module; ; at = at.Parent() {
-			torn[at] = true // something is in it
+			torn[at] = true // an object remains in it
 			if at.IsRoot() {
 				break
 			}
@@ -258,7 +260,7 @@ func (m *mover) modules() map[addr.ModuleInstance]addr.ModuleInstance {
 	return out
 }
 
-// worse returns the combined status of two results.
+// worse returns the worse of two statuses. The order is: error, fail, unknown, pass.
 func worse(a, b Status) Status {
 	for _, s := range []Status{Errored, Fail, Unknown} {
 		if a == s || b == s {

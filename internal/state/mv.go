@@ -7,16 +7,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Renaming is one line of the result of a move: a resource, an instance or a module, before and after.
+// Renaming is the old and the new address of a moved resource, instance or module, for messages.
 type Renaming struct{ From, To string }
 
-// Mv moves the objects that match from to the address to: a whole resource to a resource, an instance to
-// an instance of the same or another resource of that type, a module or an instance of a module to
-// another module. A module without a key means its instance without a key or, if it has no such instance, all
-// its instances.
+// Mv moves the objects that match from to the address to: a resource to a resource, an instance to an instance of the
+// same or another resource of that type, a module or a module instance to another module. A module without a key means
+// its instance without a key. If that does not exist, it means all instances.
 //
-// If into is nil the move stays within the snapshot; otherwise the objects move into into. Both
-// snapshots are returned (the second is nil if into was).
+// If into is nil, the objects move within the snapshot, and target is nil. Otherwise they move into the snapshot into.
+// Mv returns both changed snapshots. After an error it returns false.
 func (s *Snapshot) Mv(from, to addr.Target, into *Snapshot, bag *diag.Bag) (source, target *Snapshot, done []Renaming, ok bool) {
 	m := relocation{from: s, into: into, bag: bag, moves: map[addr.Object]addr.Object{}}
 	if into == nil {
@@ -47,7 +46,7 @@ func (s *Snapshot) Mv(from, to addr.Target, into *Snapshot, bag *diag.Bag) (sour
 	return source, target, done, true
 }
 
-// relocation is one run of Mv.
+// relocation performs one Mv.
 type relocation struct {
 	from, into *Snapshot
 	bag        *diag.Bag
@@ -102,14 +101,15 @@ func (m *relocation) resource(from, to addr.Target) bool {
 	return true
 }
 
-// all takes every object of a resource.
+// all records the move of every object of a resource.
 func (m *relocation) all(r *Resource, to addr.AbsResource) {
 	for s := range r.each {
 		m.moves[objectAt(r.Addr, s)] = objectAt(to, s)
 	}
 }
 
-// instance takes the objects of one instance.
+// instance records the move of the objects of one instance. It adds an error and returns false if the target exists, or
+// if the instance has no objects.
 func (m *relocation) instance(r *Resource, from addr.Target, a, b addr.Instance) bool {
 	for s := range m.into.Resource(b.Abs()).each {
 		if s.key == b.Key {
@@ -124,7 +124,7 @@ func (m *relocation) instance(r *Resource, from addr.Target, a, b addr.Instance)
 	return len(m.moves) > 0 || m.nothing(from)
 }
 
-// module moves module instances and all that is in them.
+// module records the moves of module instances with all objects in them.
 func (m *relocation) module(from, to addr.Target) bool {
 	places := m.places(from, to)
 	if len(places) == 0 {
@@ -147,7 +147,7 @@ func (m *relocation) module(from, to addr.Target) bool {
 	return m.free(places)
 }
 
-// free reports whether the target addresses of modules are free, apart from objects that move away.
+// free adds an error and returns false if a target address of a module is in use. Objects that move away do not count.
 func (m *relocation) free(places map[addr.ModuleInstance]addr.ModuleInstance) bool {
 	wanted := make(map[addr.ModuleInstance]bool, len(places))
 	for _, to := range places {
@@ -166,7 +166,7 @@ func (m *relocation) free(places map[addr.ModuleInstance]addr.ModuleInstance) bo
 	return true
 }
 
-// places finds the module instances that from means, with the place of each after the move.
+// places returns the module instances that from selects, with the new address of each.
 func (m *relocation) places(from, to addr.Target) map[addr.ModuleInstance]addr.ModuleInstance {
 	out := map[addr.ModuleInstance]addr.ModuleInstance{}
 	a, b := from.AsModule(), to.AsModule()
@@ -203,7 +203,7 @@ func rebase(at addr.ModuleInstance, places map[addr.ModuleInstance]addr.ModuleIn
 	return parent.Child(name, key), true
 }
 
-// within does the moves inside one snapshot.
+// within performs the moves inside one snapshot.
 func (m *relocation) within() (*Snapshot, bool) {
 	out, err := m.from.Move(m.moves)
 	if err != nil {
@@ -212,7 +212,7 @@ func (m *relocation) within() (*Snapshot, bool) {
 	return out, err == nil
 }
 
-// across does the moves into another snapshot, under the new names from the start.
+// across moves the objects into another snapshot, under their new addresses.
 func (m *relocation) across() (source, target *Snapshot) {
 	return m.from.MoveInto(m.into, m.moves, nil)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Near returns the end of the message about a target without objects: the address that was likely meant.
+// Near returns a hint for the message about a target without objects: " Did you mean …?" with a similar address, or "".
 func (s *Snapshot) Near(t addr.Target) string {
 	if t.Mode != 0 {
 		return s.NearInstance(t.AsInstance())
@@ -19,7 +19,7 @@ func (s *Snapshot) Near(t addr.Target) string {
 	return diag.DidYouMean(targetText(t), names)
 }
 
-// NearInstance is Near for an instance: the instances of its resource, or another address.
+// NearInstance is like Near, for an instance. If other instances of its resource exist, the hint lists them.
 func (s *Snapshot) NearInstance(i addr.Instance) string {
 	var there, names []string
 	for o := range s.Resource(i.Abs()).Objects() {
@@ -36,7 +36,7 @@ func (s *Snapshot) NearInstance(i addr.Instance) string {
 	return diag.DidYouMean(i.String(), names)
 }
 
-// targetText is a target as written, keys left out staying out.
+// targetText returns a target as the user wrote it, without keys that the user omitted.
 func targetText(t addr.Target) string {
 	if t.Mode == 0 {
 		return t.AsModule().String()

@@ -31,7 +31,8 @@ func ParseObject(data []byte) (addr.Object, *Entry, error) {
 	return p.Parse(data)
 }
 
-// ObjectParser is ParseObject for many objects: it keeps equal parts once. The zero value is ready.
+// ObjectParser parses many results of AppendObject, and shares the memory of equal parts. The zero value is ready for
+// use.
 type ObjectParser struct{ r *reader }
 
 // Parse reads one object.

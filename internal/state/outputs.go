@@ -8,7 +8,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// storedOutput is an output as a file has it.
+// storedOutput is the form of an output in a state file.
 type storedOutput struct {
 	Value      json.RawMessage `json:"value"`
 	Type       json.RawMessage `json:"type"`
@@ -47,7 +47,7 @@ func (r *reader) output(name []byte) {
 	r.snap.Outputs[validText(name)] = o
 }
 
-// output writes one output. The type is the value's own, so that the two agree.
+// output writes one output. It derives the type from the value, so that type and value agree.
 func (e *writer) output(o Output) error {
 	value, err := schema.EncodeJSON(o.Value.Raw, o.Value.Raw.Type())
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 // overriddenKey is a top-level key of a state. Terraform and OpenTofu ignore it.
 const overriddenKey = "lethe_allow_destroy"
 
-// Overridden returns the addresses of the protected objects that the run destroyed that wrote the state, because
-// -allow-destroy named them.
+// Overridden returns the addresses of the protected objects that the last run destroyed because -allow-destroy named
+// them.
 func (s *Snapshot) Overridden() []string {
 	if s == nil || !bytes.Contains(s.Extra, []byte(overriddenKey)) {
 		return nil
@@ -17,17 +17,17 @@ func (s *Snapshot) Overridden() []string {
 	var fields struct {
 		List []string `json:"lethe_allow_destroy"`
 	}
-	_ = json.Unmarshal(s.Extra, &fields) // another value is no list of ours
+	_ = json.Unmarshal(s.Extra, &fields) // a value of another type does not come from Lethe
 	return fields.List
 }
 
-// WithOverridden returns the snapshot with such a list; nil removes it.
+// WithOverridden returns the snapshot with the list that Overridden returns. A nil list removes the key.
 func (s *Snapshot) WithOverridden(list []string) *Snapshot {
 	if len(list) == 0 && !bytes.Contains(s.Extra, []byte(overriddenKey)) {
 		return s
 	}
 	fields := map[string]json.RawMessage{}
-	_ = json.Unmarshal(s.Extra, &fields) // an object, or nothing
+	_ = json.Unmarshal(s.Extra, &fields) // Extra is an object or empty
 	delete(fields, overriddenKey)
 	if len(list) > 0 {
 		fields[overriddenKey], _ = json.Marshal(list) // texts
@@ -35,7 +35,7 @@ func (s *Snapshot) WithOverridden(list []string) *Snapshot {
 	e := s.Edit()
 	e.Head().Extra = nil
 	if len(fields) > 0 {
-		e.Head().Extra, _ = json.Marshal(fields) // as they were read
+		e.Head().Extra, _ = json.Marshal(fields) // the values are as they were read
 	}
 	return e.Done()
 }

@@ -9,11 +9,11 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// A file has sensitive paths as lists of steps, such as
+// In a state file, sensitive paths are lists of steps, such as
 //
 //	[{"type": "get_attr", "value": "tags"}, {"type": "index", "value": {"value": "a", "type": "string"}}]
 //
-// and most objects have none.
+// Most objects have an empty list.
 
 // paths reads the sensitive paths of an instance.
 func (f *fields) paths() paths {
@@ -55,7 +55,7 @@ func ParsePaths(text []byte) ([]cty.Path, error) {
 	return out, nil
 }
 
-// storedStep is a step as a file has it.
+// storedStep is the form of a path step in a state file.
 type storedStep struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
@@ -77,7 +77,7 @@ func (s storedStep) step() (cty.PathStep, error) {
 	return nil, fmt.Errorf("unsupported path step type %q", s.Type)
 }
 
-// indexKey reads the value of an index step, which carries its type.
+// indexKey reads the value of an index step. The text contains the type of the value.
 func indexKey(value []byte) (cty.Value, error) {
 	v, err := ctyjson.Unmarshal(value, cty.DynamicPseudoType)
 	if err != nil {

@@ -10,11 +10,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
-// Read reads a state file of format 4. The snapshot keeps parts of data, which must not be changed afterwards.
+// Read reads a state file of format 4. The snapshot refers to parts of data, so the caller must not change data
+// afterwards.
 //
-// Nothing is dropped silently: an unknown form of a field is an error, and so is a file that is empty or cut off. (The
-// caller knows whether the file is missing. Both peers take an empty file for an empty state and create everything a
-// second time.)
+// Read drops nothing silently: an unknown form of a field is an error. An empty or truncated file is an error, too.
+// (Terraform and OpenTofu accept an empty file as an empty state, and would create all objects a second time. The
+// caller handles a missing file.)
 func Read(data []byte, bag *diag.Bag) (*Snapshot, bool) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		bag.Add(diag.Errorf(badEmpty, "The state file is empty. It was probably truncated while it was written. Nothing was changed. Restore the file from a backup, or delete it if there never was a state."))
@@ -34,7 +35,8 @@ func Read(data []byte, bag *diag.Bag) (*Snapshot, bool) {
 	return r.snap, true
 }
 
-// Converted describes the encoding of a state that an editor or another program has converted.
+// Converted returns a phrase about the encoding of a state that an editor or another program has converted, such as "is
+// in UTF-16". It returns "" for UTF-8 without a byte order mark.
 func Converted(data []byte) string {
 	switch {
 	case syntax.Wide(data):
@@ -74,7 +76,7 @@ func (r *reader) file() {
 	r.snap.Extra = r.extra.object()
 }
 
-// unique reports a name that stands twice in the top level.
+// unique adds an error and returns false if a top-level field appears twice.
 func (r *reader) unique(key []byte) bool {
 	if r.seen[string(key)] {
 		r.problem(r.Pos, badContent, "It has the field %q twice.", key)
@@ -123,7 +125,8 @@ func (r *reader) body(key string) {
 	}
 }
 
-// postponed reads the fields that came before the version.
+// postponed reads the large fields that come before the version in the file. Only the version decides whether they can
+// be read.
 func (r *reader) postponed() {
 	for _, key := range []string{"outputs", "resources", "check_results"} {
 		if pos, ok := r.later[key]; ok && r.Err == nil {
@@ -133,7 +136,7 @@ func (r *reader) postponed() {
 	}
 }
 
-// supported reports whether the version of the file can be read, and reports an error if not.
+// supported adds an error and returns false if the format version of the file cannot be read.
 func (r *reader) supported() bool {
 	by := ""
 	if r.snap.Version != "" {

@@ -31,7 +31,7 @@ func (r *reader) blockField(key []byte) {
 		b.typ = r.string(r.Text())
 	case "name":
 		b.name = r.string(r.Text())
-	case "each": // "list" or "map": of the first files of format 4; follows from the keys
+	case "each": // "list" or "map", in the first files of format 4; the keys give the same information
 		r.Skip()
 	case "provider":
 		b.provider, b.given = r.providerText(&b.problems)
@@ -54,7 +54,7 @@ func (r *reader) providerText(problems *[]string) (addr.ProviderInstance, bool) 
 	return p, true
 }
 
-// place puts a block's objects into the snapshot.
+// place stores the objects of a block in the snapshot.
 func (r *reader) place(b *block) {
 	a, ok := r.address(b)
 	if !ok {
@@ -94,7 +94,8 @@ func (r *reader) place(b *block) {
 	}
 }
 
-// address makes the block's address.
+// address returns the address of a block's resource. If the block has an invalid mode, type or name, address adds an
+// error and returns false.
 func (r *reader) address(b *block) (addr.AbsResource, bool) {
 	a := addr.AbsResource{Type: b.typ, Name: b.name}
 	switch b.mode {
@@ -118,10 +119,10 @@ func (r *reader) address(b *block) (addr.AbsResource, bool) {
 	return a, true
 }
 
-// reserved words begin addresses, so no resource type can be one.
+// reserved are the words that can begin an address, so no resource type may have such a name.
 var reserved = map[string]bool{"module": true, "resource": true, "data": true, "ephemeral": true}
 
-// validName reports whether s is an identifier of the language.
+// validName reports whether s is an identifier of the configuration language.
 func validName(s string) bool {
 	for i, c := range s {
 		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c > 0x7f && c != utf8.RuneError
@@ -132,7 +133,8 @@ func validName(s string) bool {
 	return s != ""
 }
 
-// acceptable completes an instance and reports mistakes in it.
+// acceptable completes an instance after its block is read. If the instance has mistakes, it adds an error and returns
+// false.
 func (r *reader) acceptable(a addr.AbsResource, b *block, n *instance, common addr.ProviderConfig) bool {
 	if !n.provider {
 		n.entry.Provider = b.provider
@@ -158,8 +160,8 @@ func (r *reader) acceptable(a addr.AbsResource, b *block, n *instance, common ad
 	return true
 }
 
-// common is the provider configuration that all instances have to share: they may differ only in
-// the instance of it.
+// common returns the provider configuration that all instances of the resource must share. They may use different
+// instances of this configuration.
 func (b *block) common() addr.ProviderConfig {
 	for _, n := range b.instances {
 		if n.provider {
@@ -234,7 +236,7 @@ func (f *fields) done() {
 	case e.Attrs != nil && e.Flatmap != nil:
 		f.wrong("it has its attributes twice, as an object and as a flat map.")
 	case e.Attrs == nil && e.Flatmap == nil:
-		e.Attrs = []byte("{}") // as Terraform and OpenTofu take it
+		e.Attrs = []byte("{}") // as in Terraform and OpenTofu
 	}
 }
 
@@ -277,7 +279,7 @@ func (f *fields) schemaVersion() int64 {
 	return int64(n)
 }
 
-// jsonObject takes an object as it stands.
+// jsonObject returns the text of an object unchanged, or nil for null.
 func (f *fields) jsonObject(what string) []byte {
 	switch f.Peek() {
 	case 'n':
@@ -337,8 +339,8 @@ func (f *fields) dependencies() []addr.Resource {
 	return list
 }
 
-// dependsOn reads the dependencies as the first files of format 4 had them: relative to the
-// module, with modules and instances among them. Only resources are taken.
+// dependsOn reads the dependencies of the first files of format 4. They are relative to the module, and also name
+// modules and instances. dependsOn keeps only resources.
 func (f *fields) dependsOn() []addr.Resource {
 	var list []addr.Resource
 	f.Array(func() {

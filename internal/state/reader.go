@@ -32,11 +32,12 @@ type reader struct {
 
 	version    uint64
 	hasVersion bool
-	later      map[string]int // where top-level values stand that came before the version
+	later      map[string]int // positions of top-level values that come before the version
 	seen       map[string]bool
 	extra      extra
 
-	// The current position, and the methods that read a value there. They are made once.
+	// The following fields hold the value that is being read, and the methods that read it. The method values are
+	// created once to save allocations.
 	block      block
 	fields     fields
 	onBlock    func([]byte)
@@ -44,25 +45,25 @@ type reader struct {
 	onField    func([]byte)
 }
 
-// instance is one element of a resource's "instances" while its resource is still being read: the
-// fields of a JSON object come in any order, and the address may stand after the instances.
+// instance is one element of a resource's "instances" while the resource is being read. JSON fields come in any order,
+// so the address of the resource may follow the instances.
 type instance struct {
 	pos      int
 	slot     slot
 	entry    *Entry
-	provider bool // the instance names its own
+	provider bool // the instance has its own field "provider"
 	problem  string
-	old      []addr.Resource // of "depends_on", which "dependencies" replaced; relative to the module
+	old      []addr.Resource // from "depends_on" of old files; relative to the module
 }
 
-// block is the part of one element of "resources" that has been read.
+// block is one element of "resources", as far as it has been read.
 type block struct {
 	pos       int
 	module    []byte
 	mode      string
 	typ, name string
 	provider  addr.ProviderInstance
-	given     bool // provider was
+	given     bool // the block has a provider
 	instances []instance
 	extra     extra
 	problems  []string
@@ -81,7 +82,7 @@ func (f *fields) wrong(format string, a ...any) {
 	}
 }
 
-// problem reports an error in the content at a position.
+// problem adds an error about the content of the file, with its line and column.
 func (r *reader) problem(pos int, title, format string, a ...any) {
 	r.broken = true
 	line, column := jsontext.Position(r.In, pos)
@@ -89,7 +90,7 @@ func (r *reader) problem(pos int, title, format string, a ...any) {
 	r.bag.Add(diag.Errorf(title, "%s (line %d, column %d of the state file.)", detail, line, column))
 }
 
-// finish reports a syntax error, if there was one, and whether the snapshot can be used.
+// finish reports whether the snapshot can be used. It adds the syntax error, if one occurred.
 func (r *reader) finish() bool {
 	if r.Err != nil {
 		line, column := jsontext.Position(r.In, r.Err.Pos)
@@ -100,7 +101,7 @@ func (r *reader) finish() bool {
 	return !r.broken
 }
 
-// extra collects members of an object that are not known.
+// extra collects the unknown members of a JSON object.
 type extra struct{ buf []byte }
 
 func (x *extra) add(key string, value []byte) {
@@ -114,7 +115,7 @@ func (x *extra) add(key string, value []byte) {
 	x.buf = append(x.buf, value...)
 }
 
-// object returns the collected fields, nil if there were none collected, and begins anew.
+// object returns the collected members as a JSON object, and resets x. It returns nil if x has no members.
 func (x *extra) object() []byte {
 	if x.buf == nil {
 		return nil
@@ -124,8 +125,8 @@ func (x *extra) object() []byte {
 	return out
 }
 
-// names caches every kind of name and list, so that equal ones are parsed and kept once. Most files contain a resource
-// type, a module, or a list of dependencies thousands of times.
+// names caches names and lists, so that equal texts are parsed and stored once. Most files repeat a resource type, a
+// module or a list of dependencies thousands of times.
 type names struct {
 	strings   map[string]string
 	modules   map[string]addr.ModuleInstance
@@ -144,7 +145,7 @@ func newNames() *names {
 	}
 }
 
-// once returns parse(b). It calls parse once for equal b.
+// once returns parse(b), and caches the result in m. After an error it caches nothing.
 func once[T any](m map[string]T, b []byte, parse func(string) (T, error)) (T, error) {
 	if v, ok := m[string(b)]; ok {
 		return v, nil
@@ -176,8 +177,8 @@ func (n *names) module(raw []byte) (addr.ModuleInstance, error) {
 	return once(n.modules, raw, func(raw string) (addr.ModuleInstance, error) { return addr.ParseModuleInstance(unquote(raw)) })
 }
 
-// provider reads a provider address from its text in the file. Those from before there were
-// namespaces name no host, and were all of one.
+// provider reads a provider address from its text in the file. Addresses from before providers had namespaces contain
+// no host. They mean Terraform's registry, which was the only one.
 func (n *names) provider(raw []byte) (addr.ProviderInstance, error) {
 	return once(n.providers, raw, func(raw string) (addr.ProviderInstance, error) {
 		s := unquote(raw)
@@ -206,20 +207,21 @@ func (n *names) dependency(b []byte) (addr.Resource, error) {
 	})
 }
 
-// listText is a list of dependencies and the text it was read from.
+// listText is a list of dependencies and the text from which it was read.
 type listText struct {
 	text []byte
 	list []addr.Resource
 }
 
-// known returns the list that an equal text had.
+// known returns the list that was read from an equal text. It also returns the hash of the text, under which a new list
+// is stored.
 func (n *names) known(text []byte) (list []addr.Resource, hash uint64, ok bool) {
 	hash = maphash.Bytes(n.seed, text)
 	l, ok := n.lists[hash]
 	return l.list, hash, ok && bytes.Equal(l.text, text)
 }
 
-// entry returns an empty entry; entries are allocated in blocks.
+// entry returns an empty entry. It allocates entries in blocks.
 func (n *names) entry() *Entry {
 	if len(n.slab) == 0 {
 		n.slab = make([]Entry, 32)

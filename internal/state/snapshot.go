@@ -14,15 +14,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// Snapshot is a state at one moment. It is immutable; the zero value is an empty state without a
-// lineage. A nil *Snapshot may be read and is empty.
+// Snapshot is a state at one moment. It is immutable. The zero value is an empty state without a lineage. All reading
+// methods accept a nil *Snapshot, which is empty.
 type Snapshot struct {
 	Lineage string
 	Serial  uint64
 	Version string // the program that wrote it ("terraform_version")
 	Outputs map[string]Output
 	Checks  []Check
-	Extra   []byte // JSON object with top-level fields we do not know, kept
+	Extra   []byte // JSON object with unknown top-level fields, which are kept
 
 	resources map[addr.AbsResource]*Resource
 	count     int // objects
@@ -30,7 +30,8 @@ type Snapshot struct {
 	derived   *derived
 }
 
-// derived has values that are computed from a snapshot once. Only finished snapshots have it.
+// derived has values that are computed from a snapshot on first use. Only a finished snapshot, which no longer changes,
+// has it.
 type derived struct {
 	once   sync.Once
 	sorted []*Resource
@@ -39,20 +40,20 @@ type derived struct {
 	sum    Digest
 }
 
-// hosts counts the use of the two registry hosts.
+// hosts counts the resources under the registry hosts of Terraform and OpenTofu.
 type hosts struct {
 	once   sync.Once
 	byType map[addr.Provider]hostCounts // by canonical address
 	total  hostCounts
 }
 
-// hostCounts are the numbers of resources under OpenTofu's and Terraform's host.
+// hostCounts are the numbers of resources under OpenTofu's host and under Terraform's host.
 type hostCounts struct{ tofu, terraform int }
 
-// Digest is the SHA-256 of a state file; zero if the file is missing.
+// Digest is the SHA-256 of a state file. It is zero if the file is missing.
 type Digest [sha256.Size]byte
 
-// DigestOf returns the digest of a file's bytes, zero for no bytes.
+// DigestOf returns the digest of the bytes of a file. For no bytes it returns zero.
 func DigestOf(data []byte) Digest {
 	if len(data) == 0 {
 		return Digest{}
@@ -60,7 +61,7 @@ func DigestOf(data []byte) Digest {
 	return sha256.Sum256(data)
 }
 
-// MarshalText returns hexadecimal digits, "" for the zero value.
+// MarshalText returns the digest in hexadecimal digits, or "" for zero.
 func (d Digest) MarshalText() ([]byte, error) {
 	if d == (Digest{}) {
 		return nil, nil
@@ -79,7 +80,8 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Source returns the text that the snapshot was read from; nil if it was not read from a text, or was changed since.
+// Source returns the text from which the snapshot was read. It returns nil if the snapshot was changed since, or was
+// not read from a text.
 func (s *Snapshot) Source() []byte {
 	if s == nil {
 		return nil
@@ -92,7 +94,7 @@ func (s *Snapshot) SameText(o *Snapshot) bool {
 	return s != nil && o != nil && s.source != nil && bytes.Equal(s.source, o.source)
 }
 
-// Digest is the digest of the bytes the snapshot was read from, zero if it was not read.
+// Digest returns the digest of the text from which the snapshot was read. It returns zero if Source returns nil.
 func (s *Snapshot) Digest() Digest {
 	if s == nil || s.source == nil {
 		return Digest{}
@@ -105,32 +107,33 @@ func (s *Snapshot) Digest() Digest {
 type Resource struct {
 	Addr     addr.AbsResource
 	Provider addr.ProviderConfig // as stored with the resource
-	Extra    []byte              // JSON object with fields we do not know, kept
+	Extra    []byte              // JSON object with unknown fields, which are kept
 
-	// Most resources have one object, and a map is large: slot and entry have a single object, and entries has all
-	// objects from the second on.
+	// Most resources have one object, and a map is large. So slot and entry hold a single object. From the second
+	// object on, entries holds all objects.
 	slot    slot
 	entry   *Entry
 	entries map[slot]*Entry
 }
 
-// slot tells the objects of one resource apart.
+// slot identifies an object of a resource: by its instance key, and by its deposed key, which is "" for the current
+// object.
 type slot struct {
 	key     addr.Key
 	deposed string
 }
 
-// compare is the order of objects: each current one before its deposed ones.
+// compare orders the objects of a resource by key, with the current object before its deposed objects.
 func (a slot) compare(b slot) int {
 	return cmp.Or(a.key.Compare(b.key), cmp.Compare(a.deposed, b.deposed))
 }
 
-// Get returns an object, nil if it does not exist.
+// Get returns the entry of an object, or nil if the object does not exist.
 func (s *Snapshot) Get(o addr.Object) *Entry {
 	return s.Resource(o.Abs()).at(slot{o.Key, o.Deposed})
 }
 
-// Resource returns a resource with its objects, nil if it has no object.
+// Resource returns a resource with its objects, or nil if it has no objects.
 func (s *Snapshot) Resource(a addr.AbsResource) *Resource {
 	if s == nil {
 		return nil
@@ -138,7 +141,7 @@ func (s *Snapshot) Resource(a addr.AbsResource) *Resource {
 	return s.resources[a]
 }
 
-// Len is the number of objects.
+// Len returns the number of objects.
 func (s *Snapshot) Len() int {
 	if s == nil {
 		return 0
@@ -146,7 +149,7 @@ func (s *Snapshot) Len() int {
 	return s.count
 }
 
-// all returns the resources in no order.
+// all returns the resources by address.
 func (s *Snapshot) all() map[addr.AbsResource]*Resource {
 	if s == nil {
 		return nil
@@ -188,7 +191,7 @@ func (s *Snapshot) Objects() iter.Seq2[addr.Object, *Entry] {
 	}
 }
 
-// Get returns the current object with that key, nil if it does not exist.
+// Get returns the current object with the key k, or nil if it does not exist.
 func (r *Resource) Get(k addr.Key) *Entry { return r.at(slot{key: k}) }
 
 func (r *Resource) at(s slot) *Entry {
@@ -203,7 +206,7 @@ func (r *Resource) at(s slot) *Entry {
 	return nil
 }
 
-// Len is the number of objects, deposed ones included.
+// Len returns the number of objects, including deposed objects.
 func (r *Resource) Len() int {
 	switch {
 	case r == nil || r.entries == nil && r.entry == nil:
@@ -214,7 +217,7 @@ func (r *Resource) Len() int {
 	return len(r.entries)
 }
 
-// each yields the objects in no order.
+// each yields the objects in no particular order.
 func (r *Resource) each(yield func(slot, *Entry) bool) {
 	if r == nil || r.entry != nil && !yield(r.slot, r.entry) {
 		return
@@ -226,7 +229,7 @@ func (r *Resource) each(yield func(slot, *Entry) bool) {
 	}
 }
 
-// ordered appends the objects' slots in order to an empty list.
+// ordered appends the slots of all objects to slots, which must be empty, and sorts them.
 func (r *Resource) ordered(slots []slot, compare func(a, b slot) int) []slot {
 	slots = slices.Grow(slots, r.Len())
 	for s := range r.each {
@@ -259,7 +262,7 @@ func (r *Resource) Keys() []addr.Key {
 	return keys
 }
 
-// set stores an object, nil removes it. Only for a resource that is not shared yet.
+// set stores an object, or removes it if e is nil. The resource must not belong to a finished snapshot.
 func (r *Resource) set(s slot, e *Entry) {
 	switch {
 	case r.entries == nil && (r.entry == nil || r.slot == s):
@@ -283,9 +286,9 @@ func (r *Resource) copy(a addr.AbsResource) *Resource {
 	return &c
 }
 
-// The registries of Terraform and OpenTofu name the same providers. Objects keep the host they
-// were stored with; a new object takes the host that its state already uses, so that the product
-// which wrote the state finds its own addresses in it again.
+// winner returns the host with more resources, or "" if neither host has any. The registries of Terraform and OpenTofu
+// name the same providers. An object keeps the host with which it was stored. A new object gets the host that its state
+// already uses, so that the program that wrote the state finds its own addresses in it.
 
 func (v hostCounts) winner() string {
 	switch {
@@ -297,10 +300,9 @@ func (v hostCounts) winner() string {
 	return ""
 }
 
-// HostFor returns p with the registry host that most of its resources in the snapshot have. If none of its resources is
-// in the snapshot, it returns the host that most resources of other providers have. It returns false if no resource has
-// the host of Terraform's or OpenTofu's registry, or if p is from another host. Use it only for configurations that
-// name no host.
+// HostFor returns p with a registry host of Terraform or OpenTofu: the host that most resources of p in the snapshot
+// have, or else the host that most other resources have. It returns p and false if the snapshot uses neither host, or
+// if p has another host. Use HostFor only for providers whose configuration names no host.
 func (s *Snapshot) HostFor(p addr.Provider) (addr.Provider, bool) {
 	if _, ok := p.Counterpart(); !ok || s == nil {
 		return p, false
@@ -318,7 +320,7 @@ func (s *Snapshot) HostFor(p addr.Provider) (addr.Provider, bool) {
 }
 
 func (s *Snapshot) countHosts() *hosts {
-	if s.derived == nil { // unfinished: nothing may be kept
+	if s.derived == nil { // unfinished snapshots may still change, so cache nothing
 		h := &hosts{}
 		h.count(s.resources)
 		return h

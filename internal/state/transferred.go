@@ -12,7 +12,7 @@ import (
 // OpenTofu ignore it.
 const transfersKey = "lethe_transfers"
 
-// mostTransfers is the number of transfers that a state names. A transfer that is not finished is among the latest.
+// mostTransfers is the number of transfers that a state lists. An unfinished transfer is always among them.
 const mostTransfers = 8
 
 // Transfers returns the IDs of the latest transfers that moved objects into the state.
@@ -23,24 +23,24 @@ func (s *Snapshot) Transfers() []string {
 	var fields struct {
 		List []string `json:"lethe_transfers"`
 	}
-	_ = json.Unmarshal(s.Extra, &fields) // another value is no list of ours
+	_ = json.Unmarshal(s.Extra, &fields) // a value of another type does not come from Lethe
 	return fields.List
 }
 
-// WithTransfer returns the snapshot with one more transfer.
+// WithTransfer returns the snapshot with id at the end of its list of transfers.
 func (s *Snapshot) WithTransfer(id string) *Snapshot {
 	list := append(slices.Clone(s.Transfers()), id)
 	list = list[max(0, len(list)-mostTransfers):]
 	fields := map[string]json.RawMessage{}
 	e := s.Edit()
-	_ = json.Unmarshal(e.Head().Extra, &fields) // an object, or nothing
+	_ = json.Unmarshal(e.Head().Extra, &fields) // Extra is an object or empty
 	fields[transfersKey], _ = json.Marshal(list)
 	e.Head().Extra, _ = json.Marshal(fields)
 	return e.Done()
 }
 
-// MoveInto moves objects into another state. recorded returns the recorded dependencies of a moved object; nil keeps
-// them.
+// MoveInto moves objects into another state, and returns both changed states. recorded returns the recorded
+// dependencies of a moved object in its new state. If recorded is nil, the objects keep their dependencies.
 func (s *Snapshot) MoveInto(into *Snapshot, moves map[addr.Object]addr.Object, recorded func(*Entry) []addr.Resource) (source, target *Snapshot) {
 	src, dst := s.Edit(), into.Edit()
 	for from, to := range moves {

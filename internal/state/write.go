@@ -22,8 +22,8 @@ func (s *Snapshot) Write(w io.Writer) error {
 // Bytes returns the output of Write.
 func (s *Snapshot) Bytes() ([]byte, error) { return s.bytes(false) }
 
-// Direct returns the same with direct dependencies, for readers that continue from there: a closed list does not show
-// which dependencies are direct.
+// Direct is like Bytes, but writes direct dependencies. Readers that continue from the text, such as the recovery of a
+// journal, need them: a transitive list does not show which dependencies are direct.
 func (s *Snapshot) Direct() ([]byte, error) { return s.bytes(true) }
 
 func (s *Snapshot) bytes(direct bool) ([]byte, error) {
@@ -39,7 +39,7 @@ func (s *Snapshot) bytes(direct bool) ([]byte, error) {
 type fileWriter struct {
 	writer
 	*Snapshot
-	direct  bool // dependencies are written as they are
+	direct  bool // write recorded dependencies unchanged, not transitively
 	closure *Closure
 	slots   []slot
 
@@ -95,7 +95,7 @@ func (f *fileWriter) outputs() error {
 	return nil
 }
 
-// fileOrder sorts the resources as files have them: by module as text, data sources first.
+// fileOrder returns the resources in the order of files: by the text of the module, data sources first.
 func (f *fileWriter) fileOrder() []*Resource {
 	type named struct {
 		module string
@@ -122,7 +122,7 @@ func (f *fileWriter) fileOrder() []*Resource {
 	return out
 }
 
-// quotedOnce returns a name as a JSON string, made once.
+// quotedOnce returns a name as a JSON string, and caches it in made.
 func quotedOnce[T interface {
 	comparable
 	String() string
@@ -169,8 +169,8 @@ func (f *fileWriter) block(r *Resource) {
 	f.Close('}')
 }
 
-// fileSlots is the order of instances in a file: without key, by text, by number; current objects
-// before deposed ones.
+// fileSlots orders instances as in files: the instance without a key, then string keys, then numbers. A current object
+// comes before its deposed objects.
 func fileSlots(a, b slot) int {
 	rank := func(k addr.Key) int {
 		switch _, text := k.Str(); {
@@ -184,9 +184,9 @@ func fileSlots(a, b slot) int {
 	return cmp.Or(cmp.Compare(rank(a.key), rank(b.key)), a.compare(b))
 }
 
-// keyed reports whether an object belongs to an instance of a provider with for_each. Then, and
-// only then, each object names its own, as OpenTofu has it; Terraform does not know these and
-// would take the provider without its key.
+// keyed reports whether an object uses an instance of a provider configuration with for_each. If so, the file names the
+// provider of each object, as in OpenTofu. Otherwise it does not: Terraform does not know these instances, and would
+// use the provider without its key.
 func (r *Resource) keyed() bool {
 	for _, e := range r.each {
 		if !e.Provider.Key.IsNone() {
@@ -196,9 +196,9 @@ func (r *Resource) keyed() bool {
 	return false
 }
 
-// fileProvider returns the single provider configuration that a file has for a resource: the configuration of the first
-// current object. A run that ended early may have left objects of another configuration. OpenTofu refuses a file with
-// two, and Terraform's format has no place for them.
+// fileProvider returns the provider configuration that a file names for a resource: the configuration of the first
+// current object. Objects of an interrupted run may have another configuration, but OpenTofu refuses a file with two,
+// and Terraform's format has room for only one.
 func (r *Resource) fileProvider(slots []slot) addr.ProviderConfig {
 	for _, s := range slots {
 		if s.deposed == "" {
@@ -208,7 +208,7 @@ func (r *Resource) fileProvider(slots []slot) addr.ProviderConfig {
 	return r.at(slots[0]).Provider.ProviderConfig
 }
 
-// dependencies writes the closed list of the dependencies of an object of resource self.
+// dependencies writes the dependencies of an object of resource self: transitively, or unchanged if f.direct is true.
 func (f *fileWriter) dependencies(self addr.Resource, recorded []addr.Resource) {
 	if f.direct {
 		f.recorded(recorded)

@@ -13,7 +13,7 @@ import (
 // writer writes parts of a state.
 type writer struct{ jsontext.Writer }
 
-// recorded writes dependencies as they are.
+// recorded writes recorded dependencies unchanged.
 func (e *writer) recorded(list []addr.Resource) {
 	if len(list) == 0 {
 		return
@@ -26,8 +26,8 @@ func (e *writer) recorded(list []addr.Resource) {
 	e.Close(']')
 }
 
-// instance writes the fields of one object, with its provider if that is not empty. deps writes its dependencies, or
-// nothing.
+// instance writes the fields of one object. It writes provider, unless that is "". deps writes the dependencies of the
+// object.
 func (e *writer) instance(s slot, n *Entry, provider string, deps func()) {
 	e.instanceKey(s.key)
 	if provider != "" {
@@ -136,7 +136,7 @@ func (e *writer) path(p cty.Path) {
 	e.Close(']')
 }
 
-// index writes the key of an index step: the file knows strings and numbers.
+// index writes the key of an index step, which is a string or a number.
 func (e *writer) index(key cty.Value) {
 	e.Open('{')
 	if key.Type() == cty.String {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// API is a service that is asked by HTTP, one request at a time.
+// API is the client of a service with an HTTP API. It sends each request once.
 type API struct {
 	Client interface {
 		Do(*http.Request) (*http.Response, error)
@@ -20,14 +20,15 @@ type API struct {
 	Header http.Header // of each request
 	// Sign adds the caller's credentials to a request. It may be nil.
 	Sign func(req *http.Request, body []byte) error
-	// ErrorMessage extracts the service's message from the text of a refusal. It may be nil: then the whole text is the
+	// ErrorMessage extracts the message of the service from the text of a refusal. If it is nil, the whole text is the
 	// message.
 	ErrorMessage func(text []byte) string
-	// Signed are addresses that let in all who know them: errors name their hosts alone.
+	// Signed is true for addresses that give access to everyone who knows them, such as presigned URLs. Errors then
+	// name only the host.
 	Signed bool
 }
 
-// name returns an address as errors show it.
+// name returns an address in the form for errors.
 func (a *API) name(to *url.URL) string {
 	if a.Signed {
 		return to.Scheme + "://" + to.Host
@@ -35,25 +36,27 @@ func (a *API) name(to *url.URL) string {
 	return Shown(to)
 }
 
-// Shown returns an address for messages: without its password, and without the query, in which tokens are common.
+// Shown returns an address in the form for messages: without its password, and without the query, which often contains
+// tokens.
 func Shown(to *url.URL) string {
 	u := *to
 	u.RawQuery, u.ForceQuery = "", false
 	return u.Redacted()
 }
 
-// Answer is a service's answer, read whole.
+// Answer is the complete answer of a service.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	// Transformed is true if the body came compressed, as Ask permits: the ETag is that for the compressed body.
+	// Transformed is true if the body was compressed for the transfer, as Ask permits. Then the ETag is the ETag of the
+	// compressed body.
 	Transformed bool
 
 	to string // method and address of the request
 }
 
-// RefusedError reports that a service answered with a status that is no success.
+// RefusedError reports that a service answered with a status that means no success.
 type RefusedError struct {
 	Answer
 	text string
@@ -61,15 +64,15 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.text }
 
-// Refused reports whether an error is a refusal with one of these statuses.
+// Refused reports whether an error is a RefusedError with one of these statuses.
 func Refused(err error, statuses ...int) bool {
 	var r *RefusedError
 	return errors.As(err, &r) && slices.Contains(statuses, r.Status)
 }
 
-// Ask makes a request once. header and body may be nil. The error is an *UnansweredError if the connection breaks or
-// the status leaves open whether the request was carried out, and a *RefusedError for another status that is no
-// success.
+// Ask sends a request once. header and body may be nil. If the connection breaks, or the status does not tell whether
+// the request was executed, the error is an *UnansweredError. For any other status that means no success, it is a
+// *RefusedError.
 func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
 	if err != nil {
@@ -119,13 +122,14 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 	return nil, err
 }
 
-// open reports whether a refusal leaves open whether the request was carried out, or asks for it to be made later. One
-// of a server that does not know the method does neither.
+// open reports whether the request may have been executed nevertheless, or should be sent again later. The status 501
+// means neither, because the server does not know the method.
 func (a *Answer) open() bool {
 	return a.Status >= 500 && a.Status != http.StatusNotImplemented || a.Status == http.StatusTooManyRequests || a.Status == http.StatusRequestTimeout
 }
 
-// JSON is Ask with a body and an answer in JSON, nil for none.
+// JSON is like Ask, with a body and an answer in JSON. If in or out is nil, the request has no body, or the answer is
+// ignored.
 func (a *API) JSON(ctx context.Context, method string, to *url.URL, header http.Header, in, out any) error {
 	var body []byte
 	if in != nil {
@@ -141,7 +145,7 @@ func (a *API) JSON(ctx context.Context, method string, to *url.URL, header http.
 	return answer.JSON(out)
 }
 
-// JSON reads the answer into out, nil for nothing.
+// JSON decodes the answer into out. If out is nil, it does nothing.
 func (a *Answer) JSON(out any) error {
 	if out == nil {
 		return nil

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// A store may belong to someone else, or be broken: its answers are read into memory up to these bounds.
+// A store may be malicious or broken, so its answers are read only up to these limits.
 const (
-	mostAnswer = 1 << 30 // bytes, unpacked
-	mostRatio  = 200     // unpacked size to packed size; more is too large in any case
+	mostAnswer = 1 << 30 // bytes, after decompression
+	mostRatio  = 200     // the largest ratio of decompressed to compressed size
 	anyway     = 64 << 20
 )
 
-// ErrTooLarge reports that an answer is larger than a state may be.
+// ErrTooLarge reports that an answer is too large for a state.
 var ErrTooLarge = errors.New("the answer is larger than 1 GiB, or was compressed more than 200 times: it is not a state")
 
-// ReadAll reads an answer of a store.
+// ReadAll reads an answer of a store. It returns ErrTooLarge for more than mostAnswer bytes.
 func ReadAll(r io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, mostAnswer+1))
 	if err == nil && len(text) > mostAnswer {
@@ -27,7 +27,7 @@ func ReadAll(r io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// Unpack reads an answer of a store as a gzip stream.
+// Unpack decompresses an answer of a store in gzip format. It returns ErrTooLarge if the limits are exceeded.
 func Unpack(r io.Reader) ([]byte, error) {
 	compressedBytes := &counter{from: r}
 	z, err := gzip.NewReader(compressedBytes)
@@ -37,7 +37,7 @@ func Unpack(r io.Reader) ([]byte, error) {
 	return ReadAll(&rationed{from: z, compressed: compressedBytes})
 }
 
-// counter counts the bytes that are read.
+// counter counts the bytes that are read through it.
 type counter struct {
 	from io.Reader
 	read int64
@@ -49,7 +49,7 @@ func (c *counter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// rationed reads an unpacked stream up to the bounds.
+// rationed reads a decompressed stream up to the limits.
 type rationed struct {
 	from       io.Reader
 	compressed *counter
@@ -64,19 +64,19 @@ func (r *rationed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// contents reads an answer whose request accepted compression.
+// contents reads the body of an answer, and decompresses it if necessary.
 func contents(resp *http.Response) ([]byte, error) {
 	if !compressed(resp) {
 		return ReadAll(resp.Body)
 	}
 	text, err := Unpack(resp.Body)
-	if errors.Is(err, io.EOF) { // nothing, and not even packed
+	if errors.Is(err, io.EOF) { // the body is empty, and not even compressed
 		return nil, nil
 	}
 	return text, err
 }
 
-// compressed reports whether the body of an answer is compressed. Names of encodings have no case.
+// compressed reports whether the body of an answer is compressed. Names of encodings are case-insensitive.
 func compressed(resp *http.Response) bool {
 	return strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip")
 }

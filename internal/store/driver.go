@@ -14,7 +14,7 @@ type Driver struct {
 	Open   func(ctx context.Context, s Settings) (Store, error)
 }
 
-// Drivers are the kinds of store a program knows.
+// Drivers are the kinds of stores that a program knows.
 type Drivers []Driver
 
 // Find returns the driver with that name.

@@ -9,12 +9,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// EmergencyName is the file for a state that could not be stored.
+// EmergencyName is the name of the file for a state that could not be stored.
 const EmergencyName = "errored.tfstate"
 
-// EmergencyDump writes a state that could not be stored into the first directory that accepts it, whole and with mode
-// 0600, and returns its path. It does not overwrite the file of an earlier emergency: the new name has a number then.
-// If no directory accepts it, the error has the reason for each; it never contains a part of the state.
+// EmergencyDump writes a state that could not be stored into the first directory that accepts it, with mode 0600, and
+// returns the path. It does not overwrite an earlier file: then the new name contains a number. If no directory accepts
+// the state, the error has the reason for each directory. It never contains a part of the state.
 func EmergencyDump(fsys disk.FS, data []byte, dirs ...string) (path string, err error) {
 	for _, dir := range dirs {
 		path, failed := dump(fsys, data, dir)
@@ -43,8 +43,8 @@ func dump(fsys disk.FS, data []byte, dir string) (string, error) {
 	return "", fmt.Errorf("%s already has a thousand unstored states; remove some of them", dir)
 }
 
-// EmergencyDirs are the directories to try after dir: one of the user, then that for temporary
-// files, both on other file systems as a rule.
+// EmergencyDirs returns the directories that EmergencyDump should try: dir, a directory of the user, and the directory
+// for temporary files. The last two are usually on other file systems.
 func EmergencyDirs(dir string, getenv func(string) string) []string {
 	dirs := []string{dir}
 	if user := disk.UserDir(getenv); user != "" {

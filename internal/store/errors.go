@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// DamagedError reports that a stored state is damaged. Put can replace it if it gets Version.
+// DamagedError reports that a stored state is damaged. To replace the state, pass Version to Put.
 type DamagedError struct {
 	Version Version
 	Data    []byte // the readable part of the state
@@ -17,7 +17,7 @@ type DamagedError struct {
 func (e *DamagedError) Error() string { return e.Err.Error() }
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// Sentence is an error of a store as the beginning of a sentence.
+// Sentence returns an error of a store as the beginning of a sentence.
 func Sentence(err error) string {
 	text := err.Error()
 	if len(text) > 1 && text[1] >= 'a' && text[1] <= 'z' || strings.HasPrefix(text, "a ") { // else it may begin with a name
@@ -29,7 +29,7 @@ func Sentence(err error) string {
 // StaleError reports that the state changed since it was read.
 type StaleError struct {
 	Workspace string
-	Missing   bool // there is no state any more
+	Missing   bool // the state no longer exists
 }
 
 func (e *StaleError) Error() string {
@@ -39,18 +39,19 @@ func (e *StaleError) Error() string {
 	return fmt.Sprintf("the state of workspace %q was changed by someone else since it was read", e.Workspace)
 }
 
-// UnansweredError reports that a request got no answer, or an answer that leaves its outcome open: the connection
-// broke, or the server failed during its work. Retrying finds out the outcome.
+// UnansweredError reports that a request got no answer, or an answer that does not tell whether the request was
+// executed: the connection broke, or the server failed. A caller that tries again finds out.
 type UnansweredError struct {
 	Err    error
-	Unsent bool          // the request was not carried out: there was no token for it, no connection, or the service was busy
-	After  time.Duration // the pause that the service asks for; 0: none
+	Unsent bool          // the request was not executed: it had no token or no connection, or the service was busy
+	After  time.Duration // the pause that the service requests; 0 for none
 }
 
 func (e *UnansweredError) Error() string { return e.Err.Error() }
 func (e *UnansweredError) Unwrap() error { return e.Err }
 
-// Unsent marks an *UnansweredError of something that a request needs, such as a token: the request itself was not sent.
+// Unsent marks an *UnansweredError about a prerequisite of a request, such as a token: the request was not sent. It
+// returns err.
 func Unsent(err error) error {
 	var noAnswer *UnansweredError
 	if errors.As(err, &noAnswer) {
@@ -59,7 +60,7 @@ func Unsent(err error) error {
 	return err
 }
 
-// RedirectError has the reason why a redirect is not followed. A retry would meet the same redirect.
+// RedirectError is the reason why a redirect is not followed. A retry would get the same redirect.
 type RedirectError struct{ Err error }
 
 func (e *RedirectError) Error() string { return e.Err.Error() }

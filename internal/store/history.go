@@ -19,22 +19,23 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// The former states of a Local are copies, and not links to its backups: Terraform and editors write those in place. Each
-// writing keeps the state that it replaces. A command that makes no backup keeps nothing.
-const keptStates = 20 // how many former states there are at most
+// A Local keeps former states as separate copies, not as links to its backups, because Terraform and editors overwrite
+// those in place. Each write keeps the state that it replaces, unless the command makes no backups.
+const keptStates = 20 // the maximum number of former states
 
-// keptBytes is how many bytes they have together. Tests make it small.
+// keptBytes is the maximum size of all former states together. Tests reduce it.
 var keptBytes int64 = 256 << 20
 
-// historyDir returns the directory of former states. It is beside the state, and hidden like the lock info. A name
-// pattern that keeps states and backups out of version control (*.tfstate.*) matches it, and a pattern that removes
-// files (terraform.tfstate*) does not.
+// historyDir returns the directory of former states. It is beside the state, and hidden like the file of the lock info.
+// The pattern *.tfstate.*, by which users exclude states and backups from version control, matches it. The pattern
+// terraform.tfstate*, by which users delete files, does not.
 func (l *Local) historyDir(workspace string) string {
 	dir, base := filepath.Split(l.File(workspace))
 	return filepath.Join(dir, "."+base+".history")
 }
 
-// kept is the file of a former state. Its name contains the time of its writing, its serial, and whether it is sealed.
+// kept is the file of a former state. Its name contains the time of the write, the serial, and whether the state is
+// encrypted.
 type kept struct {
 	name   string
 	serial uint64
@@ -53,7 +54,7 @@ func keptName(serial uint64, written time.Time, sealed bool) string {
 	return fmt.Sprintf("%d-%d%s", written.UnixMilli(), serial, end)
 }
 
-// listKept lists the former states, the latest first.
+// listKept lists the files of former states, the latest first.
 func (l *Local) listKept(workspace string) ([]kept, error) {
 	entries, err := l.fs.ReadDir(l.historyDir(workspace))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -78,7 +79,8 @@ func (l *Local) listKept(workspace string) ([]kept, error) {
 	return out, nil
 }
 
-// keep stores a replaced state as a former state. If that fails, the next state is written anyway.
+// keep stores a replaced state as a former state, and deletes the oldest former states above the limits. It ignores
+// errors, because they must not prevent the write.
 func (l *Local) keep(workspace string, old []byte, written time.Time) {
 	serial, _, ok := identity(old)
 	dir := l.historyDir(workspace)
@@ -100,7 +102,7 @@ func (l *Local) keep(workspace string, old []byte, written time.Time) {
 	}
 }
 
-// sealAll encrypts the former states as states are encrypted now.
+// sealAll encrypts the former states with the present encryption settings.
 func (l *Local) sealAll(workspace string) {
 	all, _ := l.listKept(workspace)
 	for _, k := range all {
@@ -108,7 +110,7 @@ func (l *Local) sealAll(workspace string) {
 	}
 }
 
-// sealKept encrypts a former state that is not encrypted, or that has a former key.
+// sealKept encrypts a former state, if it is not encrypted or has a former key.
 func (l *Local) sealKept(dir string, k kept) {
 	if l.seal == nil {
 		return
@@ -127,7 +129,7 @@ func (l *Local) sealKept(dir string, k kept) {
 	}
 }
 
-// identity finds out the serial and the lineage of a state, which an encrypted one shows, too.
+// identity returns the serial and the lineage of a state. An encrypted state also contains them in clear.
 func identity(data []byte) (serial uint64, lineage string, ok bool) {
 	s := jsontext.Scanner{In: data}
 	seen := 0
@@ -144,7 +146,7 @@ func identity(data []byte) (serial uint64, lineage string, ok bool) {
 		}
 		if seen == 2 && s.Err == nil {
 			ok = true
-			s.Pos = len(s.In) // the rest is of no interest, and long
+			s.Pos = len(s.In) // skip the rest, which may be long
 		}
 	})
 	return serial, lineage, ok
@@ -200,8 +202,8 @@ func (l *Local) Former(_ context.Context, workspace string, p Past) ([]byte, err
 	return nil, err
 }
 
-// readKept reads a former state. It is nil if the file now has another serial than its name: in directories of older
-// versions of Lethe it is a link to a backup, which another program may have written.
+// readKept reads a former state. It returns nil if the state in the file does not have the serial in the file name. In
+// directories of older versions of Lethe, the file is a link to a backup, which another program may have overwritten.
 func (l *Local) readKept(workspace string, k kept) ([]byte, error) {
 	data, err := disk.Read(l.fs, filepath.Join(l.historyDir(workspace), k.name))
 	if serial, _, ok := identity(data); err != nil || !ok || serial != k.serial {
@@ -241,8 +243,8 @@ func (l *Local) RewriteFormer(ctx context.Context, workspace string, rewrite fun
 	return changed, problems
 }
 
-// writer is who wrote a state. The time of the file belongs to its identity, because another program may write a state
-// with the same serial later.
+// writer tells who wrote a state. Time is the modification time of the file. It is needed because another program may
+// later write a state with the same serial.
 type writer struct {
 	Serial    uint64 `json:"serial"`
 	Lineage   string `json:"lineage"`
@@ -251,7 +253,7 @@ type writer struct {
 	Operation string `json:"operation"`
 }
 
-// writersFile returns the file with the writers of the present state and of former states.
+// writersFile returns the path of the file that lists the writers of the present state and of former states.
 func writersFile(l *Local, workspace string) string {
 	return filepath.Join(l.historyDir(workspace), "writers.json")
 }
@@ -260,13 +262,13 @@ func writersFile(l *Local, workspace string) string {
 func writersOf(l *Local, workspace string) []writer {
 	var out []writer
 	if data, err := disk.Read(l.fs, writersFile(l, workspace)); err == nil {
-		_ = json.Unmarshal(data, &out) // after a crash the file may be incomplete: the writers are unknown then
+		_ = json.Unmarshal(data, &out) // after a crash the file may be incomplete; then the writers are unknown
 	}
 	return out
 }
 
-// sign records the holder of the lock as the writer of a state. A command without a lock or a history records nothing.
-// The file need not be durable, because without it only the writers are unknown.
+// sign records the holder of the lock as the writer of a state. A command without a lock, or without backups, records
+// nothing. The file need not be durable, because it only names the writers.
 func (l *Local) sign(workspace string, data []byte) {
 	l.mu.Lock()
 	h := l.held[workspace]
@@ -289,7 +291,7 @@ func (l *Local) sign(workspace string, data []byte) {
 	_ = f.Close()
 }
 
-// signed returns a state with its writer, if that is known.
+// signed returns a state together with its writer, if the writer is known.
 func signed(p Past, all []writer) Past {
 	for _, w := range all {
 		if w.Serial == p.Serial && w.Lineage == p.Lineage && w.Time == p.Time.Truncate(time.Millisecond).UnixMilli() {

@@ -4,7 +4,8 @@ import (
 	"context"
 )
 
-// OrphanedJournals returns the journals in a store of runs that ended. A store that keeps none has none.
+// OrphanedJournals returns the journals in a store whose runs have ended. It returns none if the store keeps no
+// journals.
 func OrphanedJournals(ctx context.Context, s Store, workspace string) ([]OrphanedJournal, error) {
 	if j := s.Capabilities().Journals; j != nil {
 		return j.Orphaned(ctx, workspace)
@@ -12,7 +13,7 @@ func OrphanedJournals(ctx context.Context, s Store, workspace string) ([]Orphane
 	return nil, nil
 }
 
-// DropJournal removes the journal of a run: "" for the run that has the lock.
+// DropJournal deletes the journal of a run. If run is "", it is the run of this process, which holds the lock.
 func DropJournal(ctx context.Context, s Store, workspace, run string) error {
 	if j := s.Capabilities().Journals; j != nil {
 		return j.Drop(ctx, workspace, run)
@@ -20,7 +21,8 @@ func DropJournal(ctx context.Context, s Store, workspace, run string) error {
 	return nil
 }
 
-// SetReplayedRecords stores the number of replayed records of a journal, if the store can.
+// SetReplayedRecords stores how many records of a journal were replayed. It does nothing if the store cannot store
+// that.
 func SetReplayedRecords(ctx context.Context, s Store, workspace, name string, records uint32) error {
 	if r := s.Capabilities().Cursor; r != nil {
 		return r.SetReplayed(ctx, workspace, name, records)
@@ -28,7 +30,7 @@ func SetReplayedRecords(ctx context.Context, s Store, workspace, name string, re
 	return nil
 }
 
-// ReplayedRecords returns that number; 0 if nothing is known.
+// ReplayedRecords returns how many records of a journal were replayed, or 0 if that is unknown.
 func ReplayedRecords(ctx context.Context, s Store, workspace, name string) (uint32, error) {
 	if r := s.Capabilities().Cursor; r != nil {
 		return r.Replayed(ctx, workspace, name)
@@ -36,8 +38,8 @@ func ReplayedRecords(ctx context.Context, s Store, workspace, name string) (uint
 	return 0, nil
 }
 
-// DisabledJournalsOf returns the workspaces with journals that the store does not read with its settings, and
-// the variable that makes commands replay them.
+// DisabledJournalsOf returns the workspaces with journals that the store does not read with its settings. variable is
+// the environment variable that enables reading them.
 func DisabledJournalsOf(ctx context.Context, s Store) (workspaces []string, variable string, err error) {
 	if u := s.Capabilities().Disabled; u != nil {
 		return u.WithJournals(ctx)

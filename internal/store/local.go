@@ -43,39 +43,38 @@ type LocalOptions struct {
 	Path         string // the state of the default workspace; "" means "terraform.tfstate"
 	WorkspaceDir string // the directory of the states of other workspaces; "" means "terraform.tfstate.d"
 
-	// In is the file that Get reads instead of the state of a workspace. Out is the file that Put writes; if it is empty,
-	// Put writes the file that Get reads. Backup is the file for the content before the first Put; NoBackup disables it.
+	// In is the file that Get reads, instead of the state of the workspace. Out is the file that Put writes; if it is
+	// "", Put writes the file that Get reads. Backup is the file for the content before the first Put; NoBackup
+	// disables it.
 	In, Out, Backup string
 
 	FS disk.FS // nil means disk.OS
 }
 
-// NoBackup as the path of a backup disables the backup.
+// NoBackup disables the backup, if it is used as the path of the backup.
 const NoBackup = "-"
 
-// Local is the store in files of this machine. It replaces states whole (package disk), with mode
-// 0600. Before the first Put of each workspace it copies the old state to a backup beside it, and keeps it
-// as a former state (history.go).
+// Local stores states in local files. It replaces a state as a whole (package disk), with mode 0600. Before the first
+// Put of a workspace, it copies the old state to a backup beside the state, and keeps it as a former state
+// (history.go).
 //
-// The lock is on the state file itself, as in Terraform and OpenTofu, so that these programs and Lethe exclude
-// each other. Replacing a locked file has two consequences. First, the new file is
-// locked before it takes its place, so that the file that others would open is always
-// locked. Second, another program may wait with the old file open: it would
-// get the lock on that file, and read and write a state that no other process sees. So the old file,
-// which no longer has a name, is overwritten with a text that they refuse to read (see retire).
+// The lock is on the state file itself, as in Terraform and OpenTofu, so that these programs and Lethe exclude each
+// other. This has two consequences for replacing a locked file. First, the new file is locked before it takes its
+// place, so that the file with the name of the state is always locked. Second, another program may wait for the lock
+// with the old file open. It would get the lock of the old file, and read and write a state that no other process sees.
+// So the old file is overwritten with a text that these programs refuse to read (see retire).
 //
-// To lock a state that does not exist, an empty file is made. Get ignores it, and unlock
-// removes it.
+// To lock a state that does not exist, Local creates a placeholder file. Get ignores it, and unlock removes it.
 type Local struct {
 	opts LocalOptions
 	fs   disk.FS
-	seal func([]byte) ([]byte, error) // encrypts backups; nil: they are copied unchanged
+	seal func([]byte) ([]byte, error) // encrypts backups; nil: they are not encrypted
 
 	mu      sync.Mutex
 	held    map[string]*holding // locks, by workspace
-	backups map[string]bool     // workspaces whose backup is made
-	hurry   bool                // another program holds the guard of a directory for long
-	written map[string]bool     // workspaces that were written: from then on they are read there
+	backups map[string]bool     // workspaces whose backup was made
+	hurry   bool                // another program holds the guard: do not wait again
+	written map[string]bool     // workspaces that were written; Get then reads Out instead of In
 }
 
 // NewLocal makes a local store.
@@ -92,7 +91,7 @@ func NewLocal(o LocalOptions) *Local {
 	return &Local{opts: o, fs: o.FS, held: map[string]*holding{}, backups: map[string]bool{}, written: map[string]bool{}}
 }
 
-// Override returns the same store with other In, Out and Backup; "" keeps a path unchanged.
+// Override returns the same store with other paths In, Out and Backup. "" keeps a path.
 func (l *Local) Override(in, out, backup string) Store {
 	o := l.opts
 	for to, with := range map[*string]string{&o.In: in, &o.Out: out, &o.Backup: backup} {
@@ -103,10 +102,11 @@ func (l *Local) Override(in, out, backup string) Store {
 	return NewLocal(o)
 }
 
-// SealBackups encrypts backups with seal: a state that is encrypted from now on leaves no plain backup.
+// SealBackups makes the store encrypt backups with seal. So if a state is encrypted for the first time, its backup is
+// encrypted, too.
 func (l *Local) SealBackups(seal func([]byte) ([]byte, error)) { l.seal = seal }
 
-// home is where a workspace's state belongs, as configured.
+// home returns the configured path of a workspace's state.
 func (l *Local) home(workspace string) string {
 	if workspace == Default {
 		return l.opts.Path
@@ -128,7 +128,7 @@ func (l *Local) out(workspace string) string {
 	return l.in(workspace)
 }
 
-// at makes a configured path usable.
+// at resolves a path relative to the directory of the store.
 func (l *Local) at(path string) string { return paths.In(l.opts.Dir, path) }
 
 // Capabilities implements Store.
@@ -136,8 +136,8 @@ func (l *Local) Capabilities() Capabilities {
 	return Capabilities{Breaker: l, Files: l, Place: l, History: l, Rewriter: l}
 }
 
-// Place implements Locator. In and Out are no part of it, and neither is where the directory is: checkouts of one configuration are
-// in many.
+// Place implements Locator. The result does not depend on In and Out, and not on the location of the directory, because
+// a configuration may be checked out in many directories.
 func (l *Local) Place(workspace string) string {
 	path := filepath.Clean(l.home(workspace))
 	if inside, err := filepath.Rel(l.opts.Dir, path); filepath.IsAbs(path) && err == nil && filepath.IsLocal(inside) {
@@ -149,7 +149,7 @@ func (l *Local) Place(workspace string) string {
 // File implements Filer.
 func (l *Local) File(workspace string) string { return l.at(l.out(workspace)) }
 
-// BackupFile is where the content before the first Put goes, "" if nowhere.
+// BackupFile returns the path of the file for the content before the first Put, or "" without a backup.
 func (l *Local) BackupFile(workspace string) string {
 	switch l.opts.Backup {
 	case NoBackup:
@@ -160,7 +160,7 @@ func (l *Local) BackupFile(workspace string) string {
 	return l.at(l.opts.Backup)
 }
 
-// readPath is the file a workspace's state is read from now.
+// readPath returns the path of the file that Get reads.
 func (l *Local) readPath(workspace string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,14 +182,14 @@ func (l *Local) Get(_ context.Context, workspace string) ([]byte, Version, error
 	return data, versionOf(data), nil
 }
 
-// read reads a state, nil if the file is missing.
+// read reads a state. It returns nil if the file is missing or a placeholder.
 func (l *Local) read(path string) ([]byte, error) {
 	for range 10 {
 		data, err := disk.Read(l.fs, path)
 		switch {
 		case err != nil:
 			return nil, err
-		case bytes.Equal(data, retired): // replaced between our opening and reading it
+		case bytes.Equal(data, retired): // the file was replaced after it was opened
 			continue
 		}
 		if data, err = l.whole(path, data); isPlaceholder(data) {
@@ -200,11 +200,12 @@ func (l *Local) read(path string) ([]byte, error) {
 	return nil, errors.New("other programs keep replacing the file while it is read; try again when they are done")
 }
 
-// whole returns the content of a state, which is in a copy beside it if the process was lost while it wrote in place.
+// whole returns the content of a state. If a process ended while it overwrote the file in place, the content is in a
+// copy beside the file.
 func (l *Local) whole(path string, data []byte) ([]byte, error) {
 	target, err := disk.Resolve(l.fs, path)
 	if err != nil {
-		return data, nil // the readable part is a file
+		return data, nil // data is the best available content
 	}
 	pending, err := disk.Read(l.fs, disk.Pending(target))
 	if err != nil || pending == nil || json.Valid(data) {
@@ -213,8 +214,8 @@ func (l *Local) whole(path string, data []byte) ([]byte, error) {
 	return pending, nil
 }
 
-// versionOf is a checksum of the content: of two polynomials, since one is short. It guards
-// against accidents; no forger is kept out by it.
+// versionOf returns a checksum of the content. It combines two CRC polynomials, because one is short. It detects
+// accidental changes, not forgeries.
 func versionOf(data []byte) Version {
 	if data == nil {
 		return ""
@@ -222,7 +223,7 @@ func versionOf(data []byte) Version {
 	return Version(fmt.Sprintf("%d-%08x%08x", len(data), crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), crc32.ChecksumIEEE(data)))
 }
 
-// List implements Store. A workspace is a directory, with a state or without.
+// List implements Store. Each directory in the workspace directory is a workspace, even without a state.
 func (l *Local) List(context.Context) ([]string, error) {
 	entries, err := l.fs.ReadDir(l.at(l.opts.WorkspaceDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -237,13 +238,13 @@ func (l *Local) List(context.Context) ([]string, error) {
 	return sortWorkspaces(names), nil
 }
 
-// onlyLocked reports whether a workspace's directory contains only a lock.
+// onlyLocked reports whether the state of a workspace is only a placeholder for the lock.
 func (l *Local) onlyLocked(workspace string) bool {
 	data, err := disk.Read(l.fs, l.at(l.home(workspace)))
 	return err == nil && isPlaceholder(data)
 }
 
-// lockMode distinguishes locks of one command from locks that several commands have at once.
+// lockMode is exclusive, or shared for a lock that several commands may hold at once.
 type lockMode uint8
 
 const (
@@ -251,21 +252,21 @@ const (
 	shared
 )
 
-// holding is a lock that a Local has.
+// holding is a lock that this Local holds.
 type holding struct {
 	id          string
 	who         string // for the writers of states
 	operation   string
-	path        string // of the state, links followed
+	path        string // path of the state, with symbolic links resolved
 	info        string // path of the file about the holder of the lock
 	file        disk.File
 	mode        lockMode
-	placeholder bool     // the state was made only to be locked
-	madeDirs    []string // directories that were made for that, from the inside
+	placeholder bool     // the state file was created only for the lock
+	madeDirs    []string // directories that were created for the placeholder, the innermost first
 }
 
-// A placeholder is an empty state that both peers and we can read; it has a lineage, should one of
-// them go on from it after we were killed.
+// A placeholder is an empty state that Lethe, Terraform and OpenTofu can read. It has a lineage, because another
+// program may continue from it if Lethe is killed.
 const (
 	placeholderHead = `{"version":4,"terraform_version":"1.12.0","serial":0,"lineage":"`
 	placeholderTail = `","outputs":{},"resources":[],"check_results":null}` + "\n"
@@ -277,5 +278,6 @@ func isPlaceholder(data []byte) bool {
 		bytes.HasPrefix(data, []byte(placeholderHead)) && bytes.HasSuffix(data, []byte(placeholderTail))
 }
 
-// retired is the content of a file that is no longer the state. Terraform and OpenTofu refuse it, and name its version.
+// retired is the content of a file that is no longer the state. Terraform and OpenTofu refuse to read its version, and
+// name the version in the error.
 var retired = []byte(`{"version":99,"note":"this state was replaced while it was locked; run the command again"}` + "\n")

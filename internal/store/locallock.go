@@ -51,9 +51,9 @@ func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(co
 	return func(context.Context) error { return l.unlock(workspace, h) }, nil
 }
 
-// tidy completes and removes files that killed commands have left beside a locked state: a state that was being written
-// in place, and whole states that did not reach their place. If a command without the lock is writing at this moment,
-// it holds the guard, and nothing is removed.
+// tidy cleans up after killed commands. It completes a state that was being overwritten in place, and removes temporary
+// files beside the state. The caller holds the lock. If a command without the lock is writing, that command holds the
+// guard of the directory, and tidy does nothing.
 func (l *Local) tidy(workspace string, h *holding) {
 	release, ok := guardDir(filepath.Dir(h.path), 0)
 	if !ok {
@@ -85,7 +85,7 @@ func (l *Local) infoFile(workspace string) string {
 	return filepath.Join(dir, "."+base+".lock.info")
 }
 
-// lockedBy returns the error of a lock, with the known data about its holder.
+// lockedBy returns the error for a lock that another process holds, with the known data about the holder.
 func (l *Local) lockedBy(info string, cause error) *LockError {
 	e := &LockError{Err: cause}
 	if data, err := disk.Read(l.fs, info); err == nil && data != nil {
@@ -96,8 +96,8 @@ func (l *Local) lockedBy(info string, cause error) *LockError {
 	return e
 }
 
-// openAndLock opens and locks the file at path. A file that was replaced or removed between the two is
-// not the state any more, and the next one is tried.
+// openAndLock opens and locks the file at path. If the file was replaced or removed between these steps, it is no
+// longer the state, and openAndLock tries the next file.
 func (l *Local) openAndLock(h *holding, path string) error {
 	path, err := disk.Resolve(l.fs, path)
 	if err != nil {
@@ -129,7 +129,7 @@ func (l *Local) openAndLock(h *holding, path string) error {
 	return errors.New("other programs keep replacing the file while it is locked; try again when they are done")
 }
 
-// inPlace reports whether f is the file at path.
+// inPlace reports whether f is still the file at path.
 func (l *Local) inPlace(f disk.File, path string) bool {
 	is, err := f.Stat()
 	if err != nil {
@@ -139,8 +139,8 @@ func (l *Local) inPlace(f disk.File, path string) bool {
 	return err == nil && os.SameFile(is, at)
 }
 
-// placeholder makes an empty state, locked before anyone can see it. It makes nothing, and that is
-// no error, if there is a state by now.
+// placeholder creates a placeholder, which is locked before another process can see it. If the state exists by now, it
+// returns false without an error.
 func (l *Local) placeholder(h *holding) (made bool, err error) {
 	dir := filepath.Dir(h.path)
 	for d := dir; ; d = filepath.Dir(d) {
@@ -173,14 +173,14 @@ func (l *Local) placeholder(h *holding) (made bool, err error) {
 	return l.createUnlinked(h)
 }
 
-// fill writes a placeholder.
+// fill writes the content of a placeholder into f.
 func fill(f disk.File) error {
 	_, err := io.WriteString(f, placeholderHead+uuid.NewString()+placeholderTail)
 	return errors.Join(err, disk.Synced(f.Sync()))
 }
 
-// createUnlinked makes a placeholder if the file system has no links: a file that is locked first and filled then. Another command
-// may lock it first; then it stays for that command.
+// createUnlinked creates a placeholder on a file system without hard links: it creates an empty file, locks it, and
+// then fills it. If another command locks the file first, the file stays for that command.
 func (l *Local) createUnlinked(h *holding) (made bool, err error) {
 	f, err := l.fs.OpenFile(h.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, disk.FileMode)
 	if errors.Is(err, fs.ErrExist) {
@@ -237,7 +237,7 @@ func (l *Local) unlock(workspace string, h *holding) error {
 	return errors.Join(err, l.release(h))
 }
 
-// release releases the lock, and removes files that were made only for it.
+// release releases the lock, and removes files and directories that were created only for the lock.
 func (l *Local) release(h *holding) error {
 	if h.mode == shared {
 		l.last(h)
@@ -253,16 +253,16 @@ func (l *Local) release(h *holding) error {
 	err := l.fs.Remove(h.path)
 	retire(h.file)
 	for _, d := range h.madeDirs {
-		l.fs.Remove(d) // unless something else is in it by now
+		l.fs.Remove(d) // fails if the directory has other files by now
 	}
 	return err
 }
 
-// last finds out which of several holders of a shared lock removes a placeholder: the last one. It can get the exclusive
-// lock.
+// last finds out whether this command must remove the placeholder. Of several holders of a shared lock, the last holder
+// must do it: only the last holder can get the exclusive lock.
 func (l *Local) last(h *holding) {
 	h.placeholder = false
-	if info, err := l.fs.Stat(h.path); err != nil || info.Size() != int64(placeholderSize) { // a large state is not read for nothing
+	if info, err := l.fs.Stat(h.path); err != nil || info.Size() != int64(placeholderSize) { // do not read a large state
 		return
 	}
 	if data, err := disk.Read(l.fs, h.path); err != nil || !isPlaceholder(data) {
@@ -272,8 +272,8 @@ func (l *Local) last(h *holding) {
 	h.placeholder = lockFile(h.file, exclusive) == nil
 }
 
-// retire closes a file that was the state and has no name any more. Terraform or OpenTofu may have it
-// open, waiting for the lock, and would take it for the state.
+// retire closes a file that was the state, and first overwrites it if it has no name any more. Terraform or OpenTofu
+// may have the file open while they wait for the lock, and must not take it for the state.
 func retire(f disk.File) {
 	defer f.Close()
 	if !nameless(f) {
@@ -286,8 +286,8 @@ func retire(f disk.File) {
 	}
 }
 
-// Break implements Breaker. A lock on a file ends with its process. Only the information about its holder can remain.
-// It blocks no process, and Break removes it.
+// Break implements Breaker. A lock on a file ends with its process, but the file about its holder can remain. That file
+// blocks no process. Break removes it.
 func (l *Local) Break(_ context.Context, workspace, id string) error {
 	info := l.infoFile(workspace)
 	held := l.lockedBy(info, nil).Held

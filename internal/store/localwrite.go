@@ -42,11 +42,12 @@ func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Versi
 	return versionOf(data), nil
 }
 
-// longestGuard is how long a writer waits for others in its directory. Their writing takes milliseconds; whoever has the
-// guard for longer is another program.
+// longestGuard is the maximum time that a writer waits for the guard of a directory. Writes take milliseconds: a
+// process that holds the guard for longer is not another writer.
 var longestGuard = 2 * time.Second
 
-// guard takes the guard of a directory. It waits for a program that has it for long once and no more.
+// guard takes the guard of a directory. If another program holds the guard for a long time, only the first call waits
+// for it; all calls then continue without the guard.
 func (l *Local) guard(dir string) (release func()) {
 	l.mu.Lock()
 	longest := longestGuard
@@ -63,7 +64,8 @@ func (l *Local) guard(dir string) (release func()) {
 
 func unwritable(err error) error { return fmt.Errorf("the state cannot be written: %w", err) }
 
-// backup copies the state that the first Put will overwrite. States that later Puts overwrite become former states.
+// backup copies the state that the first Put of a workspace replaces. A state that a later Put replaces only becomes a
+// former state.
 func (l *Local) backup(workspace, path string, now []byte) error {
 	l.mu.Lock()
 	done := l.backups[workspace]
@@ -92,7 +94,7 @@ func (l *Local) backup(workspace, path string, now []byte) error {
 	}
 	if unseen == nil {
 		l.keep(workspace, old, info.ModTime())
-		if !bytes.Equal(was, old) { // the encryption has changed, and a former key may go
+		if !bytes.Equal(was, old) { // the encryption has changed, and the former key may be removed from the configuration
 			l.sealAll(workspace)
 		}
 	}
@@ -102,7 +104,7 @@ func (l *Local) backup(workspace, path string, now []byte) error {
 	return nil
 }
 
-// replace puts the new file into place, and moves the lock to it if we have one.
+// replace replaces the state file. If this store holds the lock, the lock moves to the new file.
 func (l *Local) replace(workspace, path string, data []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,14 +121,14 @@ func (l *Local) replace(workspace, path string, data []byte) error {
 		old := h.file
 		h.file, h.placeholder = next, false
 		retire(old)
-	case err == nil: // in place, and the lock stays where it is
+	case err == nil: // the file was overwritten in place, and keeps its lock
 		l.written[workspace], h.placeholder = true, false
 	}
 	return err
 }
 
-// SetAside makes the state of a workspace its backup, because the state has moved elsewhere. No later write would
-// encrypt a remaining plain state.
+// SetAside renames the state of a workspace to its backup, because the state has moved to another backend. If states
+// are encrypted, it encrypts the backup, because no later write would.
 func (l *Local) SetAside(workspace string) error {
 	path := l.File(workspace)
 	data, err := l.read(path)

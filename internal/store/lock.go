@@ -10,9 +10,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// LockError reports that another holds the lock.
+// LockError reports that another process holds the lock.
 type LockError struct {
-	Held *LockInfo // nil if it is not known
+	Held *LockInfo // nil if the holder is unknown
 	Err  error
 }
 
@@ -25,7 +25,8 @@ func (e *LockError) Error() string {
 
 func (e *LockError) Unwrap() error { return e.Err }
 
-// OtherLock is the answer to breaking a lock that another ID has, or none: held is nil then.
+// OtherLock returns the error for an attempt to break a lock with the wrong ID. held is the holder of the lock, or nil
+// if the state is not locked.
 func OtherLock(held *LockInfo, id string) *LockError {
 	if held == nil {
 		return &LockError{Err: errors.New("the state is not locked")}
@@ -39,15 +40,15 @@ func LockDiagnostic(err error, program string) diag.Diagnostic {
 		"Error message: %v\n\n%s locks the state so that only one process writes it at a time. Resolve the issue above, or wait with -lock-timeout=5m. If the holder no longer exists, run force-unlock with the ID. The option -lock=false skips locking, which is not recommended.", err, program)
 }
 
-// The pause between two attempts to take a lock doubles up to the longest; a random part of it is
-// left out, so that many who wait do not come at once.
+// The pause between two attempts to take a lock doubles up to longestPause. A random part of the pause is omitted, so
+// that many waiting processes do not try at the same time.
 const (
 	firstPause   = 50 * time.Millisecond
 	longestPause = time.Second
 )
 
-// Acquire takes a lock, and waits for it up to timeout (0: one attempt). waiting, if not nil, is called once, after the
-// first failed attempt. The error is the error of the last attempt.
+// Acquire takes a lock, and waits for it up to timeout. A timeout of 0 means one attempt. If waiting is not nil, it is
+// called once, after the first failed attempt. The error is the error of the last attempt.
 func Acquire(ctx context.Context, s Store, workspace string, who LockInfo, timeout time.Duration, waiting func(*LockError)) (unlock func(context.Context) error, err error) {
 	err = Wait(ctx, timeout, waiting, func() (err error) {
 		unlock, err = s.Lock(ctx, workspace, who)
@@ -56,7 +57,8 @@ func Acquire(ctx context.Context, s Store, workspace string, who LockInfo, timeo
 	return unlock, err
 }
 
-// Wait is Acquire for any resource with one holder: take returns a *LockError if another has it.
+// Wait is like Acquire, for any resource with one holder. take must return a *LockError if another process holds the
+// resource.
 func Wait(ctx context.Context, timeout time.Duration, waiting func(*LockError), take func() error) error {
 	deadline := time.Now().Add(timeout)
 	var last error
@@ -65,7 +67,7 @@ func Wait(ctx context.Context, timeout time.Duration, waiting func(*LockError), 
 		var held *LockError
 		switch {
 		case err != nil && last != nil && ctx.Err() != nil:
-			return last // the holder of the lock is more useful than the cancellation
+			return last // the holder of the lock is more informative than the cancellation
 		case err == nil || !errors.As(err, &held):
 			return err
 		}

@@ -15,18 +15,18 @@ import (
 type LockInfo struct {
 	ID        string    `json:"ID"`
 	Operation string    `json:"Operation"` // such as "OperationTypeApply"
-	Info      string    `json:"Info"`      // the process, so that a process that has ended is recognised
+	Info      string    `json:"Info"`      // identifies the process, to recognize a process that has ended
 	Who       string    `json:"Who"`       // user@host
 	Version   string    `json:"Version"`
 	Created   time.Time `json:"Created"` // in UTC
 	Path      string    `json:"Path"`    // of the state; set by the store
 
-	// Shared asks for a lock that several commands may have at once, because they only read. A store without such locks
-	// gives an exclusive one.
+	// Shared requests a lock that several reading commands may hold at once. A store without such locks takes an
+	// exclusive lock.
 	Shared bool `json:"-"`
 }
 
-// NewLockInfo describes a lock that this process is about to take.
+// NewLockInfo returns the description of a lock that this process is about to take.
 func NewLockInfo(operation, version string) LockInfo {
 	host, _ := os.Hostname()
 	name := os.Getenv("USER")
@@ -39,16 +39,16 @@ func NewLockInfo(operation, version string) LockInfo {
 	}
 }
 
-// Marshal is the lock file's content.
+// Marshal returns the content of a lock file.
 func (i LockInfo) Marshal() []byte {
 	data, err := json.Marshal(i)
-	if err != nil { // a year past 9999
+	if err != nil { // fails only for a year after 9999
 		panic(err)
 	}
 	return data
 }
 
-// KnownAs records the ID by which Terraform and OpenTofu break the lock, if it differs.
+// KnownAs records in i.Info the ID by which Terraform and OpenTofu break the lock, if it differs from i.ID.
 func (i *LockInfo) KnownAs(id string) {
 	if i.ID == id {
 		return
@@ -59,12 +59,12 @@ func (i *LockInfo) KnownAs(id string) {
 	i.Info += "for Terraform and OpenTofu the ID is " + id
 }
 
-// ParseLockInfo reads a lock file.
+// ParseLockInfo decodes a lock file.
 func ParseLockInfo(data []byte) (LockInfo, error) {
 	var i LockInfo
 	err := json.Unmarshal(data, &i)
 	if err == nil {
-		_, err = i.Created.MarshalJSON() // package time reads zones that it does not write
+		_, err = i.Created.MarshalJSON() // package time reads time zones that it does not write
 	}
 	if err != nil {
 		return LockInfo{}, fmt.Errorf("the lock info cannot be read: %w", err)
@@ -72,13 +72,13 @@ func ParseLockInfo(data []byte) (LockInfo, error) {
 	return i, nil
 }
 
-// String is the block that Terraform and OpenTofu print and tools look for.
+// String returns the lines that Terraform and OpenTofu print about a lock. Tools search for them.
 func (i LockInfo) String() string {
 	return fmt.Sprintf("Lock Info:\n  ID:        %s\n  Path:      %s\n  Operation: %s\n  Who:       %s\n  Version:   %s\n  Created:   %s\n  Info:      %s\n",
 		i.ID, i.Path, i.Operation, i.Who, i.Version, i.Created, i.Info)
 }
 
-// ShortOperation returns the short word for the operation in a lock: "apply" for "OperationTypeApply".
+// ShortOperation returns the short form of the operation in a lock: "apply" for "OperationTypeApply".
 func ShortOperation(name string) string {
 	return strings.ToLower(strings.TrimPrefix(name, "OperationType"))
 }

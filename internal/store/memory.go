@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// MemoryDriver is the driver of a store that forgets everything with the process, for programs that test.
+// MemoryDriver is the driver of the store in memory, for programs that test. Its states end with the process.
 var MemoryDriver = Driver{
 	Name: "inmem",
 	Schema: &schema.Block{Attrs: []*schema.Attr{
@@ -30,7 +30,7 @@ var MemoryDriver = Driver{
 	},
 }
 
-// Memory is a store that forgets everything with the process. The zero value is ready.
+// Memory is a store in memory. The zero value is ready for use.
 type Memory struct {
 	mu     sync.Mutex
 	states map[string]stored

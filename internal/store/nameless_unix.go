@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// nameless reports whether no name leads to f any more.
+// nameless reports whether the file f has no name any more, because it was removed or replaced.
 func nameless(f disk.File) bool {
 	info, err := f.Stat()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// CheckName returns an error if a workspace's name cannot be used in URLs or as the name of a directory.
+// CheckName returns an error if a name of a workspace cannot be used in URLs or as the name of a directory.
 func CheckName(name string) error {
 	if name == "" || name == "." || name == ".." || url.PathEscape(name) != name {
 		return fmt.Errorf("the workspace name %q is not allowed. The name must contain only URL safe characters, and no path separators", name)
@@ -17,7 +17,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Only is CheckName for stores without workspaces besides Default.
+// Only is like CheckName, for a store whose only workspace is Default. It returns ErrOnly for other names.
 func Only(workspace string) error {
 	if err := CheckName(workspace); err != nil || workspace == Default {
 		return err
@@ -25,22 +25,22 @@ func Only(workspace string) error {
 	return ErrOnly
 }
 
-// Single reports whether a store keeps one state, and has no workspaces besides Default.
+// Single reports whether the only workspace of a store is Default.
 func Single(ctx context.Context, s Store) bool {
 	_, _, err := s.Get(ctx, "another")
 	return errors.Is(err, ErrOnly)
 }
 
-// ErrOnly is the answer of stores that keep one state to those who want another.
+// ErrOnly is the error for a workspace other than Default in a store that keeps only one state.
 var ErrOnly = errors.New("workspaces not supported")
 
-// ErrName is the end of messages about a name of a workspace that CheckName allows and a service does not.
+// ErrName is the end of messages about a workspace name that CheckName accepts, but a service does not.
 var ErrName = errors.New("is not allowed in this backend")
 
-// ErrDefault is the answer to deleting the workspace Default.
+// ErrDefault is the error for an attempt to delete the workspace Default.
 var ErrDefault = errors.New("the default workspace cannot be deleted")
 
-// Deletable is CheckName for a workspace that is to be deleted.
+// Deletable is like CheckName, for a workspace that is about to be deleted.
 func Deletable(workspace string) error {
 	if workspace == Default {
 		return ErrDefault
@@ -48,7 +48,7 @@ func Deletable(workspace string) error {
 	return CheckName(workspace)
 }
 
-// sortWorkspaces puts Default first, whether or not it was in the list.
+// sortWorkspaces sorts names, with Default as the first. It adds Default if it is missing.
 func sortWorkspaces(names []string) []string {
 	names = slices.DeleteFunc(names, func(n string) bool { return n == Default })
 	slices.Sort(names)

@@ -4,5 +4,5 @@ package store
 
 import "time"
 
-// guardDir guards nothing: a directory cannot be locked here.
+// guardDir does nothing: this system cannot lock a directory.
 func guardDir(string, time.Duration) (release func(), ok bool) { return func() {}, true }

@@ -9,13 +9,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// guardDir keeps the writers of one directory apart between reading a state and replacing it, also writers without a
-// lock. It locks the directory itself, which leaves no file behind. If the directory cannot be opened, or the file
-// system has no such locks, guardDir guards nothing and returns true.
+// guardDir locks a directory, so that only one writer at a time reads a state in it and replaces it. This includes
+// writers without the lock of the state. The lock is on the directory itself, which leaves no file behind. If the
+// directory cannot be opened, or the file system has no such locks, guardDir locks nothing and returns true.
 //
-// Scripts take the same lock around whole commands (flock DIR lethe apply), and such commands would wait for their own
-// parents. So guardDir waits for at most the given time. If another process still has the lock then, it returns false.
-// A writer continues without the guard: the lock of the state and its version still protect it.
+// Scripts take the same lock around whole commands (flock DIR lethe apply). Such a command would wait for its parent
+// process. So guardDir waits only up to longest, and then returns false. The writer continues without the guard: the
+// lock and the version of the state still protect it.
 func guardDir(dir string, longest time.Duration) (release func(), ok bool) {
 	none := func() {}
 	d, err := os.Open(dir)

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes a lock that belongs to the open file. The kernels of the BSD family, Darwin
-// among them, keep one list for both kinds of lock, so it excludes the POSIX locks of Terraform and OpenTofu.
+// lockFile takes a lock that belongs to the open file. The BSD kernels, including Darwin, keep one list for both kinds
+// of locks. So this lock excludes the POSIX locks of Terraform and OpenTofu.
 func lockFile(f disk.File, m lockMode) error {
 	how := unix.LOCK_EX
 	if m == shared {
@@ -30,6 +30,6 @@ func lockFile(f disk.File, m lockMode) error {
 	}
 }
 
-// unlockFile releases the lock before the file is closed: a process that is being started also has the open file for a
-// moment.
+// unlockFile releases the lock before the file is closed, because a child process that is being started may have the
+// file open for a moment.
 func unlockFile(f disk.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Locks of this system are on bytes, and no other process can read locked bytes. Terraform and OpenTofu lock the state
-// from its first byte up to the largest offset. We lock one byte in that range that no state reaches. So all three
-// programs exclude each other, and others can read the state.
+// lockedByte is the byte of a state file that Lethe locks on Windows. Locks there cover bytes, and no other process can
+// read locked bytes. Terraform and OpenTofu lock all bytes up to the largest offset. Lethe locks one byte in that
+// range, beyond the end of any state. So the three programs exclude each other, and other programs can read the state.
 const lockedByte = 1<<31 - 1
 
 func lockFile(f disk.File, m lockMode) error {

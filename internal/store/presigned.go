@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// Send makes the request.
+// Send sends the request with a body. It returns an *UnansweredError if it gets no answer.
 func (h *PresignedRequest) Send(ctx context.Context, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, h.Method, h.URL, bytes.NewReader(body))
 	if err != nil {

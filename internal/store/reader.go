@@ -8,28 +8,28 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Attr is a setting of a driver.
+// Attr returns an optional setting of a driver.
 func Attr(name string, ty cty.Type, description string) *schema.Attr {
 	return &schema.Attr{Name: name, Type: ty, Optional: true, Description: description}
 }
 
-// SecretAttr is a setting that is a secret: text that is kept from view, and that may be ephemeral.
+// SecretAttr returns an optional setting of a driver that is a secret: it is not shown, and its value may be ephemeral.
 func SecretAttr(name, description string) *schema.Attr {
 	return &schema.Attr{Name: name, Type: cty.String, Optional: true, Sensitive: true, Description: description}
 }
 
-// Reader reads settings, and collects the mistakes in Err; Mistakes returns each of them.
+// Reader reads settings, and collects all errors in Err. Mistakes returns them one by one.
 type Reader struct {
 	S   Settings
 	Err error
 }
 
-// Fail notes a mistake, if err is one.
+// Fail records an error. A nil err is ignored.
 func (r *Reader) Fail(err error) {
 	r.Err = errors.Join(slices.Concat(Mistakes(r.Err), Mistakes(err))...)
 }
 
-// Mistakes returns the mistakes that a driver found in its settings: the error itself, or the errors that it joins.
+// Mistakes returns the errors that err joins, or err itself. For nil it returns none.
 func Mistakes(err error) []error {
 	switch joined, is := err.(interface{ Unwrap() []error }); {
 	case is:
@@ -40,10 +40,10 @@ func Mistakes(err error) []error {
 	return nil
 }
 
-// Bad notes a mistake in the value of a setting.
+// Bad records an error about the value of a setting.
 func (r *Reader) Bad(name, format string, a ...any) { r.Fail(r.S.Bad(name, format, a...)) }
 
-// Which returns the one of two settings that is set; the second if the first is not set.
+// Which returns first if that setting is set, and otherwise second.
 func (r *Reader) Which(first, second string) string {
 	if r.Text(first) != "" {
 		return first
@@ -51,13 +51,13 @@ func (r *Reader) Which(first, second string) string {
 	return second
 }
 
-// Text returns a setting, or the value of an environment variable; "" if neither is set.
+// Text returns a setting, or else the value of the first environment variable that is set, or else "".
 func (r *Reader) Text(name string, env ...string) string {
 	t, _ := r.S.Text(name, env...)
 	return t
 }
 
-// Must returns a setting that a store requires.
+// Must returns a setting. If it is not set, Must records an error.
 func (r *Reader) Must(name string) string {
 	t := r.Text(name)
 	if t == "" {
@@ -66,14 +66,14 @@ func (r *Reader) Must(name string) string {
 	return t
 }
 
-// Flag returns a boolean setting, false if it is not set.
+// Flag returns a boolean setting, or false if it is not set.
 func (r *Reader) Flag(name string, env ...string) bool {
 	b, err := r.S.Bool(name, env...)
 	r.Fail(err)
 	return b
 }
 
-// Int returns a setting that is a whole number.
+// Int returns a setting that is a whole number. If it is not set, Int returns otherwise.
 func (r *Reader) Int(name string, otherwise int, env ...string) int {
 	n, err := r.S.Int(name, otherwise, env...)
 	r.Fail(err)

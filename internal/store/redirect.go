@@ -6,8 +6,9 @@ import (
 	"net/http"
 )
 
-// Redirects returns a redirect policy for http.Client: a redirect to another host gets neither Authorization nor these
-// headers. A redirect that would turn a write into a read is an error, and so is one from https to http.
+// Redirects returns a redirect policy for http.Client. A request that is redirected to another host loses the header
+// Authorization and the headers secret. The policy returns an error for a redirect that would turn a write into a read,
+// and for a redirect from https to http.
 func Redirects(secret ...string) func(req *http.Request, via []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		switch first := via[0]; {

@@ -13,34 +13,36 @@ import (
 	"time"
 )
 
-// Tries is the retry policy of a store. A request is repeated while its error is an *UnansweredError, until there were
-// Retries retries and the time for its kind has passed: Reading for requests at the start of a command, for which a
-// user waits, and Writing for data that would be lost.
+// Tries is the retry policy of a store. A request is repeated while its error is an *UnansweredError, until Retries
+// retries are done and the time for its kind has passed. Reading is the time for requests that only read: a user waits
+// for them. Writing is the time for requests whose data would be lost.
 type Tries struct {
-	Retries           int           // the least number of retries
-	Shortest, Longest time.Duration // of the pauses: each is twice the one before
-	Reading, Writing  time.Duration // how long requests are retried at least; 0: Retries alone counts
+	Retries           int           // the minimum number of retries
+	Shortest, Longest time.Duration // the shortest and the longest pause: each pause is twice the previous one
+	Reading, Writing  time.Duration // the minimum time for retries; 0: only Retries counts
 
-	// Notify is called once for each request that has been retried for some seconds. It may be nil.
+	// Notify is called once for each request that has been retried for noticeDelay. It may be nil.
 	Notify func(text string)
-	// Stop ends all pauses, and then the request in progress. It may be nil.
+	// Stop ends all pauses, and soon afterwards the request in progress. It may be nil.
 	Stop context.Context
 }
 
 const (
-	longestAsked  = 2 * time.Minute        // the longest Retry-After that is obeyed
-	shortestPause = 250 * time.Millisecond // between attempts that go on for a time
+	longestAsked  = 2 * time.Minute        // the longest Retry-After that is respected
+	shortestPause = 250 * time.Millisecond // the shortest pause after the first Retries attempts
 	noticeDelay   = 5 * time.Second        // the time before the first message to the user
-	grace         = time.Second            // the time that a request in progress has after Stop
-	patience      = 90 * time.Second       // for writes, whatever the service
+	grace         = time.Second            // how long a request in progress may continue after Stop
+	patience      = 90 * time.Second       // the time for retries of writes
 )
 
-// Tries returns the policy of a driver that gets these settings. Reading differs by the service.
+// Tries returns the retry policy for a driver with these settings. reading is the time for retries of reading requests,
+// which depends on the service.
 func (s Settings) Tries(reading time.Duration) Tries {
 	return Tries{Retries: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second, Reading: reading, Writing: patience, Notify: s.Notify, Stop: s.Stop}
 }
 
-// Times returns the policy with the number of retries of a setting. With 0 there are no retries, not even of writes.
+// Times returns the policy with another number of retries, which comes from a setting. If it is 0, nothing is retried,
+// not even writes.
 func (t Tries) Times(again int) Tries {
 	if t.Retries = again; again == 0 {
 		t.Reading, t.Writing = 0, 0
@@ -48,21 +50,22 @@ func (t Tries) Times(again int) Tries {
 	return t
 }
 
-// hurry divides all pauses and times of policies.
+// hurry is the factor of Hurry.
 var hurry atomic.Int64
 
-// Hurry makes policies faster by a factor, for tests.
+// Hurry divides all pauses and times of policies by a factor, for tests.
 func Hurry(factor int64) { hurry.Store(factor) }
 
-// Hurried returns a pause as tests want it.
+// Hurried returns a duration divided by the factor of Hurry.
 func Hurried(d time.Duration) time.Duration { return d / time.Duration(max(1, hurry.Load())) }
 
-// Do makes a request that reads until it is answered. If the context ends meanwhile, the error is in words for a user.
+// Do sends a reading request until it is answered. If ctx ends meanwhile, the text of the error is for users.
 func (t Tries) Do(ctx context.Context, do func() error) error {
 	return t.try(ctx, t.Reading, func(context.Context) error { return do() })
 }
 
-// Write makes a request that must not be lost until it is answered. The end of ctx does not end it: Stop does.
+// Write sends a request that must not be lost until it is answered. The end of ctx does not stop it, but the end of
+// t.Stop does.
 func (t Tries) Write(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -98,7 +101,8 @@ func (t Tries) try(ctx context.Context, during time.Duration, do func(context.Co
 	}
 }
 
-// pause returns the pause after an attempt, without a random part, so that many clients do not come at once.
+// pause returns the pause after attempt n, reduced by a random part, so that many clients do not send requests at the
+// same time.
 func (t Tries) pause(n int, pause time.Duration) time.Duration {
 	pause = pause/2 + rand.N(pause/2+1)
 	if n >= t.Retries {
@@ -114,7 +118,7 @@ func (t Tries) stopped() <-chan struct{} {
 	return t.Stop.Done()
 }
 
-// endedError is an error of a request whose context ended.
+// endedError is the error of a request whose context ended. Its text is for users.
 type endedError struct{ error }
 
 func (e *endedError) Error() string {
@@ -126,7 +130,8 @@ func (e *endedError) Error() string {
 
 func (e *endedError) Unwrap() error { return e.error }
 
-// unanswered reports whether a request may have more luck later.
+// unanswered reports whether a later attempt of a request may succeed. An invalid certificate and a refused redirect
+// would stay the same.
 func unanswered(err error) bool {
 	var u *UnansweredError
 	var certificate *tls.CertificateVerificationError
@@ -134,20 +139,20 @@ func unanswered(err error) bool {
 	return errors.As(err, &u) && !errors.As(err, &certificate) && !errors.As(err, &redirect)
 }
 
-// nowhere reports whether an error means that no host has that name.
+// nowhere reports whether an error means that no host with the name exists.
 func nowhere(err error) bool {
 	var dns *net.DNSError
 	return errors.As(err, &dns) && dns.IsNotFound
 }
 
-// open reports whether a request without an answer may have been carried out: it was made, and there was a connection.
+// open reports whether a request without an answer may have been executed: it was sent over an existing connection.
 func open(err error) bool {
 	var u *UnansweredError
 	var op *net.OpError
 	return errors.As(err, &u) && !u.Unsent && !(errors.As(err, &op) && op.Op == "dial")
 }
 
-// asked returns the pause that a service asks for; 0 for none.
+// asked returns the pause that a service requests, or 0.
 func asked(err error) time.Duration {
 	var u *UnansweredError
 	if !errors.As(err, &u) {
@@ -156,8 +161,8 @@ func asked(err error) time.Duration {
 	return u.After
 }
 
-// RetryAfter returns the pause that the headers of an answer ask for, which is a number of seconds or a date; 0 for
-// none.
+// RetryAfter returns the pause that the headers of an answer request, as a number of seconds or as a date. It returns 0
+// without a request.
 func RetryAfter(h http.Header) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Retrying repeats requests of a store that got no answer (UnansweredError). An unanswered write may have been carried
-// out, so Retrying reads before it writes again. If it reads the new state, the write succeeded. If it reads neither
-// the new nor the former state, another writer was there.
+// Retrying returns a store that repeats requests without an answer (UnansweredError). A write without an answer may
+// have been executed, so Retrying reads the state before it writes again. If it reads the new state, the write was
+// successful. If it reads neither the new nor the old state, another writer has changed it.
 func Retrying(s Remote, t Tries) Remote { return &retrying{s, t} }
 
-// Remote is a store on another machine, whose locks outlive their owners. If a lock is held under the caller's own ID,
-// Lock returns it: an earlier request took it, and its answer was lost.
+// Remote is a store on another machine, whose locks survive the processes that hold them. If the lock is already held
+// under the caller's ID, Lock succeeds: an earlier request took the lock, and its answer was lost.
 type Remote interface {
 	Store
 	Breaker
@@ -25,7 +25,7 @@ type retrying struct {
 	tries Tries
 }
 
-// Capabilities implements Store. All that can be asked again is.
+// Capabilities implements Store. It wraps each capability whose requests can be repeated.
 func (c *retrying) Capabilities() Capabilities {
 	out := c.Remote.Capabilities()
 	out.Breaker = c
@@ -53,7 +53,7 @@ func (c *retrying) Capabilities() Capabilities {
 // longestUnlock is the time limit of one attempt to release a lock.
 const longestUnlock = 30 * time.Second
 
-// longestGiveUp is the same limit if it is unknown whether the lock exists.
+// longestGiveUp is the same time limit if it is unknown whether the lock was taken.
 const longestGiveUp = 10 * time.Second
 
 // Get implements Store.
@@ -79,8 +79,9 @@ func (c *retrying) Delete(ctx context.Context, workspace string) error {
 	return c.tries.Do(ctx, func() error { return c.Remote.Delete(ctx, workspace) })
 }
 
-// Put implements Store. A state that is refused as stale may be stored anyway, if an earlier attempt without an answer
-// wrote it. Without such an attempt another writer may have written the same bytes.
+// Put implements Store. If the store refuses a state as stale, and an earlier attempt got no answer, that attempt may
+// have written the state, so Put compares the stored state. Without such an attempt, equal bytes prove nothing, because
+// another writer may have written them.
 func (c *retrying) Put(ctx context.Context, workspace string, data []byte, prev Version) (v Version, err error) {
 	lost := false
 	err = c.tries.Write(ctx, func(ctx context.Context) (err error) {
@@ -116,7 +117,8 @@ func (c *retrying) Put(ctx context.Context, workspace string, data []byte, prev 
 	return v, err
 }
 
-// finish reports whether a state is stored, and completes it if only a part of it is.
+// finish reports whether a state is stored. If the store has only the first step of a write, finish completes the
+// write.
 func (c *retrying) finish(ctx context.Context, workspace string, data []byte) (v Version, exists bool, err error) {
 	if f := c.Remote.Capabilities().Finisher; f != nil {
 		return f.Finish(ctx, workspace, data)
@@ -145,8 +147,8 @@ func (c *retrying) Lock(ctx context.Context, workspace string, who LockInfo) (fu
 	}, nil
 }
 
-// giveUp returns the error of a lock for which no request got an answer, or whose user did not wait for one. A request
-// may have taken the lock, so giveUp tries to release it.
+// giveUp returns the error of Lock if no request got an answer. A request may have taken the lock, so giveUp tries to
+// release it.
 func (c *retrying) giveUp(ctx context.Context, workspace, id string, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestGiveUp)
 	defer cancel()
@@ -166,8 +168,8 @@ func (c *retrying) Join(ctx context.Context, workspace string, who LockInfo) (m 
 	return &retryingParticipant{m, c.tries}, err
 }
 
-// retryingParticipant repeats requests of a participant. It can claim again the parts that it has, or has lost with a
-// connection.
+// retryingParticipant repeats requests of a Participant. It may claim parts again that the run has, or that it has lost
+// with its connection.
 type retryingParticipant struct {
 	Participant
 	tries Tries
@@ -187,7 +189,7 @@ func (m *retryingParticipant) Turn(ctx context.Context) (done func(context.Conte
 	return done, err
 }
 
-// retryingJournals repeats requests for journals, except Note: a run repeats unanswered notes itself.
+// retryingJournals repeats requests about journals, except Note: the caller of Note repeats it.
 type retryingJournals struct {
 	Journaler
 	tries Tries
@@ -207,7 +209,7 @@ func (c *retryingJournals) Drop(ctx context.Context, workspace, run string) erro
 	return c.tries.Do(ctx, func() error { return c.Journaler.Drop(ctx, workspace, run) })
 }
 
-// retryingCursor asks again.
+// retryingCursor repeats requests of a JournalCursor.
 type retryingCursor struct {
 	JournalCursor
 	tries Tries
@@ -227,7 +229,7 @@ func (c *retryingCursor) Replayed(ctx context.Context, workspace, name string) (
 	return records, err
 }
 
-// retryingDisabled asks again.
+// retryingDisabled repeats requests of a DisabledJournals.
 type retryingDisabled struct {
 	DisabledJournals
 	tries Tries
@@ -247,8 +249,8 @@ func (c *retrying) Break(ctx context.Context, workspace, id string) error {
 	return c.settle(ctx, func(ctx context.Context) error { return c.Remote.Break(ctx, workspace, id) })
 }
 
-// settle releases a lock. If the lock no longer exists after an attempt without an answer, or has another owner, that
-// attempt released it.
+// settle releases a lock with unlock. If an attempt got no answer, and afterwards the lock does not exist or has
+// another owner, that attempt has released it.
 func (c *retrying) settle(ctx context.Context, unlock func(context.Context) error) error {
 	lost := false
 	return c.tries.Write(ctx, func(ctx context.Context) error {

@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// retryingVersions repeats requests for earlier versions.
+// retryingVersions repeats requests about earlier versions.
 type retryingVersions struct {
 	ServiceVersions
 	tries Tries

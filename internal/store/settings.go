@@ -17,34 +17,34 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Settings are the settings of a store.
+// Settings are the settings for opening a store or a key provider.
 type Settings struct {
-	Config cty.Value           // of the driver's schema, known and unmarked; may be null
+	Config cty.Value           // has the type of the driver's schema; known and unmarked; may be null
 	Dir    string              // the base of relative paths
-	FS     disk.FS             // for stores in files; nil: the real one
-	Getenv func(string) string // values that the configuration omits; nil: none
-	Agent  string              // how a client names itself to servers; "": as its library does
-	Schema *schema.Block       // of Config; may be nil
-	Learn  func(text string)   // called with each value of a sensitive setting; may be nil
-	Hosts  Hosts               // for stores of services that have a host; may be nil
+	FS     disk.FS             // for stores in files; nil: the real file system
+	Getenv func(string) string // reads environment variables for missing settings; nil: none
+	Agent  string              // the name of the client for servers; "": the default of its library
+	Schema *schema.Block       // the schema of Config; may be nil
+	Learn  func(text string)   // called with each sensitive value, to mask it; may be nil
+	Hosts  Hosts               // for stores that are services of a host; may be nil
 
-	Blank  bool              // an empty text counts as not set, so that the environment is used
-	Notify func(text string) // called with messages for the user, such as a retried request; may be nil
-	Stop   context.Context   // ends retries, also of writes; may be nil
+	Blank  bool              // an empty text counts as not set, so that the environment counts
+	Notify func(text string) // shows a message to the user, such as about a retried request; may be nil
+	Stop   context.Context   // ends retries, including retries of writes; may be nil
 
-	within cty.Path // the path of settings through which In has gone
+	within cty.Path // the path of the setting whose attributes In has selected
 }
 
-// Hosts know the services of hosts, and the credentials for them.
+// Hosts finds the services of hosts, and the user's credentials for them.
 type Hosts interface {
-	// Service finds the base address of a service of a host, such as "tfe.v2", ending in a slash.
+	// Service returns the base address of a service of a host, such as "tfe.v2". It ends with a slash.
 	Service(ctx context.Context, host, service string) (*url.URL, error)
-	// Token returns the user's token for a host; "" if the user has none.
+	// Token returns the user's token for a host, or "" if the user has none.
 	Token(ctx context.Context, host string) (string, error)
 }
 
-// File returns the path of a file that a setting names. If no file has the literal name, "~" at its beginning and
-// environment variables are expanded.
+// File returns the path of a file that a setting names. If no file with the literal name exists, File expands "~" at
+// the beginning and environment variables.
 func (s Settings) File(path string) string {
 	if path == "" {
 		return ""
@@ -68,7 +68,7 @@ func (s Settings) File(path string) string {
 	return paths.In(s.Dir, path)
 }
 
-// Schema returns the schema of a driver's settings, in any order.
+// Schema returns a schema with these attributes, sorted by name.
 func Schema(attrs ...*schema.Attr) *schema.Block {
 	slices.SortFunc(attrs, func(a, b *schema.Attr) int { return strings.Compare(a.Name, b.Name) })
 	return &schema.Block{Attrs: attrs}
@@ -77,20 +77,20 @@ func Schema(attrs ...*schema.Attr) *schema.Block {
 // SettingError describes a mistake in one setting of a driver.
 type SettingError struct {
 	Path    cty.Path // of the setting
-	Missing bool     // it is not set, and has to be
+	Missing bool     // the setting is required, but not set
 	Err     error
 }
 
 func (e *SettingError) Error() string { return e.Err.Error() }
 func (e *SettingError) Unwrap() error { return e.Err }
 
-// Bad returns an error about the value of a setting. Its text names the setting.
+// Bad returns an error about the value of a setting. The text must name the setting.
 func (s Settings) Bad(name, format string, a ...any) error {
 	return &SettingError{Path: s.path(name), Err: fmt.Errorf(format, a...)}
 }
 
-// Missing is an error about a setting that is set neither in the configuration nor by any of these environment
-// variables.
+// Missing returns an error about a required setting that is set neither in the configuration nor by one of the
+// environment variables env.
 func (s Settings) Missing(name string, env ...string) error {
 	err := fmt.Errorf("the argument %q is required, but no definition was found", name)
 	if len(env) > 0 {
@@ -100,13 +100,13 @@ func (s Settings) Missing(name string, env ...string) error {
 }
 
 func (s Settings) path(name string) cty.Path {
-	if name == "" { // it is a setting of the environment alone
+	if name == "" { // the setting exists only in the environment
 		return s.within
 	}
 	return append(slices.Clip(s.within), cty.GetAttrStep{Name: name})
 }
 
-// Secret tells of a part of a setting that is secret: a password in an address.
+// Secret reports a secret part of a setting, such as the password in an address, to s.Learn.
 func (s Settings) Secret(text string) {
 	if s.Learn != nil && text != "" {
 		s.Learn(text)
@@ -118,7 +118,7 @@ func (s Settings) secret(name string) bool {
 	return s.Schema != nil && s.Schema.Attr(name) != nil && s.Schema.Attr(name).Sensitive
 }
 
-// value returns a setting in a type; false if it is not set.
+// value returns a setting converted to the type ty. It returns false if the setting is not set.
 func (s Settings) value(name string, ty cty.Type) (cty.Value, bool) {
 	c := s.Config
 	if c == cty.NilVal || c.IsNull() || !c.Type().IsObjectType() || !c.Type().HasAttribute(name) {
@@ -128,8 +128,8 @@ func (s Settings) value(name string, ty cty.Type) (cty.Value, bool) {
 	return v, err == nil && !v.IsNull() && v.IsKnown()
 }
 
-// Text returns a string setting, or else the first environment variable that is set and not empty; false if there is no
-// such variable.
+// Text returns a string setting, or else the value of the first environment variable in env that is set and not empty.
+// It returns false if none of them is set.
 func (s Settings) Text(name string, env ...string) (string, bool) {
 	text, ok := s.text(name, env)
 	if s.secret(name) {
@@ -150,7 +150,7 @@ func (s Settings) text(name string, env []string) (string, bool) {
 	return "", false
 }
 
-// Bool returns a boolean setting, false if it is not set. The error is about a text that is no boolean.
+// Bool returns a boolean setting, or false if it is not set. It returns an error if the text is not a boolean.
 func (s Settings) Bool(name string, env ...string) (bool, error) {
 	text, ok := s.Text(name, env...)
 	if !ok {
@@ -163,7 +163,7 @@ func (s Settings) Bool(name string, env ...string) (bool, error) {
 	return b, nil
 }
 
-// Int returns a setting that is a whole number; otherwise if it is not set.
+// Int returns a setting that is a whole number. If the setting is not set, Int returns otherwise.
 func (s Settings) Int(name string, otherwise int, env ...string) (int, error) {
 	text, ok := s.Text(name, env...)
 	if !ok {
@@ -176,7 +176,8 @@ func (s Settings) Int(name string, otherwise int, env ...string) (int, error) {
 	return n, nil
 }
 
-// named is how a message names a setting: one of the environment alone has no other name.
+// named returns the name of a setting for messages. A setting that exists only in the environment has the names of its
+// variables.
 func named(name string, env []string) string {
 	if name == "" {
 		return strings.Join(env, " or ")
@@ -184,7 +185,7 @@ func named(name string, env []string) string {
 	return name
 }
 
-// List returns a setting that is a list or a set of strings; nil if it is not set.
+// List returns a setting that is a list or a set of strings. It returns nil if the setting is not set.
 func (s Settings) List(name string) []string {
 	v, ok := s.value(name, cty.List(cty.String))
 	if !ok {
@@ -199,7 +200,7 @@ func (s Settings) List(name string) []string {
 	return out
 }
 
-// In returns the settings inside a setting with attributes.
+// In returns the attributes of a nested setting as Settings.
 func (s Settings) In(name string) Settings {
 	in := s
 	in.Schema, in.Config, in.within = nil, cty.NilVal, s.path(name)
@@ -212,10 +213,10 @@ func (s Settings) In(name string) Settings {
 	return in
 }
 
-// Set reports whether there are any settings.
+// Set reports whether the settings exist: the Config is not null.
 func (s Settings) Set() bool { return s.Config != cty.NilVal && !s.Config.IsNull() }
 
-// Texts returns a setting that is a map of strings; nil if it is not set.
+// Texts returns a setting that is a map of strings. It returns nil if the setting is not set.
 func (s Settings) Texts(name string) map[string]string {
 	v, ok := s.value(name, cty.Map(cty.String))
 	if !ok {

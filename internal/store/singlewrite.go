@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// SingleWrite takes a lock for one write, for callers without a lock. It keeps such callers of this process apart, and
-// callers in other processes if the service grants the lock.
+// SingleWrite takes the lock for a single write, for callers that do not hold it. So these callers exclude each other,
+// in this process and, if the service grants the lock, in other processes.
 type SingleWrite struct {
 	Store Remote
-	Tries Tries         // for giving the lock back
-	Wait  time.Duration // how long a lock of others is waited for
+	Tries Tries         // for releasing the lock
+	Wait  time.Duration // how long to wait for a lock that another process holds
 
-	mu  sync.Mutex // during a write
-	who LockInfo   // the same for each write: a retry finds the lock that an attempt without an answer took
+	mu  sync.Mutex // held during a write
+	who LockInfo   // the same for each write, so that a retry recognizes a lock that a lost request took
 }
 
-// Write calls write once. The argument of write is the ID of the lock, or "" and the error of taking it.
+// Write calls write once. It passes the ID of the lock, or "" and the error of taking the lock.
 func (b *SingleWrite) Write(ctx context.Context, workspace string, write func(id string, err error) (Version, error)) (Version, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -34,7 +34,7 @@ func (b *SingleWrite) Write(ctx context.Context, workspace string, write func(id
 			_ = c.giveUp(ctx, workspace, b.who.ID, err)
 		}
 		var held *LockError
-		if errors.As(failed, &held) && held.Held != nil && held.Held.ID == b.who.ID { // the attempt took the lock after all
+		if errors.As(failed, &held) && held.Held != nil && held.Held.ID == b.who.ID { // an earlier request took the lock
 			failed = &UnansweredError{Err: failed, Unsent: true}
 		}
 		return v, failed

@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// cleanup destroys the objects of all states that the runs of a file changed, in the reverse order of use. It reports
-// the objects that remain, and writes their states to files.
+// cleanup destroys the objects of all states that the runs of a file changed, in the reverse order of their last use.
+// It reports the objects that remain, and writes the states that contain them to files.
 func (x *execution) cleanup() {
 	for _, k := range slices.Backward(x.used()) {
 		if len(objects(k.snapshot)) > 0 {
@@ -26,8 +26,8 @@ func (x *execution) cleanup() {
 	}
 }
 
-// tearDown ends a state. It destroys the objects, unless skip_cleanup or a backend keeps them. If skip_cleanup keeps
-// them and a later run changed them, it restores the objects of the last run with skip_cleanup.
+// tearDown destroys the objects of a state, unless skip_cleanup or a backend keeps them. If skip_cleanup keeps them,
+// and a later run without skip_cleanup changed them, tearDown restores the objects of the last run with skip_cleanup.
 func (x *execution) tearDown(k *kept) {
 	s := x.suite
 	var bag diag.Bag
@@ -51,7 +51,7 @@ func (x *execution) tearDown(k *kept) {
 	}
 	if err != nil {
 		left.Diags = append(left.Diags, unwritten(err))
-		k.forget(false) // the journal is the only record of the objects
+		k.forget(false) // keep the journal: it is now the only record of the objects
 	}
 	if err != nil || bag.HasErrors() || len(left.Objects) > 0 && !left.Meant {
 		x.file.Status = Error
@@ -65,8 +65,8 @@ func unwritten(err error) diag.Diagnostic {
 	return diag.Errorf("Failed to write state", "The state of the remaining objects could not be written: %s.", err)
 }
 
-// again plans the state as a run did, and applies the plan. The mode Destroy destroys the objects; Normal restores the
-// objects of the run.
+// again plans the state with the settings h of a run, and applies the plan. With the mode Destroy it destroys the
+// objects. With the mode Normal it restores the objects of the run.
 func (k *kept) again(x *execution, h how, mode plan.Mode, bag *diag.Bag) {
 	ctx, r := x.suite.Cleanup, x.suite.Reporter
 	r.Run(k.by, TearingDown)
@@ -81,17 +81,18 @@ func (k *kept) again(x *execution, h how, mode plan.Mode, bag *diag.Bag) {
 	}
 }
 
-// abandon reports the objects that exist now, and writes their states to files. Suite.mu is locked.
+// abandon reports the objects that exist now, and writes the states that contain them to files. The caller must have
+// locked Suite.mu.
 func (x *execution) abandon() {
 	for _, k := range x.states {
-		if k.by == nil || k.place != nil { // its backend keeps a journal
+		if k.by == nil || k.place != nil { // no run has changed the state, or the journal is in its backend
 			continue
 		}
 		now := k.now()
 		failed := k.of == nil || k.of.Failed
 		left := &Left{File: x.file, Run: k.by, Objects: objects(now), Failed: failed}
 		if len(left.Objects) > 0 {
-			left.Written, _ = x.suite.States.Keep(x.kept(k, k.by, now, failed)) // an empty Written shows the failure
+			left.Written, _ = x.suite.States.Keep(x.kept(k, k.by, now, failed)) // after an error, Written is ""
 			x.suite.Reporter.Left(left)
 		}
 		k.forget(len(left.Objects) == 0 || left.Written != "")

@@ -6,7 +6,7 @@
 // state_key. They are in memory, or in the store of a run's backend block. The files of the package are the steps of a
 // run:
 //
-//	program.go    compiles the module under test with the providers of the file; programs.go shares the programs
+//	program.go    compiles the module under test with the providers of the file; programs.go shares programs
 //	values.go     collects its values: of the command line, of the file, of the run, and outputs of earlier runs
 //	run.go        plans and applies it with the engine
 //	noting.go     keeps a journal of the calls of the apply
@@ -82,24 +82,25 @@ type Run struct {
 	File     *File
 	Status   Status
 	Diags    []diag.Diagnostic
-	Began    time.Time // zero if it did not begin
+	Began    time.Time // zero if the run did not begin
 	Took     time.Duration
 	Failed   int                // number of failed assertions
-	Messages []string           // of the failed assertions
-	Because  *Run               // the earlier run whose error skipped this one; nil if an interrupt skipped it
-	Planned  *plan.Plan         // of the last round; nil if planning failed
-	Earlier  []*plan.Plan       // of the earlier rounds
-	State    *state.Snapshot    // after an apply; nil without one
+	Messages []string           // the messages of the failed assertions
+	Because  *Run               // the run whose error is the reason for skipping this run; nil after an interrupt
+	Planned  *plan.Plan         // the plan of the last round; nil if planning failed
+	Earlier  []*plan.Plan       // the plans of the earlier rounds
+	State    *state.Snapshot    // the state after an apply; nil without an apply
 	Invoked  []event.ActionDone // the invocations of actions, in the order of their ends
 	Log      string             // the log of the run; only if the file has canaries
-	program  *program.Program   // nil before it is compiled
-	after    []*Run             // the runs that ended before this one began; it can use their outputs
-	beside   []*Run             // more such runs, among those that may run at the same time
-	outputs  cty.Value          // for later runs; NilVal before there are any
-	stopped  bool               // an interrupt came before its end
+	program  *program.Program   // the compiled program; nil before
+	after    []*Run             // runs that ended before this run began; it can use their outputs
+	beside   []*Run             // more such runs, which may run at the same time as other runs
+	outputs  cty.Value          // for later runs; NilVal before the run has outputs
+	stopped  bool               // an interrupt came before the run ended
 }
 
-// output returns the outputs of a run that ended before this one began.
+// output returns the outputs of the run called of. It returns false if that run did not end before r began, or has no
+// outputs.
 func (r *Run) output(of string) (cty.Value, bool) {
 	if earlier := r.earlier(of); earlier != nil {
 		return earlier.outputs, true
@@ -120,10 +121,11 @@ func (r *Run) earlier(name string) *Run {
 	return nil
 }
 
-// Program returns the program of the run, nil if it could not be compiled.
+// Program returns the program of the run, or nil if it could not be compiled.
 func (r *Run) Program() *program.Program { return r.program }
 
-// Needs returns the providers that its module requires. It may return a provider more than once.
+// Needs returns the providers that the module of the run requires. It may return a provider more than once. It returns
+// nil if the module could not be compiled.
 func (r *Run) Needs() (out []addr.Provider) {
 	if r.program != nil {
 		r.program.Tree().Root.Walk(func(n *config.Node) {
@@ -146,8 +148,8 @@ type Left struct {
 	File    *File
 	Run     *Run          // the last run that used the state
 	Objects []addr.Object // that still exist
-	Meant   bool          // skip_cleanup keeps them
-	Failed  bool          // they could not be destroyed (see Kept)
+	Meant   bool          // skip_cleanup keeps the objects
+	Failed  bool          // the objects could not be destroyed in an earlier call (see Kept)
 	Written string        // the file with the state; "" if it could not be written
 	Diags   []diag.Diagnostic
 }
@@ -155,9 +157,9 @@ type Left struct {
 // Kept is a state that a file left behind. A later call destroys its objects.
 type Kept struct {
 	File, Run string          // the names of the test file and of the last run that used the state
-	State     *state.Snapshot // with the outputs of earlier runs that the run uses
+	State     *state.Snapshot // the state, with the outputs of earlier runs that the run uses
 	Written   string          // the name of the state's file in messages; "" if it has no file yet
-	Failed    bool            // its objects could not be destroyed; otherwise skip_cleanup keeps them
+	Failed    bool            // the objects could not be destroyed; otherwise skip_cleanup keeps them
 }
 
 // Place is a locked state in the store of a backend block.
@@ -189,9 +191,9 @@ type Reporter interface {
 	File(f *File, p Progress)
 	// Run reports that a run has reached a step.
 	Run(r *Run, p Progress)
-	// Still reports how long a run has been at a step.
+	// Still reports for how long a run has been at a step. It is called at intervals.
 	Still(r *Run, p Progress, since time.Duration)
-	// Left reports the objects that remain after a cleanup, and its diagnostics.
+	// Left reports the objects that remain after a cleanup, and the diagnostics of the cleanup.
 	Left(l *Left)
 	// Summary ends the suite.
 	Summary(s Summary)
@@ -199,7 +201,7 @@ type Reporter interface {
 
 // Document is a text that is searched for canaries.
 type Document struct {
-	Name string // as in "the state"
+	Name string // the name, such as "the state"
 	Text string
 }
 
@@ -222,14 +224,14 @@ type States interface {
 	Keep(k Kept) (file string, err error)
 	// Forget removes the file of a state.
 	Forget(k Kept) error
-	// Begin opens the journal of a state in memory; k names the first run that uses the state. It returns nil if it
-	// cannot.
+	// Begin opens the journal of a state in memory. k names the first run that uses the state. If the journal cannot be
+	// opened, Begin returns nil.
 	Begin(k Kept) Noted
 	// Open opens the state of a run's backend block.
 	Open(ctx context.Context, r *Run, bag *diag.Bag) (Place, bool)
 }
 
-// Traces returns the texts that are searched for canaries.
+// Traces returns the texts in which a suite searches for canaries.
 type Traces struct {
 	// Logged returns the lines that were logged since its last call.
 	Logged func() string
@@ -247,8 +249,8 @@ type Clock struct {
 type Suite struct {
 	Files []*testfile.File
 	Root  *config.Tree // the configuration that runs without a module block test
-	// Given holds the values of the command line, of variable files and of the environment, by the directory of the
-	// test files that use them.
+	// Given holds the values of the command line, of variable files and of the environment. The outer key is the
+	// directory of the test files that use the values.
 	Given    map[string]map[string]frame.Given
 	Engine   *engine.Engine
 	Modules  Modules
@@ -264,5 +266,5 @@ type Suite struct {
 
 	programs programs
 	mu       sync.Mutex // guards abandon, and the states of a file
-	abandon  func()     // of the file that runs; nil before the first
+	abandon  func()     // the method abandon of the file in progress; nil before the first file
 }

@@ -28,9 +28,9 @@ type evaluation struct {
 	ok     bool
 }
 
-// object evaluates an argument that must be an object with known values. It returns NilVal without an argument, and
-// after an error. An ephemeral value may only be used for an ephemeral resource, because all other values are stored in
-// the state.
+// object evaluates an argument that must be an object with known values. It returns NilVal if values is nil. After an
+// error, it sets ok to false and returns NilVal. what describes the argument in errors. An ephemeral value may only be
+// used for an ephemeral resource, because all other values are stored in the state.
 func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what string) cty.Value {
 	if values == nil {
 		return cty.NilVal
@@ -116,8 +116,8 @@ func called(tree *config.Tree, path addr.Module) bool {
 	return !path.IsRoot() && node(tree, path) != nil
 }
 
-// leftOut warns of values of an override whose names are not in names, because they have no effect. An override of the
-// file is reported with the file's first run only.
+// leftOut warns of each value of an override whose name is not in names, because the value has no effect. For an
+// override of the file, it warns only with the first run of the file.
 func (e *evaluation) leftOut(o *testfile.Override, given cty.Value, names []string, text string) {
 	if !slices.Contains(e.run.Overrides, o) && e.run != e.x.file.Runs[0] {
 		return
@@ -129,8 +129,9 @@ func (e *evaluation) leftOut(o *testfile.Override, given cty.Value, names []stri
 	}
 }
 
-// sorted moves targets with instance keys before targets without, because the first match counts. It keeps the order
-// otherwise: overrides of the run, of the file, of the mock.
+// sorted returns list with the targets that have instance keys before the targets without keys, because the first
+// target that matches an object counts. Otherwise it keeps the order: first the overrides of the run, then of the file,
+// then of the mock.
 func sorted[T any](list []T, target func(T) addr.Target) []T {
 	slices.SortStableFunc(list, func(a, b T) int { return keys(target(b)) - keys(target(a)) })
 	return list
@@ -148,9 +149,9 @@ func keys(t addr.Target) int {
 	return n
 }
 
-// targets warns of overrides and mocks without a target. An override of a run must match the configuration that the run
-// tests. Overrides and mocks of a file must match the configuration of at least one run; they are checked with the
-// file's first run.
+// targets warns of overrides and mocks whose target does not exist. An override of a run must match the configuration
+// that the run tests. Overrides and mocks of a file must match the configuration of at least one run. targets checks
+// them only with the first run of the file.
 func (e *evaluation) targets() {
 	warn := func(list []*testfile.Override, trees ...*config.Tree) {
 		for _, o := range list {
@@ -172,7 +173,7 @@ func (e *evaluation) targets() {
 	}
 	trees := []*config.Tree{e.x.suite.Root}
 	for _, r := range e.x.file.Runs {
-		if t, _, ok := e.x.module(r, &diag.Bag{}); ok { // the run reports the error
+		if t, _, ok := e.x.module(r, &diag.Bag{}); ok { // a run whose module cannot be loaded reports the error itself
 			trees = append(trees, t)
 		}
 	}
@@ -239,7 +240,7 @@ func (e *evaluation) mocked(m *testfile.Mock, p addr.Provider) *mocked {
 func (e *evaluation) unknown(d *testfile.Default, given cty.Value, schemas *provider.Schemas) {
 	s, err := schemas.Type(d.Mode, d.Type)
 	if err != nil {
-		return // the user of the type reports the error
+		return // a run that uses the type reports the error
 	}
 	if s == nil {
 		e.bag.Add(diag.Warningf("Invalid mocked values", "The provider has no %s type %q, so these values have no effect.%s", d.Mode.Block(), d.Type, diag.DidYouMean(d.Type, schemas.Types(d.Mode))).At(d.Range))
@@ -266,7 +267,7 @@ func namesOf(s *schema.Schema) (names []string) {
 	return names
 }
 
-// attributes warns of values of an override for which the resource type has no attributes.
+// attributes warns of each value of an override that is not an attribute of the resource type.
 func (e *evaluation) attributes(o *testfile.Override, given cty.Value) {
 	r := o.Target.Resource()
 	n, of := declared(e.tree, r)
@@ -275,7 +276,7 @@ func (e *evaluation) attributes(o *testfile.Override, given cty.Value) {
 	}
 	p, err := e.x.suite.Engine.Pool.Idle(context.Background(), n.Provider(of.LocalProvider().Local))
 	if err != nil {
-		return // the user of the provider reports the error
+		return // a run that uses the provider reports the error
 	}
 	schemas, _ := p.Schemas(context.Background())
 	if schemas == nil {
@@ -286,8 +287,8 @@ func (e *evaluation) attributes(o *testfile.Override, given cty.Value) {
 	}
 }
 
-// known reports whether a value is known during planning. own is the setting of the value, around is the setting of the
-// block around it, which applies if own is inherited.
+// known reports whether a value of a mock or an override is known during planning. own is the setting of its block. If
+// own is inherited, around applies: the setting of the block around it.
 func known(own, around testfile.During) bool {
 	if own == testfile.Inherited {
 		own = around
@@ -320,20 +321,20 @@ func declared(tree *config.Tree, r addr.Resource) (n *config.Node, of *config.Re
 	return n, of
 }
 
-// doubles replaces providers by mocks and overrides. It implements provider.Substitutes.
+// doubles provides the mocks and overrides of a run in place of providers. It implements provider.Substitutes.
 type doubles struct {
 	mocks     map[addr.ProviderConfig]*mocked
-	overrides []override // of runs and files
+	overrides []override // the overrides of the run and of the file
 	leases    *leaseLog
 }
 
 var _ provider.Substitutes = (*doubles)(nil)
 
-// mocked replaces a provider configuration.
+// mocked is an evaluated mock, which replaces a provider configuration.
 type mocked struct {
 	provider  *mock.Provider
 	defaults  map[ofType]mock.Answer
-	overrides []override // of runs, files and the mock
+	overrides []override // the overrides of the run, of the file and of the mock
 }
 
 type ofType struct {
@@ -341,7 +342,7 @@ type ofType struct {
 	name string
 }
 
-// override is an answer for the objects that its target contains.
+// override is the answer to use for the objects that its target contains.
 type override struct {
 	mode   addr.Mode
 	target addr.Target

@@ -22,14 +22,15 @@ type execution struct {
 	suite  *Suite
 	file   *File
 	states map[string]*kept
-	given  map[string]frame.Given // by givenTo
+	given  map[string]frame.Given // the result of givenTo
 	fixed  fixed
-	// asserted holds the variables that assertions and canaries of all runs refer to. All runs use the same set, so
-	// that they can share programs.
+	// asserted holds the variables to which assertions and canaries of the runs refer. All runs use the same set, so
+	// that they can share compiled programs.
 	asserted map[string]bool
 }
 
-// fixed are the values of the file's variables block. Each is evaluated once, so that runs agree about uuid() or timestamp().
+// fixed holds the values of the file's variables block. Each value is evaluated only once, so that all runs get the
+// same result of uuid() or timestamp().
 type fixed struct {
 	mu     sync.Mutex
 	values map[string]frame.Given
@@ -64,7 +65,8 @@ func (x *execution) used() []*kept {
 	return out
 }
 
-// state returns the state that a run works with, and opens it if the run has a backend block.
+// state returns the state that a run uses. If the run has a backend block, and the state is not open yet, state opens
+// it. If that fails, state reports an error and returns false.
 func (x *execution) state(ctx context.Context, key string, r *Run, bag *diag.Bag) (*kept, bool) {
 	x.suite.mu.Lock()
 	k := x.states[key]
@@ -89,14 +91,14 @@ func (x *execution) state(ctx context.Context, key string, r *Run, bag *diag.Bag
 type kept struct {
 	mu       sync.Mutex
 	snapshot *state.Snapshot
-	changed  []journal.Change // since snapshot, by an apply in progress
-	by       *Run             // the last run that changed it; nil before the first
+	changed  []journal.Change // the changes since snapshot that an apply in progress has made
+	by       *Run             // the last run that changed the state; nil before the first change
 	how      how              // the settings of by
 	stays    *Run             // the last run with skip_cleanup
 	asItWas  how              // the settings of stays
-	of       *Kept            // the state of an earlier call, whose objects this call destroys; nil in a test
-	place    Place            // of a backend; nil if the state is in memory
-	begin    func() Noted     // opens its journal; nil if it has no journal, or has opened it
+	of       *Kept            // the state from an earlier call whose objects this call destroys; nil in a test
+	place    Place            // the state in a store, if a run has a backend block; nil if the state is only in memory
+	begin    func() Noted     // opens the journal; nil if the state needs no journal, or if it was opened
 	journal  Noted            // nil if it is not open
 }
 
@@ -131,13 +133,14 @@ type how struct {
 	options frame.Options
 }
 
-// look is a frame with the face that assertions read: the planned or the applied objects.
+// look is a frame and the face that assertions read: the planned objects or the applied objects.
 type look struct {
 	frame *frame.Frame
 	face  frame.Face
 }
 
-// outputs returns the outputs of the root module, as later runs see them. Outputs without a value are unknown.
+// outputs returns the outputs of the root module, in the form in which later runs read them. Outputs without a value
+// are unknown.
 func (l look) outputs() cty.Value {
 	out := map[string]cty.Value{}
 	for name := range l.frame.Program().Tree().Root.Module.Outputs {
@@ -151,8 +154,8 @@ func (l look) outputs() cty.Value {
 	return cty.ObjectVal(out)
 }
 
-// kept returns a state for writing. It contains the outputs of earlier runs that its run uses, because the earlier runs
-// may have no other record later.
+// kept returns a state for writing. The result also contains the outputs of earlier runs that run r uses: a later call
+// needs them, and the earlier runs may have left no other record of them.
 func (x *execution) kept(k *kept, r *Run, s *state.Snapshot, failed bool) Kept {
 	out := Kept{File: x.file.Name, Run: r.Name, State: x.withOutputs(s, r), Failed: failed}
 	if k.of != nil {
@@ -161,8 +164,8 @@ func (x *execution) kept(k *kept, r *Run, s *state.Snapshot, failed bool) Kept {
 	return out
 }
 
-// withOutputs adds the outputs of earlier runs that a run uses to a state. Their names have the prefix of
-// testfile.RunVariable, which no output of a module has.
+// withOutputs returns a state with the outputs of earlier runs that run r uses. The names of these outputs have the
+// prefix of testfile.RunVariable, which no output of a module has.
 func (x *execution) withOutputs(s *state.Snapshot, r *Run) *state.Snapshot {
 	uses := x.file.Uses(r.Run)
 	e := s.Edit()

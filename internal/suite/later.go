@@ -12,8 +12,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// CleanUp destroys the objects of states that earlier calls left behind, in the order of what. It uses the module, the
-// values and the provider settings of the last run that used each state. It reports whether all objects were destroyed.
+// CleanUp destroys the objects of states that earlier calls left behind, in the order of the list what. It uses the
+// module, the values and the provider settings of the last run that used each state. It reports whether all objects
+// were destroyed.
 func (s *Suite) CleanUp(ctx context.Context, what []Kept) bool {
 	s.programs.reset(s.Root)
 	clean := true
@@ -26,7 +27,7 @@ func (s *Suite) CleanUp(ctx context.Context, what []Kept) bool {
 	return clean
 }
 
-// later destroys the objects of one state. It reports whether it succeeded.
+// later destroys the objects of one state. It reports whether all objects were destroyed.
 func (s *Suite) later(ctx context.Context, k Kept) bool {
 	var bag diag.Bag
 	file := &File{File: &testfile.File{Name: k.File}}
@@ -60,8 +61,8 @@ func (s *Suite) later(ctx context.Context, k Kept) bool {
 	return len(left.Objects) == 0 && !bag.HasErrors()
 }
 
-// find sets the file and the run of a state, without the assertions of the run. It returns false if the run no longer
-// exists.
+// find sets the file and the run that left the state k behind. It leaves out the assertions and canaries of the run. It
+// returns false if the run no longer exists.
 func (s *Suite) find(k Kept, file *File, r *Run) bool {
 	for _, f := range s.Files {
 		i := slices.IndexFunc(f.Runs, func(r *testfile.Run) bool { return r.Name == k.Run })
@@ -76,7 +77,7 @@ func (s *Suite) find(k Kept, file *File, r *Run) bool {
 	return false
 }
 
-// givers returns the earlier runs whose outputs are stored with a state.
+// givers returns the earlier runs whose outputs are stored in a state (see withOutputs).
 func givers(s *state.Snapshot) (runs []*Run) {
 	outputs := map[string]map[string]cty.Value{}
 	for ref, o := range s.Outputs {

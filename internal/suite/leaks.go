@@ -14,14 +14,15 @@ import (
 // A canary is a value that must not occur in the state of a run, in its plan, in its output or in the log. The search
 // covers the value itself and the usual encodings, like the search of the guard for secrets.
 
-// canary holds the texts to search for, for one value in expect_no_leak.
+// canary holds the texts that must not occur, for one value in expect_no_leak.
 type canary struct {
 	of    *testfile.Canary
 	name  string
 	texts []string
 }
 
-// leaks searches the documents of a run for its canaries. reported holds the diagnostics of the run.
+// leaks searches the documents of a run for its canaries, and reports each canary that it finds. reported holds the
+// diagnostics of the run.
 func (s *Suite) leaks(r *Run, l look, names map[string]cty.Value, reported []diag.Diagnostic, bag *diag.Bag) {
 	var all []*canary
 	for _, c := range r.NoLeak {
@@ -54,11 +55,11 @@ func (s *Suite) source(at diag.Range) string {
 	return strings.Join(strings.Fields(snippet.Code[snippet.Start:snippet.End]), " ")
 }
 
-// shortestCanary is the shortest length of a text that is searched for. Shorter texts occur everywhere.
+// shortestCanary is the smallest number of bytes of a text to search for. Shorter texts occur everywhere.
 const shortestCanary = 4
 
-// canary evaluates a value in expect_no_leak. It reports an error if the value is unknown or has no text that is long
-// enough.
+// canary evaluates a value in expect_no_leak. If the value is unknown, or has no text that is long enough, canary
+// reports an error and returns false.
 func (s *Suite) canary(c *testfile.Canary, l look, names map[string]cty.Value, bag *diag.Bag) (*canary, bool) {
 	value, outcome := l.frame.Eval(c.Expr, frame.Scope{Decl: frame.Nowhere, Names: names}, l.face, bag)
 	refuse := func(why string) (*canary, bool) {

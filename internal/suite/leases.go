@@ -24,7 +24,7 @@ type leaseLog struct {
 type leaseRecord struct {
 	opened, renewed, closed int
 	since                   time.Time     // the time of the last opening
-	longest                 time.Duration // from opening to closing
+	longest                 time.Duration // the longest time from opening to closing
 	value                   cty.Value     // the last value; NilVal before the first
 }
 
@@ -40,7 +40,7 @@ func (l *leaseLog) record(i addr.Instance, f func(*leaseRecord)) {
 	f(r)
 }
 
-// watched is a provider that records the calls for a lease.
+// watched is the provider of a lease. It records the calls for this lease in log.
 type watched struct {
 	provider.Provider
 	of  addr.Instance
@@ -66,7 +66,7 @@ func (w *watched) Open(ctx context.Context, req provider.OpenRequest) (provider.
 	return resp, ds
 }
 
-// decoded returns the value of a lease, or NilVal if it cannot be decoded. The lease reports that error itself.
+// decoded returns the value of a lease, or NilVal if it cannot be decoded. In this case, the engine reports the error.
 func decoded(s *schema.Schema, d provider.Dynamic) cty.Value {
 	v, err := d.Decode(s)
 	if err != nil {
@@ -96,8 +96,8 @@ func (w *watched) CloseLease(ctx context.Context, typ string, private []byte) pr
 	return ds
 }
 
-// lend puts the recorded values of leases into a frame. The leases are closed by now, but assertions can use their
-// values.
+// lend puts the recorded values of leases into the frame of to. When assertions are evaluated, the leases are closed,
+// but assertions can use these values.
 func (l *leaseLog) lend(to look) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +132,8 @@ func (l *leaseLog) object(p *program.Program) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{"ephemeral": cty.ObjectVal(out)})
 }
 
-// instances returns the record of a resource, or a map of the records of its opened instances if it is repeated.
+// instances returns the record of a resource. If the resource is repeated, it returns a map of the records of its
+// opened instances.
 func (l *leaseLog) instances(d *program.Declaration) cty.Value {
 	if r := d.Repeat(); r == program.Once || r == program.Enabled {
 		return l.of[d.Resource.In(addr.ModuleInstance{}).Instance(addr.NoKey)].object()

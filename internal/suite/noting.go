@@ -12,10 +12,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// A state in memory has a journal from the first change of a real object on, or from the first lease. If the program is
-// killed, the next test reports which objects exist.
+// A state in memory needs a journal, because the program may be killed. The journal begins at the first change of a
+// real object, or at the first lease. The next test then reports which objects exist.
 
-// apply applies a plan to the state.
+// apply applies a plan to the state. It returns false if a step or the writing of the state failed.
 func (k *kept) apply(ctx context.Context, h how, p *plan.Plan, bag *diag.Bag) (*engine.Applied, bool) {
 	req := engine.ApplyRequest{Program: h.program, Options: h.options, Plan: p, Journal: &noting{k, h.engine.Providers.Substitutes}}
 	if k.place != nil {
@@ -33,13 +33,14 @@ func (k *kept) apply(ctx context.Context, h how, p *plan.Plan, bag *diag.Bag) (*
 	return done, ok
 }
 
-// noting is the journal of an apply to a state in memory. It does not record objects of mocks and overrides.
+// noting is the journal of an apply to a state in memory. The journal on the disk does not contain objects of mocks and
+// overrides.
 type noting struct {
 	*kept
 	substitutes provider.Substitutes // nil if all providers are real
 }
 
-// real reports whether an object of a provider remains if the program is killed.
+// real reports whether an object exists in a remote system, so that it would remain if the program is killed.
 func (n *noting) real(i addr.Instance, p addr.ProviderInstance) bool {
 	return p.Provider != addr.Builtin("terraform") && (n.substitutes == nil || n.substitutes.Configuration(p) == nil && n.substitutes.Object(i, nil) == nil)
 }
@@ -55,8 +56,8 @@ func (n *noting) Intent(i journal.Intent) (journal.Op, error) {
 	return 0, nil
 }
 
-// Later implements journal.Journal. It also records the changes in memory, so that abandon can write the state at any
-// time.
+// Later implements journal.Journal. It records the changes in the journal and also in memory, so that abandon can write
+// the state at any time.
 func (n *noting) Later(finish func(error), op journal.Op, changed ...journal.Change) {
 	n.mu.Lock()
 	n.changed = append(n.changed, changed...)
@@ -91,8 +92,8 @@ func (k *kept) Closed(op journal.Op) {
 	}
 }
 
-// noted returns the journal of the state. If needed is true, it opens the journal first. It returns nil without a
-// journal.
+// noted returns the journal of the state, or nil if it is not open. If needed is true, noted opens the journal first,
+// if it can.
 func (k *kept) noted(needed bool) Noted {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -102,7 +103,8 @@ func (k *kept) noted(needed bool) Noted {
 	return k.journal
 }
 
-// forget closes the journal. remove is true if the objects are destroyed or their state is in a file.
+// forget closes the journal. If remove is true, it also deletes it, because the objects are destroyed or their state is
+// in a file.
 func (k *kept) forget(remove bool) {
 	k.mu.Lock()
 	j := k.journal

@@ -18,11 +18,11 @@ import (
 )
 
 // A module is compiled once for all runs that test it with the same providers. Provider settings and assertions of a
-// test file may refer to variables and outputs of runs that the module does not declare. These are added to the module
-// as variables of any type.
+// test file may refer to variables and outputs of runs that the module does not declare. These variables and outputs
+// are added to the module as variables of any type.
 
-// module returns the configuration that a run tests, with its directory. The directory is "" for the configuration of
-// the working directory.
+// module returns the configuration that a run tests, and its directory. For the configuration of the working directory,
+// the directory is "". If a module cannot be loaded, module returns false.
 func (x *execution) module(r *Run, bag *diag.Bag) (*config.Tree, string, bool) {
 	if r.Module == nil {
 		return x.suite.Root, "", true
@@ -32,7 +32,8 @@ func (x *execution) module(r *Run, bag *diag.Bag) (*config.Tree, string, bool) {
 	})
 }
 
-// compile returns the program of a variant of a module.
+// compile returns the program of a variant of a module. module is the directory of the module. It returns false if the
+// variant could not be compiled.
 func (x *execution) compile(ctx context.Context, v *variant, tree *config.Tree, module string, bag *diag.Bag) (*compiled, bool) {
 	key := programKey{module: module}
 	if v.changes() {
@@ -48,8 +49,8 @@ type variant struct {
 	providers map[config.ProviderName]*config.Provider
 	mocks     map[config.ProviderName]*testfile.Mock
 	variables []string
-	declared  map[string]*config.Variable // by the file
-	text      string                      // different for different variants
+	declared  map[string]*config.Variable // variables that the file declares
+	text      string                      // identifies the providers, mocks and variables of the variant
 }
 
 func (v *variant) changes() bool {
@@ -76,8 +77,9 @@ func (v *variant) root(m *config.Module) *config.Module {
 	return &root
 }
 
-// variant returns the changes that the file of a run makes to a module. A providers argument passes its providers under
-// its names. Without the argument, the file passes all providers that the module requires.
+// variant returns the changes that the file of a run makes to a module. If the run has a providers argument, the
+// argument lists the providers that the file passes, and their names in the module. Without the argument, the file
+// passes all providers that the module requires.
 func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 	v := &variant{declared: x.file.Declared, providers: map[config.ProviderName]*config.Provider{}, mocks: map[config.ProviderName]*testfile.Mock{}}
 	m := tree.Root.Module
@@ -110,7 +112,7 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 		v.text = ""
 	}
 	wanted := maps.Clone(x.asserted)
-	for name := range x.file.Declared { // their rules are checked even if nothing uses them
+	for name := range x.file.Declared { // the validation rules of these variables are checked even if nothing uses them
 		if _, given := x.given[name]; given {
 			wanted[name] = true
 		}
@@ -133,7 +135,7 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 	return v
 }
 
-// note adds the names of variables among the references to a set.
+// note adds the names of the variables in refs to the set to.
 func note(to map[string]bool, refs testfile.Refs) {
 	for ref := range refs {
 		if ref.Root == "var" && ref.Name != "" {
@@ -142,7 +144,8 @@ func note(to map[string]bool, refs testfile.Refs) {
 	}
 }
 
-// needs reports whether a configuration requires the provider with this local name in the root module.
+// needs reports whether a module of the configuration requires the provider that this local name means in the root
+// module.
 func needs(tree *config.Tree, local string) bool {
 	own := tree.Root.Provider(local)
 	found := false
@@ -179,7 +182,7 @@ func (x *execution) build(ctx context.Context, v *variant, tree *config.Tree) *c
 	return c
 }
 
-// required returns values for the required settings of a provider. A mock ignores them.
+// required returns values for the required settings of a provider that is mocked. The mock ignores them.
 func required(s *provider.Schemas) map[string]cty.Value {
 	out := map[string]cty.Value{}
 	for _, a := range s.Config.Attrs {
@@ -201,7 +204,7 @@ func with(tree *config.Tree, v *variant) *config.Tree {
 	return &out
 }
 
-// copyNode copies a part of the tree. The new nodes share the modules.
+// copyNode copies a node of the tree and all nodes below it. The new nodes share the modules of the old nodes.
 func copyNode(n, parent *config.Node) *config.Node {
 	out := *n
 	out.Parent, out.Children = parent, map[string]*config.Node{}

@@ -10,7 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// programs holds the modules under test and their variants. Each module is loaded once, each variant compiled once.
+// programs holds the modules under test and their compiled variants. Each module is loaded once, and each variant is
+// compiled once.
 type programs struct {
 	mu    sync.Mutex // held while a module is loaded or compiled
 	trees map[string]*config.Tree
@@ -22,8 +23,8 @@ func (p *programs) reset(root *config.Tree) {
 	p.trees, p.of = map[string]*config.Tree{"": root}, map[programKey]*compiled{}
 }
 
-// tree loads a module and returns it with its directory. If a module of the same directory is loaded already, it
-// returns that module.
+// tree calls load and returns the module with its directory. If a module of the same directory was loaded before, tree
+// returns the earlier module instead, so that runs share it. It returns false if load fails.
 func (p *programs) tree(load func() (*config.Tree, bool)) (*config.Tree, string, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,8 +52,8 @@ func (p *programs) program(key programKey, compile func() *compiled) *compiled {
 	return c
 }
 
-// programKey identifies a program by its module and by the changes of a test file to it. Without changes, file and
-// providers are empty.
+// programKey identifies a program: by its module, and by the changes that a test file makes to the module. Without
+// changes, file and providers are empty.
 type programKey struct{ module, file, providers string }
 
 // compiled is a program, or the reasons why it could not be compiled.

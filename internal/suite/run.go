@@ -26,12 +26,13 @@ func (x *execution) run(ctx context.Context, r *Run) {
 
 // prepared is a run that can be planned.
 type prepared struct {
-	key     string // of the state
+	key     string // the key of the state
 	how     how
 	doubles *doubles
 }
 
-// prepare evaluates the values, mocks and overrides of a run, and compiles its module.
+// prepare evaluates the values, mocks and overrides of a run, and compiles its module. If one of these steps fails,
+// prepare returns false.
 func (x *execution) prepare(ctx context.Context, r *Run, bag *diag.Bag) (*prepared, bool) {
 	tree, module, ok := x.module(r, bag)
 	if !ok {
@@ -62,7 +63,7 @@ func (x *execution) prepare(ctx context.Context, r *Run, bag *diag.Bag) (*prepar
 	return p, true
 }
 
-// do plans, applies and judges a run. It stops at the first step that fails.
+// do plans, applies and judges a run. If a step fails, do returns without the later steps.
 func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 	p, ok := x.prepare(ctx, r, bag)
 	if !ok {
@@ -79,7 +80,7 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 	f, ok := x.carryOut(ctx, k, p.how, r, bag)
 	v.applied = r.State != nil
 	l := look{f, frame.After}
-	if v.applied && !ok && v.onlyExpected(bag) { // a failed object has no value in the frame, so read the objects of the state
+	if v.applied && !ok && v.onlyExpected(bag) { // the frame lacks failed objects: read them from the state
 		l = look{face: frame.Before}
 		l.frame, _ = p.how.engine.Frame(ctx, p.how.program, p.how.options, k.snapshot, bag)
 	}
@@ -93,14 +94,15 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 	r.outputs = l.outputs()
 }
 
-// destroyedByTest is the advice after an unanswered call in a test. No later plan uses the state.
+// destroyedByTest is the advice for users after a provider has not answered a call in a test. It differs from the usual
+// advice, because no later plan uses the state.
 var destroyedByTest = object.Advice{
 	event.Create: "may exist, because Lethe asked its provider to create it. It is in no state, so the test does not destroy it. If it exists, delete it.",
 	event.Update: "may have been changed. The test destroys it, or lists it as remaining.",
 	event.Delete: "may have been destroyed. The test destroys it if it exists, or lists it as remaining.",
 }
 
-// engine returns the engine with the settings for a run.
+// engine returns an engine with the settings for a run.
 func (x *execution) engine(r *Run, d *doubles) *engine.Engine {
 	settings := x.suite.Engine.Settings
 	settings.Supply, settings.Providers.KeepSessions, settings.Rounds = nil, true, &engine.Rounds{}
@@ -112,8 +114,8 @@ func (x *execution) engine(r *Run, d *doubles) *engine.Engine {
 	return x.suite.Engine.With(settings)
 }
 
-// behind forwards the events that report a begin, an end or a repetition. The receiver shows them only if the user asks:
-// after an interrupt and during the run. It also records the invocations of actions.
+// behind forwards the events that report a begin, an end or a repetition. It wraps them in event.Behind, so that views
+// print no line for them. It also records the invocations of actions.
 type behind struct {
 	to  event.Sink // nil: nobody receives events
 	run *Run
@@ -149,7 +151,7 @@ func (t titled) Send(e event.Event) {
 	t.Sink.Send(e)
 }
 
-// use records the run that uses a state last, with its settings.
+// use records r as the last run that uses a state, with its settings.
 func (x *execution) use(k *kept, r *Run, h how) {
 	x.suite.mu.Lock()
 	defer x.suite.mu.Unlock()
@@ -159,8 +161,9 @@ func (x *execution) use(k *kept, r *Run, h how) {
 	}
 }
 
-// carryOut plans a run, and applies the plan unless the run only plans. An apply has as many rounds as it needs, because
-// no user approves them (ADR 52). It returns the last frame, or nil without one, and reports whether all steps succeeded.
+// carryOut plans a run, and applies the plan unless the run only plans. An apply has as many rounds as it needs,
+// because no user approves them (ADR 52). It returns the frame of the last round, or nil if this round has made no
+// frame. It returns false if a step failed.
 func (x *execution) carryOut(ctx context.Context, k *kept, h how, r *Run, bag *diag.Bag) (*frame.Frame, bool) {
 	req := engine.Request{
 		Operation: operation.Test, Program: h.program, Options: h.options, State: k.snapshot, Refresh: !r.NoRefresh,

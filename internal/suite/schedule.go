@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// runs executes the runs of a file. Each run starts when the runs that it waits for have ended and fewer than AtOnce
-// runs are in progress.
+// runs executes the runs of a file. Each run starts when all runs for which it waits have ended, and when fewer than
+// AtOnce runs are in progress.
 func (x *execution) runs(ctx context.Context) {
 	all := x.file.Runs
 	done := make([]chan struct{}, len(all))
@@ -17,7 +17,7 @@ func (x *execution) runs(ctx context.Context) {
 	places := make(chan struct{}, max(x.suite.AtOnce, 1))
 	results := &results{x: x}
 	var group sync.WaitGroup
-	started := 0 // the number of runs, from the first on, that have ended for certain
+	started := 0 // the number of runs, from the first on, that are known to have ended
 	for i, wait := range x.file.Waits() {
 		r := all[i]
 		r.after = all[:wait.Before]
@@ -41,7 +41,7 @@ func (x *execution) runs(ctx context.Context) {
 	group.Wait()
 }
 
-// begin executes a run, or skips it, and reports the result.
+// begin executes a run, or skips it, and reports the result to results.
 func (x *execution) begin(ctx context.Context, r *Run, results *results) {
 	if because, skipped := r.skipped(ctx); skipped {
 		r.Status, r.Because = Skip, because
@@ -57,7 +57,7 @@ func (x *execution) begin(ctx context.Context, r *Run, results *results) {
 	results.end(r)
 }
 
-// still calls tell at intervals with the time since the call of still, until stop is called.
+// still calls tell at intervals, with the time since the call of still. The returned function ends this.
 func (s *Suite) still(tell func(since time.Duration)) (stop func()) {
 	if s.Clock.Beat == 0 {
 		return func() {}
@@ -81,8 +81,8 @@ func (s *Suite) still(tell func(since time.Duration)) (stop func()) {
 	}
 }
 
-// skipped reports whether a run must be skipped. because is the earlier run that ended in an error. It is nil if an
-// interrupt ended an earlier run, or came before this one.
+// skipped reports whether a run must be skipped. A run is skipped after an error or a skipped run before it, or after
+// an interrupt. because is the earlier run that ended in an error. It is nil if an interrupt is the reason.
 func (r *Run) skipped(ctx context.Context) (because *Run, is bool) {
 	for _, runs := range [][]*Run{r.after, r.beside} {
 		for _, earlier := range runs {
@@ -97,11 +97,12 @@ func (r *Run) skipped(ctx context.Context) (because *Run, is bool) {
 	return because, is || ctx.Err() != nil
 }
 
-// results reports runs: the start at once, the end in the order of the file.
+// results reports the progress of runs to the Reporter: the start of a run at once, and the ends in the order of the
+// file.
 type results struct {
 	x        *execution
 	mu       sync.Mutex
-	finished int // the number of runs, from the first on, that were reported
+	finished int // the number of runs, from the first on, whose end was reported
 	done     map[*Run]bool
 }
 

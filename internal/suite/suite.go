@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config/testfile"
 )
 
-// Run runs all files and returns the summary. After the end of ctx, it starts no new run, but cleanups continue.
+// Run runs all files and returns the summary. When ctx ends, Run starts no more runs, but still does the cleanups.
 func (s *Suite) Run(ctx context.Context) Summary {
 	s.programs.reset(s.Root)
 	var files []*File
@@ -39,7 +39,8 @@ func (s *Suite) Run(ctx context.Context) Summary {
 	return sum
 }
 
-// Abandon reports the objects that exist now, and writes their states. The caller must exit at once afterwards.
+// Abandon reports the objects that exist now, and writes the states that contain them. The caller must end the process
+// at once afterwards.
 func (s *Suite) Abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +49,7 @@ func (s *Suite) Abandon() {
 	}
 }
 
-// begin sets the file that Abandon reports.
+// begin makes x the file about which Abandon reports.
 func (s *Suite) begin(x *execution) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +73,7 @@ func (s *Suite) file(ctx context.Context, f *File) {
 	s.Reporter.File(f, Complete)
 }
 
-// execution prepares a file.
+// execution returns the execution of a file. It has not begun.
 func (s *Suite) execution(f *File) *execution {
 	x := &execution{suite: s, file: f, given: s.givenTo(f), states: map[string]*kept{}, asserted: map[string]bool{}}
 	for _, r := range f.Runs {

@@ -14,9 +14,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// values returns the values of the variables of a run. The values of the run take precedence over the values of the
-// file, then the values of the command line, then the defaults of the file's variable blocks. Values of the file may
-// refer to values of the command line. Values of the run may refer to both. All may refer to outputs of earlier runs.
+// values returns the values of the variables of a run. These are the sources of values, the most important first: the
+// run, the file, the command line, the defaults of the file's variable blocks. Values of the file may refer to values
+// of the command line. Values of the run may refer to both. All may refer to outputs of earlier runs. values returns
+// false if it has reported an error.
 func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]frame.Given, bool) {
 	given := maps.Clone(x.given)
 	for name := range m.Variables {
@@ -32,7 +33,8 @@ func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]
 	return given, ok && x.complete(given, m, r, bag)
 }
 
-// complete reports an error for each required variable of the module that has no value.
+// complete reports an error for each required variable of the module that has no value. It returns false if it has
+// reported an error.
 func (x *execution) complete(given map[string]frame.Given, m *config.Module, r *Run, bag *diag.Bag) bool {
 	ok := true
 	for _, name := range slices.Sorted(maps.Keys(m.Variables)) {
@@ -57,7 +59,8 @@ func declaredOnly(given map[string]frame.Given, m *config.Module) map[string]fra
 	return out
 }
 
-// add evaluates the values of a variables block and adds them to given. They cannot refer to each other.
+// add evaluates the values of a variables block and adds them to given. These values cannot refer to each other. add
+// returns false after an error.
 func (x *execution) add(given map[string]frame.Given, values map[string]*testfile.Value, m *config.Module, r *Run, bag *diag.Bag) bool {
 	ok := true
 	before := given
@@ -83,8 +86,9 @@ func (x *execution) add(given map[string]frame.Given, values map[string]*testfil
 	return ok
 }
 
-// addFixed adds the values of the file's variables block. Each value is evaluated once, except values that refer to a
-// default of the module, because runs may test different modules.
+// addFixed adds the values of the file's variables block. Each value is evaluated only once for all runs. The exception
+// is a value that refers to a default of the module, because the runs may test different modules. addFixed returns
+// false after an error.
 func (x *execution) addFixed(given map[string]frame.Given, m *config.Module, r *Run, bag *diag.Bag) bool {
 	x.fixed.mu.Lock()
 	defer x.fixed.mu.Unlock()
@@ -105,7 +109,8 @@ func (x *execution) addFixed(given map[string]frame.Given, m *config.Module, r *
 	return ok
 }
 
-// refersToModule reports whether a value refers to a variable that may have its value from the module under test.
+// refersToModule reports whether a value refers to a variable that can have its value from a default of the module
+// under test.
 func (x *execution) refersToModule(v *testfile.Value) bool {
 	if v.Plain != cty.NilVal {
 		return false
@@ -151,8 +156,8 @@ func (x *execution) static(given map[string]frame.Given, declared *config.Module
 	return frame.Static(m, given, x.suite.Modules.FrameOptions())
 }
 
-// names returns the object run for expressions of the file. It contains the outputs of the earlier runs that refs
-// names.
+// names returns the names for expressions of the file: the object run. It contains the outputs of the earlier runs that
+// refs names.
 func (r *Run) names(refs testfile.Refs) map[string]cty.Value {
 	runs := map[string]cty.Value{}
 	for ref := range refs {
@@ -177,8 +182,8 @@ func (x *execution) known(refs testfile.Refs, r *Run, bag *diag.Bag) bool {
 	return ok
 }
 
-// outside reports an error for each reference to a value that exists only during a run. The values of a run must be
-// known before it.
+// outside reports an error for each reference to a value that exists only during a run. The values for a run must be
+// known before the run.
 func outside(refs testfile.Refs, bag *diag.Bag) bool {
 	ok := true
 	for ref, at := range refs {
@@ -191,7 +196,8 @@ func outside(refs testfile.Refs, bag *diag.Bag) bool {
 	return ok
 }
 
-// settled reports an error for each output of an earlier run whose value is unknown. The values of a run must be known.
+// settled reports an error for each of the given outputs of earlier runs whose value is unknown. The values for a run
+// must be known.
 func (r *Run) settled(outputs []testfile.Output, bag *diag.Bag) bool {
 	ok := true
 	for _, o := range outputs {
@@ -209,8 +215,8 @@ func (r *Run) settled(outputs []testfile.Output, bag *diag.Bag) bool {
 	return ok
 }
 
-// providers checks the settings of the providers that the module uses. It reports references to runs that have not
-// ended, and to outputs that are unknown.
+// providers checks the provider settings that the module uses. It reports an error for each reference to a run that has
+// not ended, or to an output that is unknown.
 func (x *execution) providers(v *variant, m *config.Module, r *Run, bag *diag.Bag) bool {
 	ok := true
 	byName := func(a, b config.ProviderName) int { return cmp.Compare(a.String(), b.String()) }
@@ -221,7 +227,8 @@ func (x *execution) providers(v *variant, m *config.Module, r *Run, bag *diag.Ba
 	return ok
 }
 
-// uses reports whether a module uses a provider configuration. It may use a configuration without an alias implicitly.
+// uses reports whether a module uses a provider configuration. It returns true for every configuration without an
+// alias, because resources may use it without naming it.
 func uses(m *config.Module, name config.ProviderName) bool {
 	for _, res := range m.Resources {
 		if res.Provider != nil && res.Provider.ProviderName == name {

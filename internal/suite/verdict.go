@@ -15,12 +15,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// verdict judges a run.
+// verdict collects the judgement about a run: its status and its diagnostics.
 type verdict struct {
 	x       *execution
 	run     *Run
 	applied bool                   // the apply has started
-	given   map[string]frame.Given // to the variables
+	given   map[string]frame.Given // the values of the variables
 	module  *config.Module         // under test; nil if the run could not be prepared
 }
 
@@ -48,8 +48,8 @@ func (v *verdict) judge(l look, leases *leaseLog, bag *diag.Bag) {
 // asserted lists the names that assertions may use in addition to the declarations of the module.
 var asserted = []string{"run", "output", "lease"}
 
-// sound reports whether the assertions and canaries of a run are valid. It runs before the plan, so that a run with an
-// invalid assertion creates no objects.
+// sound reports whether the assertions and canaries of a run are valid. If not, it adds errors. It is called before the
+// plan, so that a run with an invalid assertion creates no objects.
 func sound(r *Run, p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, a := range r.Asserts {
@@ -66,8 +66,8 @@ func sound(r *Run, p *program.Program, bag *diag.Bag) bool {
 	return outputsDeclared(refs, p.Root().Unit.Module, bag) && ok
 }
 
-// outputsDeclared reports an error for each reference to an output that the module under test does not declare.
-// Otherwise try and can would hide a misspelt name.
+// outputsDeclared reports an error for each reference to an output that the module under test does not declare. Without
+// this check, try and can would hide a misspelt name.
 func outputsDeclared(refs testfile.Refs, m *config.Module, bag *diag.Bag) bool {
 	ok := true
 	for _, ref := range slices.SortedFunc(maps.Keys(refs), func(a, b testfile.Ref) int { return strings.Compare(a.Name, b.Name) }) {
@@ -80,7 +80,8 @@ func outputsDeclared(refs testfile.Refs, m *config.Module, bag *diag.Bag) bool {
 	return ok
 }
 
-// leased reports an error for each lease of an ephemeral resource that the module under test does not declare.
+// leased reports an error for each reference to a lease of an ephemeral resource that the module under test does not
+// declare.
 func leased(list []testfile.Lease, p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, l := range list {
@@ -100,12 +101,12 @@ func leased(list []testfile.Lease, p *program.Program, bag *diag.Bag) bool {
 // assertionFailed is the title of an assertion that does not hold.
 const assertionFailed = "Test assertion failed"
 
-// close sets the status of the run and its diagnostics, without the expected failures.
+// close sets the status of the run and its diagnostics. Expected failures are not among the diagnostics.
 func (v *verdict) close(bag *diag.Bag) {
 	r := v.run
 	r.Status = Pass
 	seen := map[string]bool{}
-	cameThrough := v.applied || r.Plan // its last step was reached
+	cameThrough := v.applied || r.Plan // the last step of the run was reached
 	for _, d := range bag.List() {
 		expected := v.expects(d)
 		if expected != "" {
@@ -118,7 +119,7 @@ func (v *verdict) close(bag *diag.Bag) {
 			}
 		}
 		if cameThrough && d.Eased {
-			d.Severity = diag.Error // a failed check block is a warning for the engine, but an error of the test
+			d.Severity = diag.Error // the engine only warns of a failed check block
 		}
 		if at, ok := v.given[strings.TrimPrefix(d.Unmet, "var.")]; ok && strings.HasPrefix(d.Unmet, "var.") {
 			d = d.At(at.Range)
@@ -140,8 +141,8 @@ func (v *verdict) close(bag *diag.Bag) {
 	}
 }
 
-// undeclared returns a sentence for messages if the module does not declare the object of an expected failure, and ""
-// if it does.
+// undeclared returns a sentence for messages if the module does not declare the object of an entry of expect_failures.
+// Otherwise it returns "".
 func (v *verdict) undeclared(e config.Reference) string {
 	if v.module == nil {
 		return ""
@@ -165,9 +166,9 @@ func (v *verdict) undeclared(e config.Reference) string {
 	return " The module under test declares no such object." + diag.DidYouMean(name, names)
 }
 
-// expects returns the entry of expect_failures that a diagnostic matches, or "" without a match.
+// expects returns the entry of expect_failures that a diagnostic matches, or "" if it matches no entry.
 func (v *verdict) expects(d diag.Diagnostic) string {
-	if d.Unmet == "" || d.Severity != diag.Error && !d.Eased { // a refresh-only plan does not fail
+	if d.Unmet == "" || d.Severity != diag.Error && !d.Eased { // in a refresh-only plan, failed conditions are warnings
 		return ""
 	}
 	i := slices.IndexFunc(v.run.Expected, func(e config.Reference) bool {
@@ -187,6 +188,7 @@ func (v *verdict) onlyExpected(bag *diag.Bag) bool {
 }
 
 // tooEarly returns the warning that an expected failure occurred during planning, so that the apply could not start.
+// what and expected are the object and its entry in expect_failures.
 func (v *verdict) tooEarly(what, expected string) diag.Diagnostic {
 	i := slices.IndexFunc(v.run.Expected, func(e config.Reference) bool { return e.Text == expected })
 	return diag.Warningf("Expected failure while planning", "The condition of %s failed during plan, as expected, so the apply could not run. Set command = plan in the run block.", what).At(v.run.Expected[i].Range)

@@ -13,14 +13,15 @@ import (
 )
 
 // HCL evaluates a constant or a template completely, even if nested loops multiply the work. So Budget wraps the
-// expressions that can multiply work after parsing: each turn of a loop takes a step from the budget, and each part of
-// a text takes its bytes. When the budget is used up, a panic of Spent ends the evaluation, because HCL's evaluator
-// cannot be stopped in another way.
+// expressions that can multiply work, after parsing. Each turn of a loop takes a step from the budget, and each part of
+// a text takes its number of bytes. When the budget is used up, a panic of Spent ends the evaluation, because HCL's
+// evaluator cannot be stopped in another way.
 
-// The turns of all loops are limited to limits.Limits.Elements divided by stepShare.
+// stepShare divides limits.Limits.Elements: the result is the limit for the turns of all loops together.
 const stepShare = 4
 
-// mostErrors is the number of failures that are evaluated. Each failure of a loop body produces diagnostics.
+// mostErrors is the number of failures after which the evaluation ends. Each failure of a loop body produces
+// diagnostics.
 const mostErrors = 20
 
 // ErrSpent is wrapped by every error of a Spent about an exceeded budget.
@@ -125,7 +126,8 @@ func (b *Budget) Bind(e hclsyntax.Expression) {
 	}
 }
 
-// bound wraps an expression. If it is wrapped for another budget, bound replaces the wrapper.
+// bound returns a wrapper of e that takes cost steps from b at each evaluation. If e is wrapped for another budget,
+// bound replaces that wrapper.
 func (b *Budget) bound(e hclsyntax.Expression, cost int) *metered {
 	if was, ok := e.(*metered); ok {
 		e = was.Expression
@@ -133,7 +135,7 @@ func (b *Budget) bound(e hclsyntax.Expression, cost int) *metered {
 	return &metered{e, b, cost}
 }
 
-// metered is an expression that counts against a budget.
+// metered is an expression whose evaluation takes cost steps from budget.
 type metered struct {
 	hclsyntax.Expression
 	budget *Budget

@@ -1,18 +1,19 @@
-// Package syntax protects HCL's parser and evaluator from input without limits: they recurse with the nesting of their input,
-// and Go programs cannot recover from a stack overflow.
+// Package syntax protects HCL's parser and evaluator from input without limits: they recurse with the nesting of their
+// input, and Go programs cannot recover from a stack overflow.
 //
-// Parse, CheckExpression, CheckTemplate and CheckJSON inspect a text before the library parses it. Budget bounds the work of
-// HCL's evaluator.
+// Parse, CheckExpression, CheckTemplate and CheckJSON inspect a text before the library parses it. Budget bounds the
+// work of HCL's evaluator.
 //
 // UsesOf finds calls of functions in a text by its tokens.
 //
 // Worded improves the messages of the parser.
 //
-// The library's lexer does not recurse, and its tokens show how deep the parser will recurse. A bracket, string, heredoc or
-// template sequence nests its content. In an item (an argument, an element), every operator and bracket can nest the rest of
-// the item, regardless of the associativity. Lexing takes most of the time of parsing. So only long texts and texts with many
-// brackets are lexed: a short text cannot nest deeper than the number of its brackets, and Parse parses long texts in
-// pieces of whole blocks.
+// The library's lexer does not recurse, and its tokens show how deep the parser will recurse. A bracket, string,
+// heredoc or template sequence nests its content. In an item (an argument, an element), every operator and bracket can
+// nest the rest of the item, regardless of the associativity. Lexing takes most of the time of parsing. So the lexer
+// runs only if it is necessary. A short text with few brackets is parsed without a check, because it cannot nest deeper
+// than the number of its brackets. Parse divides long texts into short pieces of whole blocks, and so avoids the check
+// for them, too.
 package syntax
 
 import (
@@ -46,7 +47,7 @@ const (
 	Exponent        // a number has an exponent above Longest
 	Name            // a name has more than Longest bytes
 	Text            // a string or heredoc has so many pieces that joining them takes long
-	Comment         // a comment is not closed: the library would search its end again at every slash
+	Comment         // a comment is not closed: at every slash, the library would search for its end again
 	Encoding        // invalid UTF-8, for which the library's lexer reports wrong positions
 	Unbalanced      // too many brackets follow a mistake, often an unbalanced bracket
 )
@@ -83,14 +84,15 @@ func Parse(src []byte, name string, l limits.Limits) (body *hclsyntax.Body, diag
 }
 
 // parsePieces parses a text in short pieces. A piece ends behind a brace that begins a line, which mostly ends a block.
-// Otherwise the piece contains a mistake, because a bracket, string, heredoc or comment is not closed. After any mistake, or
-// if a piece is not harmless, the result is nil, and the caller must check and parse the whole text.
+// Otherwise the piece contains a mistake, because a bracket, string, heredoc or comment is not closed. If a text has a
+// mistake, or a piece is not harmless (see harmless), parsePieces returns nil, and the caller must check and parse the
+// whole text.
 func parsePieces(src []byte, name string, l limits.Limits) *hclsyntax.Body {
 	out := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, EndRange: hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}}
 	for first := true; first || len(src) > 0; first = false {
 		n := len(src)
 		if n > short {
-			if n = bytes.LastIndex(src[:short], []byte("\n}\n\n")); n < 0 { // strings may also contain a brace alone in a line, but rarely a blank line behind it
+			if n = bytes.LastIndex(src[:short], []byte("\n}\n\n")); n < 0 { // a string may contain such a line, but rarely with an empty line after it
 				n = bytes.LastIndex(src[:short], []byte("\n}\n"))
 			}
 			n += len("\n}\n")
@@ -118,12 +120,12 @@ func parsePieces(src []byte, name string, l limits.Limits) *hclsyntax.Body {
 	return out
 }
 
-// CheckExpression checks the text of an expression.
+// CheckExpression returns the reason why the text of an expression must not be parsed, or the zero Problem.
 func CheckExpression(src []byte, l limits.Limits) Problem {
 	return checkUnlessHarmless(src, hclsyntax.LexExpression, l)
 }
 
-// CheckTemplate checks the text of a template.
+// CheckTemplate returns the reason why the text of a template must not be parsed, or the zero Problem.
 func CheckTemplate(src []byte, l limits.Limits) Problem {
 	return checkUnlessHarmless(src, hclsyntax.LexTemplate, l)
 }
@@ -199,12 +201,12 @@ type lexer func(src []byte, filename string, start hcl.Pos) (hclsyntax.Tokens, h
 type frame struct {
 	opener       hclsyntax.TokenType
 	at           int // offset of its first byte
-	before       int // weight at its beginning
+	before       int // the weight of the counter when the frame began
 	directives   int // open directives in it
-	parts, bytes int // of a text; sequences count as parts without bytes
+	parts, bytes int // pieces and bytes of a text; a sequence is a piece without bytes
 }
 
-// item returns the weight at the beginning of an item of the frame.
+// item returns the weight of the counter at the beginning of an item of the frame (see counter).
 func (f *frame) item() int { return f.before + Operators*(1+f.directives) }
 
 // openers maps the token that closes a frame to the token that opens it. TokenTemplateControl opens a sequence, too.
@@ -213,8 +215,8 @@ var openers = map[hclsyntax.TokenType]hclsyntax.TokenType{
 	hclsyntax.TokenCQuote: hclsyntax.TokenOQuote, hclsyntax.TokenCHeredoc: hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateSeqEnd: hclsyntax.TokenTemplateInterp,
 }
 
-// counter follows the tokens of a text. Its weight estimates the depth of the parser's recursion. An operator adds one until
-// its item ends. A frame adds Operators while it is open, and one after it.
+// counter follows the tokens of a text. Its weight estimates the depth of the parser's recursion. An operator adds 1
+// until its item ends. A frame adds Operators while it is open, and 1 after its end, until the item around it ends.
 type counter struct {
 	frames []frame
 	weight int
@@ -271,7 +273,7 @@ func (c *counter) token(t hclsyntax.Token) {
 			c.weight = f.item()
 		}
 	case hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit:
-		if c.last == t.Type { // the parser joins it with the previous piece and moves the rest
+		if c.last == t.Type { // the parser appends this piece to the previous piece, and moves the rest
 			c.moved += int64(f.bytes + 16*f.parts)
 		}
 		f.bytes, f.parts = f.bytes+len(t.Bytes), f.parts+1
@@ -286,8 +288,8 @@ func (c *counter) token(t hclsyntax.Token) {
 	c.last = t.Type
 }
 
-// close closes the innermost frame. If a bracket has another kind than the frame, the text has a mistake, and the place where
-// the parser continues is unknown. From there on, no frame is closed.
+// close closes the innermost frame. If the closing bracket does not match the frame, the text has a mistake, and the
+// place where the parser continues is unknown: from this mistake on, close closes no frame.
 func (c *counter) close(f *frame, opener hclsyntax.TokenType) {
 	sequence := opener == hclsyntax.TokenTemplateInterp
 	if c.wrong = c.wrong || f.opener != opener && !(sequence && f.opener == hclsyntax.TokenTemplateControl); c.wrong {
@@ -301,7 +303,7 @@ func (c *counter) close(f *frame, opener hclsyntax.TokenType) {
 	}
 }
 
-// directive counts the keywords of directives.
+// directive counts the open directives of the text around a directive with the keyword word.
 func (c *counter) directive(word string) {
 	text := &c.frames[len(c.frames)-2]
 	switch word {
@@ -312,8 +314,8 @@ func (c *counter) directive(word string) {
 	}
 }
 
-// checkNumber checks a number literal. The parser converts it at once, at a cost that grows with the square of its length,
-// and its exponent determines the number of digits to write.
+// checkNumber checks a number literal. The parser converts the literal at once. This takes a time that grows with the
+// square of the length of the literal. The exponent determines how many digits the number has when it is written.
 func checkNumber(lit string) Kind {
 	if len(lit) > Longest {
 		return Number

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Uses lists the references of a text, other than declarations, on which a result may depend.
+// Uses lists the parts of a text on which the result of an expression may depend, in addition to declarations.
 type Uses struct {
 	Known     bool     // the text was read completely
 	Functions []string // functions that the text may call, with their namespaces

@@ -79,7 +79,7 @@ func openHeredoc(d *hcl.Diagnostic, name string, text []byte) {
 }
 
 // withoutUnbalanced removes errors about unmatched template directives if another error is about a directive that the
-// parser did not understand, because they are consequences of that error.
+// parser did not understand. The removed errors are consequences of this error.
 func withoutUnbalanced(ds hcl.Diagnostics) hcl.Diagnostics {
 	if !slices.ContainsFunc(ds, func(d *hcl.Diagnostic) bool {
 		return strings.HasPrefix(d.Summary, "Invalid template ") || strings.HasSuffix(d.Summary, " directive") && strings.HasPrefix(d.Summary, "Invalid '")

@@ -41,8 +41,8 @@ func union(spans []Span) (sum time.Duration) {
 	return sum
 }
 
-// chain returns the chain of nodes with the longest calls, first node first, with the job of each that takes longest.
-// The jobs of a node do not depend on each other, so only the longest job counts.
+// chain returns the sequence of dependent nodes whose calls together take longest, in their order, with the longest job
+// of each node. The jobs of a node do not depend on each other, so only the longest job counts.
 func chain(w *event.Walk, of visits) (nodes, jobs []int, length time.Duration) {
 	n := len(w.Names)
 	end, from, job := make([]time.Duration, n), make([]int, n), make([]int, n)
@@ -79,7 +79,7 @@ func chain(w *event.Walk, of visits) (nodes, jobs []int, length time.Duration) {
 	return nodes, jobs, end[last]
 }
 
-// order returns the nodes of a graph, each after the nodes before it. Nodes on a cycle are missing: they never run.
+// order returns the nodes of a graph, each after its predecessors. Nodes on a cycle never run, so they are missing.
 func order(after [][]int32) []int {
 	left := make([]int, len(after))
 	next := make([][]int32, len(after))

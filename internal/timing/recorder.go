@@ -12,10 +12,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
-// minWait is the shortest waiting that is drawn. Handing a token over takes shorter.
+// minWait is the shortest waiting time that is recorded. Passing a token to another goroutine takes less time.
 const minWait = time.Millisecond
 
-// Recorder records a command. Its methods may be called concurrently, and on nil.
+// Recorder records a command. Its methods may be called concurrently. Phase and Question may be called on a nil
+// Recorder.
 type Recorder struct {
 	began time.Time
 
@@ -59,7 +60,7 @@ func (r *Recorder) phase(name string, counts bool) func() {
 	}
 }
 
-// Started records the start of a provider process, which has just ended.
+// Started records the start of a provider process, which has just been completed.
 func (r *Recorder) Started(provider string, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -228,7 +229,7 @@ func name(w *event.Walk, n int) string {
 	return ""
 }
 
-// ends returns when each node ended. A node without a visit ends with the last of its predecessors.
+// ends returns the end of each node. If a node has no visit, it ends when its last predecessor ends.
 func (r *Recorder) ends(w *event.Walk, of visits) []ended {
 	out := make([]ended, len(w.Names))
 	for _, n := range order(w.After) {

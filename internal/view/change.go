@@ -13,8 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// compareInTree orders module instances as trees of modules in documents have them: parents before children, and the
-// instances in one module by the text of their address, so that module.m[10] comes before module.m[2].
+// compareInTree orders module instances for the module trees of JSON documents: parents come before their children. It
+// orders the instances of one module by the text of their address, so module.m[10] comes before module.m[2].
 func compareInTree(a, b addr.ModuleInstance) int {
 	if a == b {
 		return 0
@@ -35,7 +35,8 @@ func compareInTree(a, b addr.ModuleInstance) int {
 	return strings.Compare(a.String(), b.String())
 }
 
-// group writes a change, or a group of equal changes.
+// group writes a change, or a group of equal changes: the first change of the group, and a line with up to 20 addresses
+// of the others.
 func (r *renderer) group(c *review.Change, n *diff.Node) {
 	if c.Group == nil {
 		r.change(c.Change, n, false)
@@ -87,7 +88,7 @@ func (r *renderer) change(c *plan.Change, n *diff.Node, drift bool, more ...stri
 	r.WriteString("    }\n\n")
 }
 
-// actionSymbol is the symbol of an action, three columns wide.
+// actionSymbol returns the symbol of an action, three columns wide.
 func (o Options) actionSymbol(a plan.Action) string {
 	plus, minus := o.paint("+", green), o.paint("-", red)
 	switch a {
@@ -111,11 +112,11 @@ func (o Options) actionSymbol(a plan.Action) string {
 	return "   "
 }
 
-// heading is the first line above a change: an address, the action, the word in it that must not be overlooked, and the
-// rest.
+// heading is the first line above a change. Its parts are printed one after the other: an address (bold), the action,
+// the word that users must not overlook, such as "destroyed" (loud), and the rest.
 type heading struct{ bold, text, loud, rest string }
 
-// titles are the actions in words. title adds the reason if it must be named.
+// titles describe the actions in words, without the address. title adds it, and the reason if users must know it.
 var titles = map[plan.Action]heading{
 	plan.Create:       {text: " will be created"},
 	plan.Read:         {text: " will be read during apply"},
@@ -126,7 +127,7 @@ var titles = map[plan.Action]heading{
 	plan.ForgetCreate: {text: " must be ", loud: "replaced"},
 }
 
-// title is the first line above a change.
+// title returns the first line above a change.
 func title(c *plan.Change, o Options, drift bool) heading {
 	name := EscapeLine(c.Object.String())
 	h := titles[c.Action]
@@ -155,7 +156,7 @@ func title(c *plan.Change, o Options, drift bool) heading {
 	return h
 }
 
-// Outside is what happened to an object outside of the program, in one word.
+// Outside returns a word for a change that was made outside of the program: "deleted", "moved" or "changed".
 func Outside(c *plan.Change) string {
 	switch {
 	case c.Action == plan.Delete:
@@ -166,7 +167,7 @@ func Outside(c *plan.Change) string {
 	return "changed"
 }
 
-// remarks are the other lines above a change.
+// remarks returns the lines between the title of a change and its content.
 func remarks(c *plan.Change, o Options, drift bool) []string {
 	var out []string
 	add := func(when bool, format string, a ...any) {
@@ -212,7 +213,7 @@ func Imported(i *plan.Importing) string {
 	return "imported from " + quote(i.ID)
 }
 
-// changeCounts are the numbers of objects by action.
+// changeCounts has the number of objects for each action of a plan or an apply.
 type changeCounts struct {
 	Add       int    `json:"add"`
 	Change    int    `json:"change"`
@@ -223,7 +224,7 @@ type changeCounts struct {
 	Operation string `json:"operation"`
 }
 
-// count counts the objects of a plan by action.
+// count returns the number of objects for each action of a plan.
 func count(p *plan.Plan) changeCounts {
 	n := review.Count(p)
 	return changeCounts{
@@ -232,8 +233,8 @@ func count(p *plan.Plan) changeCounts {
 	}
 }
 
-// text returns "1 to import, 2 to add, 3 to change, 4 to destroy, 5 to forget."; the first and the last part only if
-// their numbers are not zero.
+// text returns "1 to import, 2 to add, 3 to change, 4 to destroy, 5 to forget." It omits imports and forgotten objects
+// if their number is zero. If the plan invokes actions, their number follows.
 func (n changeCounts) text() string {
 	s := fmt.Sprintf("%d to add, %d to change, %d to destroy", n.Add, n.Change, n.Remove)
 	if n.Import > 0 {
@@ -248,7 +249,7 @@ func (n changeCounts) text() string {
 	return s + "."
 }
 
-// compact is a value on one line.
+// compact returns a value as text on one line.
 func compact(v *diff.Value) string {
 	var parts []string
 	switch {

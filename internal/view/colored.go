@@ -8,7 +8,9 @@ import (
 // styling matches the sequences that set colours and styles on a terminal.
 var styling = regexp.MustCompile("\x1b\\[[0-9;:]*m")
 
-// colored makes a line of a program's output safe. Colours stay where colours are wanted, and are left out elsewhere.
+// colored makes a line of a program's output safe to print. It keeps the styling sequences of the line only if o.Color
+// is true, and if the line without them has nothing to scrub: within a secret, a sequence would hide the secret from
+// Scrub.
 func (o Options) colored(s string) string {
 	if plain := styling.ReplaceAllLiteralString(s, ""); !o.Color || o.scrub(plain) != plain {
 		return o.free(plain)

@@ -13,13 +13,14 @@ import (
 
 // ContentOptions are settings of Content.
 type ContentOptions struct {
-	Scrub func(string) string // strings pass it; may be nil
-	Limit int                 // the beginning and the end of a longer value are shown, with its size in bytes; 0 means no limit
-	Bare  bool                // unchanged attributes are hidden, also id, name and tags: the content of several objects is drawn
-	All   bool                // unchanged attributes are shown
+	Scrub func(string) string // every shown string passes it; may be nil
+	Limit int                 // longer values are shown without their middle; in bytes; 0 means no limit
+	Bare  bool                // hide unchanged id, name and tags: the content represents several objects
+	All   bool                // show unchanged attributes
 }
 
-// longest is the length in bytes of the longest value that a page or a comment shows as a whole.
+// longest is the size in bytes of the longest value that a page or a comment shows completely. Longer values are
+// shortened.
 const longest = 4 << 10
 
 // ContentFor returns the options for pages and comments. If full is false, long values are shortened.
@@ -31,7 +32,8 @@ func ContentFor(scrub func(string) string, full bool) ContentOptions {
 	return c
 }
 
-// CheckTexts returns a text for each check. code and text write strings from outside in the language of the view.
+// CheckTexts returns a line for each check. code and text convert addresses and messages to the language of the view,
+// such as HTML or Markdown.
 func CheckTexts(checks []state.Check, code, text func(string) string) []string {
 	var out []string
 	for _, c := range checks {
@@ -46,7 +48,8 @@ func CheckTexts(checks []state.Check, code, text func(string) string) []string {
 	return out
 }
 
-// LeaseTexts returns a text for each lease, with its users. code writes addresses in the language of the view.
+// LeaseTexts returns a line for each lease, with its users. code converts addresses to the language of the view, such
+// as HTML or Markdown.
 func LeaseTexts(leases []plan.Lease, code func(string) string) []string {
 	var out []string
 	for _, l := range leases {
@@ -60,15 +63,15 @@ func LeaseTexts(leases []plan.Lease, code func(string) string) []string {
 }
 
 // Content writes the differences of an object, line by line. The first character of each line is the symbol of its
-// operation: "+", "~", "-", "?" for a sensitive value that is not compared, or a space. The second one is a space. No
-// value can begin a line, and control characters are escaped.
+// operation: "+", "~", "-", "?" for a sensitive value that is not compared, or a space. The second character is a
+// space. A line never begins with text of a value, and control characters are escaped.
 func Content(w io.Writer, n *diff.Node, c ContentOptions) {
 	r := c.renderer(w)
 	r.block(n, renderOptions{suffix: true, all: c.All})
 	r.Flush()
 }
 
-// OutputContent writes the differences of a root output as Content writes an attribute.
+// OutputContent writes the differences of a root output in the form in which Content writes an attribute.
 func OutputContent(w io.Writer, name string, n *diff.Node, c ContentOptions) {
 	r := c.renderer(w)
 	name = diff.AttributeName(name)

@@ -13,15 +13,15 @@ import (
 
 func isError(d diag.Diagnostic) bool { return d.Severity == diag.Error }
 
-// gathered is a diagnostic with others like it.
+// gathered is a diagnostic, and in more the equal diagnostics that are printed with it.
 type gathered struct {
 	diag.Diagnostic
 	more []diag.Diagnostic
 }
 
-// grouped gathers equal diagnostics. Errors must also have equal values, because the values distinguish a mistake at
-// another place. It never gathers failed checks, whose messages differ, nor diagnostics of a severity that the user
-// wants separate.
+// grouped combines equal diagnostics. Warnings are equal if their titles are equal. Errors are equal if their titles,
+// details and values are equal, because other values mean another mistake. grouped never combines failed assertions of
+// check blocks, nor diagnostics of a severity in o.Apart.
 func grouped(ds []diag.Diagnostic, o Options) []gathered {
 	var out []gathered
 	at := map[string]int{}
@@ -76,12 +76,12 @@ func shortPlace(d diag.Diagnostic) string {
 	return ""
 }
 
-// DiagnosticText is one diagnostic as text, in its box.
+// DiagnosticText returns a diagnostic as text with a bar at its left side.
 func DiagnosticText(d diag.Diagnostic, o Options) string {
 	return diagnosticText(gathered{Diagnostic: o.named(d)}, o)
 }
 
-// diagnosticText is a diagnostic as text, in its box.
+// diagnosticText returns a diagnostic, or several equal ones, as text with a bar at its left side.
 func diagnosticText(g gathered, o Options) string {
 	t := diagText{o: o, title: "Error: ", style: red}
 	if g.Severity == diag.Warning {
@@ -117,7 +117,8 @@ type diagText struct {
 
 func (t *diagText) line(s string) { t.lines = append(t.lines, s) }
 
-// boxed puts the lines beside a bar; without colours, Terraform and OpenTofu have none.
+// boxed returns the lines, each behind a bar. With o.Plain it draws no bar, as Terraform and OpenTofu do without
+// colours.
 func (t *diagText) boxed() string {
 	for len(t.lines) > 0 && t.lines[len(t.lines)-1] == "" {
 		t.lines = t.lines[:len(t.lines)-1]
@@ -135,7 +136,8 @@ func (t *diagText) boxed() string {
 	return b.String()
 }
 
-// place writes the object of a diagnostic and its place, with the source.
+// place writes the address of the object that a diagnostic is about, and the place in the configuration with its
+// source.
 func (t *diagText) place(d diag.Diagnostic) {
 	if d.Address != "" {
 		end := ","
@@ -153,7 +155,7 @@ func (t *diagText) place(d diag.Diagnostic) {
 	}
 }
 
-// source shows a place: "  on main.tf line 1, in block:" and its lines.
+// source writes a place in the configuration, as in "  on main.tf line 1, in block:", and the lines of the source.
 func (t *diagText) source(word string, subject diag.Range, context *diag.Range) {
 	head := fmt.Sprintf("  %s %s line %d", word, EscapeLine(subject.Filename), subject.Start.Line)
 	s, ok := t.o.Sources.Snippet(subject, context)
@@ -173,8 +175,8 @@ func (t *diagText) source(word string, subject diag.Range, context *diag.Range) 
 	}
 }
 
-// code writes a line of source. With colours the mark is underlined; without, a line below has
-// carets under it.
+// code writes a line of source. It marks the bytes from start to end: underlined if colours are on, otherwise with
+// carets on the next line.
 func (t *diagText) code(number int, l string, start, end int) {
 	o := t.o
 	start, end = max(start, 0), min(end, len(l))
@@ -194,10 +196,10 @@ func (t *diagText) code(number int, l string, start, end int) {
 	}
 }
 
-// escapeLineTabs is escapeLine, but tabs stay: source is indented with them.
+// escapeLineTabs is like EscapeLine, but keeps tabs, because source is indented with them.
 func escapeLineTabs(s string) string { return strings.ReplaceAll(escape(s), "\n", `\n`) }
 
-// blankOut is white space as wide as text.
+// blankOut returns white space that is as wide as s. It keeps tabs.
 func blankOut(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -224,7 +226,7 @@ func (t *diagText) values(call *diag.Call, values []diag.Value) {
 	}
 }
 
-// related shows other places that matter.
+// related writes the other places in the configuration that the diagnostic names.
 func (t *diagText) related(d diag.Diagnostic) {
 	for _, r := range d.Related {
 		t.source(t.o.oneLine(r.Note)+":", r.Range, nil)
@@ -232,7 +234,7 @@ func (t *diagText) related(d diag.Diagnostic) {
 	}
 }
 
-// paragraphs writes the detail. Lines that begin with white space keep their form.
+// paragraphs writes the detail of a diagnostic. It wraps lines, except lines that begin with white space.
 func (t *diagText) paragraphs(s string) {
 	if s == "" {
 		return
@@ -246,7 +248,7 @@ func (t *diagText) paragraphs(s string) {
 	}
 }
 
-// others tells of diagnostics like this one.
+// others writes how many equal diagnostics were combined with this diagnostic, and where they are.
 func (t *diagText) others(g gathered) {
 	if g.Others > 0 {
 		t.line("")
@@ -276,7 +278,8 @@ func (t *diagText) others(g gathered) {
 	}
 }
 
-// lineOf is the line of source where a diagnostic begins, behind a colon; "" if it is not known.
+// lineOf returns ": " and the line of source at the beginning of a diagnostic. It returns "" if the source is not
+// available.
 func (t *diagText) lineOf(d diag.Diagnostic) string {
 	if d.Subject == nil {
 		return ""
@@ -297,15 +300,15 @@ func longPlace(d diag.Diagnostic) string {
 	return p
 }
 
-// fit wraps sentences if the terminal is narrower than their lines. Indented lines stay unchanged, and so does the end
-// of a sentence at the end of a line.
+// fit wraps text if a line is wider than the terminal. It joins the lines of a sentence first. It does not change empty
+// lines, and lines that begin with a space or a hyphen. The end of a sentence at the end of a line stays a line end.
 func (o Options) fit(text string) string {
 	lines := strings.Split(text, "\n")
 	if o.Width == 0 || !slices.ContainsFunc(lines, func(s string) bool { return columns(s) > o.Width }) {
 		return text
 	}
 	var out []string
-	before := "" // of an unfinished sentence
+	before := "" // an unfinished sentence of earlier lines
 	for i, line := range lines {
 		line = before + line
 		if before = ""; line == "" || line[0] == ' ' || line[0] == '-' {
@@ -322,7 +325,7 @@ func (o Options) fit(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// wrap breaks a line between words.
+// wrap breaks a line between words, so that no part is wider than space columns. A longer word stays whole.
 func wrap(s string, space int) []string {
 	var out []string
 	line := ""

@@ -1,14 +1,15 @@
 // Package view shows events and results: to people as text, to programs as JSON.
 //
-// Two views take the event stream and the results of a command. Human prints lines in the form that tools expect,
-// plans, and boxed diagnostics, and on a terminal a block at the bottom of the screen with the operations in progress.
-// JSON prints one object per line. Other functions write the documents of `show`, `state show`, `output`, `validate`,
-// `providers schema` and `metadata functions`.
+// A command sends its events and its results to one of two views. Human prints lines in the form that tools expect,
+// plans, and diagnostics with a bar. On a terminal, it also draws a block at the bottom of the screen with the
+// operations in progress (the live block). JSON prints one object per line. Other functions write the documents of
+// `show`, `state show`, `output`, `validate`, `providers schema` and `metadata functions`.
 //
-// Package review finds the values of changes, and package diff compares them and returns a tree of nodes. One renderer
-// writes such trees (render.go). To show an object without a change, the renderer writes the comparison of the object with
-// itself. The JSON documents are structs with json tags, each in the file that fills it (document.go, doc*.go, stream.go).
-// Package jsondoc contains their common parts, and the documents about schemas and functions.
+// Package review finds the values of changes. Package diff compares the values and returns a tree of nodes. One
+// renderer writes these trees as text (render.go). To show an object without a change, the renderer writes the
+// comparison of the object with itself. The JSON documents are structs with json tags. Each struct is in the file that
+// fills it (document.go, doc*.go, stream.go). Package jsondoc contains the common parts, and the documents about
+// schemas and functions.
 //
 // Files are in layers, each above the files that it uses:
 //
@@ -21,12 +22,12 @@
 //	document.go                              common parts of JSON documents
 //	long.go, lines.go, options.go, escape.go
 //
-// Wording and layout are Terraform 1.11.4's, recorded in testdata/peer, with the name of this program. If a
-// recording is wrong or hides a change, the same file also has our own text,
-// and the test names the difference.
+// Wording and layout are the same as in Terraform 1.11.4, except for the name of the program. Recordings of Terraform
+// are in testdata/peer. If a recording is wrong or hides a change, the same file also has the text of Lethe, and the
+// test names the difference.
 //
-// All text from outside is escaped before it reaches a terminal (escape.go), and the function in Options removes this
-// run's secrets. This package decides nothing: it calls no provider and reads no file.
+// All text from outside is escaped before it reaches a terminal (escape.go), and Options.Scrub masks the secrets of
+// this run. This package only formats: it calls no provider and reads no file.
 package view
 
 import (
@@ -36,7 +37,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// View shows a command.
+// View shows the progress and the results of a command.
 type View interface {
 	event.Sink
 	// Diagnostics shows all diagnostics of a command that were not shown before.

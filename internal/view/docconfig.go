@@ -19,8 +19,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// WriteConfigJSON writes the configuration as `show -json -config` prints it: the section of a plan document, format
-// 1.0.
+// WriteConfigJSON writes the configuration as `show -json -config` prints it. The document is the configuration section
+// of a plan document, with its own format version 1.0.
 func WriteConfigJSON(w io.Writer, program *program.Program, sch provider.Lookup, hosts jsondoc.Hosts) error {
 	x := newObjects(sch)
 	x.hosts = hosts
@@ -39,12 +39,12 @@ func WriteModuleJSON(w io.Writer, m *config.Module) error {
 
 // configDocument is the configuration section of a plan document.
 type configDocument struct {
-	Format    string                              `json:"format_version,omitempty"` // of a document that has nothing else
+	Format    string                              `json:"format_version,omitempty"` // not in plans
 	Providers iter.Seq2[string, providerDocument] `json:"provider_config,omitempty"`
 	Root      configModule                        `json:"root_module"`
 }
 
-// providerDocument is a provider configuration: written down, or implied by being used.
+// providerDocument is a provider configuration. It has a block, or it is implied because the module uses the provider.
 type providerDocument struct {
 	Name        string      `json:"name"`
 	FullName    string      `json:"full_name"`
@@ -71,7 +71,7 @@ type outputConfig struct {
 	Description string      `json:"description,omitempty"`
 }
 
-// resourceConfig is a block: managed, data, ephemeral.
+// resourceConfig is a block of a managed resource, a data source or an ephemeral resource.
 type resourceConfig struct {
 	Address      string              `json:"address"`
 	Mode         string              `json:"mode"`
@@ -106,7 +106,7 @@ type callConfig struct {
 	DependsOn []string      `json:"depends_on,omitempty"`
 }
 
-// variableConfig is a variable. The default of an ephemeral one is left out.
+// variableConfig is a variable. An ephemeral variable has no default here.
 type variableConfig struct {
 	Type        jsondoc.Type `json:"type,omitzero"`
 	Required    bool         `json:"required,omitempty"`
@@ -123,14 +123,14 @@ type expression struct {
 	Constant   jsonValue `json:"constant_value,omitzero"`
 }
 
-// expressions are the arguments and blocks of a body, sorted together: an argument is an expression, a block an
-// object, or an array or object of such.
+// expressions has the arguments and blocks of a body, sorted together by name. An argument is an expression. A block is
+// an object, or an array or object of objects, depending on its nesting.
 type expressions = iter.Seq2[string, any]
 
-// configReader makes the section.
+// configReader makes the configuration section.
 type configReader struct {
 	*objects
-	prog  *program.Program // nil for a module alone
+	prog  *program.Program // nil if only one module is documented
 	alone bool
 }
 
@@ -147,8 +147,8 @@ func providerKey(n *config.Node, name config.ProviderName) string {
 	return n.Path.String() + ":" + name.String()
 }
 
-// keyOf finds the configuration of a local name: if a module has none, its parent's configuration, as far up as the
-// provider is known.
+// keyOf returns the key of the provider configuration that a local name means. If the module has no block for the name,
+// the configuration comes from the parent module, as far up as the parents know the provider.
 func keyOf(n *config.Node, name config.ProviderName) string {
 	for n.Module.Providers[name] == nil && n.Parent != nil {
 		up, ok := passed(n, name)
@@ -160,7 +160,8 @@ func keyOf(n *config.Node, name config.ProviderName) string {
 	return providerKey(n, name)
 }
 
-// passed returns the name that a provider configuration of a module has in its parent.
+// passed returns the name that the parent module gives to a provider configuration of its child n. It returns false if
+// the parent does not pass the configuration.
 func passed(n *config.Node, name config.ProviderName) (config.ProviderName, bool) {
 	for _, p := range n.Call.Providers {
 		if p.Child == name {
@@ -193,7 +194,7 @@ func (r configReader) providers(root *config.Node) iter.Seq2[string, providerDoc
 	return jsondoc.Members(all, func(p providerDocument) providerDocument { return p })
 }
 
-// provider returns a provider configuration; block is nil for an implied one.
+// provider returns the document of a provider configuration. If the configuration is implied, block is nil.
 func (r configReader) provider(n *config.Node, name config.ProviderName, block *config.Provider) providerDocument {
 	p := n.Provider(name.Local)
 	doc := providerDocument{Name: name.Local, FullName: r.hosts.Of(p), Alias: name.Alias, Module: n.Path.String()}
@@ -273,7 +274,7 @@ func (r configReader) call(c *config.Call, child *config.Node) callConfig {
 	return doc
 }
 
-// constantText returns the text of a constant expression, "" if the expression is not constant or no text.
+// constantText returns the value of an expression that is a constant string. It returns "" for all other expressions.
 func constantText(e outline.Expr) string {
 	v := e.Constant
 	if v == cty.NilVal || !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
@@ -300,7 +301,7 @@ func expressionOf(e outline.Expr) expression {
 	return expression{Constant: jsonValue(e.Constant)}
 }
 
-// expressions returns the expressions of a body; none for the configuration of a single module.
+// expressions returns the expressions of a body. In the document of a single module it returns nil.
 func (r configReader) expressions(b *outline.Body) expressions {
 	if r.alone {
 		return nil
@@ -319,7 +320,7 @@ func expressionsOf(b *outline.Body) expressions {
 	return jsondoc.Members(all, func(e any) any { return e })
 }
 
-// repeatedBlocks are all blocks of a type.
+// repeatedBlocks returns all blocks of a type, in the form that the nesting of the type requires.
 func repeatedBlocks(b outline.Blocks) any {
 	switch b.Nesting {
 	case schema.Single, schema.Group:

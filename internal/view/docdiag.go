@@ -17,8 +17,8 @@ type validateDocument struct {
 	Diagnostics []jsondoc.Diagnostic `json:"diagnostics"`
 }
 
-// WriteValidateJSON writes the result of `validate -json`, laid out for people too. It uses the sources and the string
-// filter of the options.
+// WriteValidateJSON writes the result of `validate -json`, indented for people. It reads the source lines from
+// o.Sources and masks messages with o.ScrubMessage.
 func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, o Options) error {
 	doc := validateDocument{Format: formatValidate}
 	ds = o.Silence.Filter(ds)
@@ -35,7 +35,7 @@ func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, o Options) error {
 	return jsondoc.WriteScrubbed(w, doc, jsondoc.LaidOut, o.Scrub)
 }
 
-// DiagnosticDocument is a diagnostic for a document or a line of one.
+// DiagnosticDocument returns a diagnostic as a value for a JSON document or for a line of -json.
 func DiagnosticDocument(d diag.Diagnostic, o Options) any {
 	return jsondoc.DiagnosticOf(o.named(d), o.Sources)
 }

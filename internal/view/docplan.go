@@ -22,8 +22,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// WritePlanJSON writes a plan as `show -json` prints it, format 1.2. It holds one change at a time.
-// program is the configuration that was planned; without it, there is no such section.
+// WritePlanJSON writes a plan as `show -json` prints it, format 1.2. It has only one change in memory at a time.
+// program is the planned configuration. If program is nil, the document has no configuration section.
 func WritePlanJSON(w io.Writer, p *plan.Plan, program *program.Program, sch provider.Lookup, hosts jsondoc.Hosts, version string) error {
 	x := newObjects(sch)
 	x.hosts = hosts
@@ -52,25 +52,25 @@ type planDocument struct {
 	Errored       bool                                    `json:"errored"`
 }
 
-// variableValue is a root variable as the user set it. Plans have no ephemeral ones.
+// variableValue is a root variable as the user set it. Plans do not contain ephemeral variables.
 type variableValue struct {
 	Value jsonValue `json:"value"`
 }
 
-// plannedValues are the planned values, as far as they are known.
+// plannedValues are the values after the plan is applied, as far as they are known.
 type plannedValues struct {
 	Outputs iter.Seq2[string, plannedOutput] `json:"outputs,omitempty"`
 	Root    moduleDocument[plannedDocument]  `json:"root_module"`
 }
 
-// plannedOutput is an output; its type and value only if they are known.
+// plannedOutput is a root output after the plan is applied. It has a type and a value only if they are known.
 type plannedOutput struct {
 	Sensitive bool         `json:"sensitive"`
 	Type      jsondoc.Type `json:"type,omitzero"`
 	Value     jsonValue    `json:"value,omitzero"`
 }
 
-// plannedDocument is an object that there will be.
+// plannedDocument is an object that will exist after the plan is applied.
 type plannedDocument struct {
 	objectValues
 	Identity jsonValue `json:"identity,omitzero"`
@@ -89,7 +89,7 @@ type changeDocument struct {
 	Reason     plan.Reason  `json:"action_reason,omitempty"`
 }
 
-// changeValues are the actions of a change, in order, and the object before and after it.
+// changeValues are the actions of a change, in their order, and the object before and after the change.
 type changeValues struct {
 	Actions         []string           `json:"actions"`
 	Before          jsonValue          `json:"before"`
@@ -116,7 +116,7 @@ type deferredDocument struct {
 	Change changeDocument `json:"resource_change"`
 }
 
-// laterDocument is an invocation that a deferred change may cause.
+// laterDocument is an invocation of an action that a deferred change may cause in a later round.
 type laterDocument struct {
 	Reason     string             `json:"reason"`
 	Invocation invocationDocument `json:"action_invocation"`
@@ -131,7 +131,7 @@ type outputChangeDocument struct {
 	AfterSensitive  bool       `json:"after_sensitive"`
 }
 
-// relevantDocument is an attribute that changes depend on.
+// relevantDocument is an attribute that was changed outside and that a change of the plan depends on.
 type relevantDocument struct {
 	Resource  string `json:"resource"`
 	Attribute []any  `json:"attribute"`
@@ -172,8 +172,8 @@ func (x *objects) planDocument(p *plan.Plan, program *program.Program, version s
 	return doc
 }
 
-// withImported returns a state with the objects that a plan imports: they exist before the plan is applied, and readers
-// of documents look for them in the prior state.
+// withImported returns a state that also has the objects that the plan imports. They exist before the plan is applied,
+// and readers of documents expect them in the prior state.
 func withImported(s *state.Snapshot, changes []*plan.Change) *state.Snapshot {
 	var edit *state.Edit
 	for _, c := range changes {
@@ -284,7 +284,7 @@ func importing(i *plan.Importing) *importingDocument {
 	return doc
 }
 
-// pathSteps are the steps of a path: names and indexes. A step that cannot be named ends it.
+// pathSteps returns the names and indexes of a path. It stops before an index that diff.StepName cannot name.
 func pathSteps(p cty.Path) []any {
 	var out []any
 	for _, s := range p {
@@ -301,7 +301,7 @@ func pathSteps(p cty.Path) []any {
 	return out
 }
 
-// actionNames are the actions that make up an action, in order.
+// actionNames returns the names of the steps of an action, in their order.
 func actionNames(a plan.Action) []string {
 	switch a {
 	case plan.DeleteCreate:
@@ -327,8 +327,8 @@ func outputChange(p *plan.Plan, o *plan.OutputChange) outputChangeDocument {
 	return doc
 }
 
-// staysSensitive reports whether an output is sensitive before or after the plan. Its values are sensitive until the
-// plan is applied.
+// staysSensitive reports whether an output is sensitive before or after the plan. If so, the plan hides both of its
+// values.
 func staysSensitive(p *plan.Plan, o *plan.OutputChange) bool {
 	return o.Sensitive || p.Previous != nil && p.Previous.Outputs[o.Name].Sensitive
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// WriteStateJSON writes a state as `show -json` prints it, format 1.0. A nil snapshot is an empty
-// one.
+// WriteStateJSON writes a state as `show -json` prints it, format 1.0. A nil snapshot counts as an empty state.
 func WriteStateJSON(w io.Writer, s *state.Snapshot, sch provider.Lookup, version string) error {
 	doc := stateDocument{Format: formatState}
 	if hasContent(s) {
@@ -27,7 +26,7 @@ func WriteStateJSON(w io.Writer, s *state.Snapshot, sch provider.Lookup, version
 	return jsondoc.Write(w, doc, jsondoc.OneLine)
 }
 
-// stateDocument is a state, also the one before a plan; an empty one has its version alone.
+// stateDocument is a state, or the prior state in a plan. The document of an empty state has only its version.
 type stateDocument struct {
 	Format  string          `json:"format_version"`
 	Version string          `json:"terraform_version,omitempty"`
@@ -58,7 +57,7 @@ type storedDocument struct {
 
 func hasContent(s *state.Snapshot) bool { return s != nil && s.Len()+len(s.Outputs) > 0 }
 
-// stateDocument returns the common parts of a state document and the prior state of a plan.
+// stateDocument returns the parts that a state document and the prior state of a plan have in common.
 func (x *objects) stateDocument(s *state.Snapshot, version string) stateDocument {
 	outputs := jsondoc.Members(s.Outputs, func(o state.Output) storedOutput {
 		return storedOutput{o.Sensitive, jsonValue(o.Value.Raw), jsondoc.Type(o.Value.Raw.Type())}
@@ -91,7 +90,8 @@ func storedObjects(s *state.Snapshot) []storedObject {
 	return out
 }
 
-// storedDocument is one object. closure may be nil: dependencies are then those recorded.
+// storedDocument returns the document of one object. Its dependencies come from closure. If closure is nil, they are
+// the recorded dependencies of e.
 func (x *objects) storedDocument(o addr.Object, e *state.Entry, closure *state.Closure) storedDocument {
 	p := e.Provider.Provider
 	depends := e.Recorded
@@ -165,7 +165,7 @@ func checkDocuments(list []state.Check) []checkDocument {
 	return out
 }
 
-// addressOfCheck reads the address. Outputs have another name here than in states.
+// addressOfCheck splits the address of a check. The kind "output" of states is "output_value" in this document.
 func addressOfCheck(c state.Check) checkAddress {
 	out := checkAddress{Kind: c.Kind, Display: c.Addr}
 	if c.Kind == "output" {
@@ -180,7 +180,8 @@ func addressOfCheck(c state.Check) checkAddress {
 	return out
 }
 
-// splitCheck takes the module off an address such as module.a["x.y"].output.name.
+// splitCheck splits an address such as module.a["x.y"].output.name into the module and the name. It returns the whole
+// address as the name if kind is not in it.
 func splitCheck(kind, address string) (module, name string) {
 	word := kind + "."
 	i := strings.LastIndex("."+address, "."+word)

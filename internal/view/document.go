@@ -26,7 +26,7 @@ const (
 	formatValidate = "1.0"
 )
 
-// objects finds the schemas and values of objects for documents and texts. It serves one goroutine.
+// objects finds the schemas and values of objects for documents and texts. Only one goroutine may use it.
 type objects struct {
 	*review.Objects
 	hosts jsondoc.Hosts
@@ -37,16 +37,17 @@ func newObjects(s provider.Lookup) *objects { return &objects{Objects: review.Ne
 // jsonValue is a value as documents have it.
 type jsonValue = jsondoc.Value
 
-// flags are booleans in the shape of a value: true for unknown parts, or for sensitive parts according to the schema or
-// the marks. A part without inner parts has its flag; false is omitted in objects and maps. The zero value is false.
+// flags are booleans in the shape of a value. If unknown is true, a flag is true for an unknown part. Otherwise a flag
+// is true for a part that is sensitive by its schema or its marks. Objects and maps omit members whose flag is false.
+// The zero value is false.
 type flags struct {
 	v          cty.Value
-	unknown    bool // the question
+	unknown    bool // the flags mean unknown parts, not sensitive parts
 	schemaForm *diff.Form
 	secrets    *diff.Paths
 }
 
-// sensitiveParts returns the flags of an object; false if no part is sensitive.
+// sensitiveParts returns the flags for the sensitive parts of an object. They are false if no part is sensitive.
 func sensitiveParts(v mark.Value, f *diff.BlockForm) flags {
 	if !exists(v) {
 		return flags{}
@@ -54,10 +55,10 @@ func sensitiveParts(v mark.Value, f *diff.BlockForm) flags {
 	return flags{v: v.Raw, schemaForm: &f.Form, secrets: diff.SensitivePaths(v)}
 }
 
-// exists reports whether a value is an object.
+// exists reports whether a value is neither missing nor null.
 func exists(v mark.Value) bool { return v.Raw != cty.NilVal && !v.Raw.IsNull() }
 
-// flag returns the boolean of a value without parts, or instead of its parts.
+// flag returns the boolean for the whole value.
 func (f flags) flag() bool {
 	if f.unknown {
 		return !f.v.IsKnown()
@@ -65,13 +66,13 @@ func (f flags) flag() bool {
 	return f.secrets.Has() || f.schemaForm.IsSensitive()
 }
 
-// leaf reports whether there is one flag for the whole.
+// leaf reports whether one boolean represents the whole value.
 func (f flags) leaf() bool {
 	ty := f.v.Type()
 	return f.flag() || !ctyvalue.IsDict(ty) && !ctyvalue.IsSequence(ty) || f.v.IsKnown() && f.v.IsNull()
 }
 
-// WriteJSON writes the flags.
+// WriteJSON writes the flags as JSON.
 func (f flags) WriteJSON(w *jsontext.Writer) {
 	switch {
 	case f.leaf():
@@ -118,7 +119,7 @@ type objectValues struct {
 	objectName
 	Provider  string    `json:"provider_name"`
 	Schema    int64     `json:"schema_version"`
-	Values    jsonValue `json:"values,omitzero"` // absent where nothing is known of them
+	Values    jsonValue `json:"values,omitzero"` // absent if no value is known
 	Sensitive flags     `json:"sensitive_values"`
 }
 
@@ -136,14 +137,14 @@ func (x *objects) valuesOf(i addr.Instance, p addr.Provider, named string, schem
 	return doc
 }
 
-// moduleDocument is an instance of a module with the resources in it, D, and the modules that it calls.
+// moduleDocument is a module instance with its resources, each of type D, and its child modules.
 type moduleDocument[D any] struct {
 	Resources iter.Seq[D]         `json:"resources,omitempty"`
 	Children  []moduleDocument[D] `json:"child_modules,omitempty"`
 	Address   string              `json:"address,omitempty"`
 }
 
-// moduleTree arranges a list that is sorted by module as a tree below a module.
+// moduleTree makes a tree of modules below the module at, from a list that is sorted by module.
 func moduleTree[T, D any](at addr.ModuleInstance, list []T, in func(T) addr.ModuleInstance, document func(T) D) moduleDocument[D] {
 	own := 0
 	for own < len(list) && in(list[own]) == at {

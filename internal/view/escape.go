@@ -7,11 +7,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/printable"
 )
 
-// A terminal obeys control characters. Names, values, messages of providers and file names come from anywhere, so none
-// of them may be printed with a control character: no C0 except line breaks and tabs, no DEL, no C1, no character that
-// changes the direction of text, and no invalid UTF-8. Such characters are shown as escapes (reliability rule R9).
+// A terminal obeys control characters. Names, values, messages of providers and file names are not trusted, so they are
+// never printed with a control character: no C0 character except line breaks and tabs, no DEL, no C1 character, no
+// character that changes the direction of text, and no invalid UTF-8. Such characters are shown as escapes (reliability
+// rule R9).
 
-// escape makes text safe for a terminal. Line breaks and tabs stay.
+// escape makes text safe for a terminal. It keeps line breaks and tabs.
 func escape(s string) string {
 	return printable.Escape(s, func(r rune) bool { return r != '\n' && r != '\t' && printable.Control(r) })
 }
@@ -21,9 +22,8 @@ func hasControl(s string) bool { return escape(s) != s }
 
 func doubleBackslashes(s string) string { return strings.ReplaceAll(s, `\`, `\\`) }
 
-// EscapeLine makes text safe that must stay on one line.
+// EscapeLine makes text safe for a terminal, and escapes line breaks and tabs too, so that the text stays on one line.
 func EscapeLine(s string) string { return printable.Escape(s, printable.Control) }
 
-// quote is a string as values are shown: in double quotes, on one line, everything that cannot be
-// printed as an escape.
+// quote returns a string in double quotes on one line. Characters that cannot be printed are escaped.
 func quote(s string) string { return strconv.Quote(s) }

@@ -16,22 +16,22 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/queue"
 )
 
-// Human prints for people. It may be used from many goroutines.
+// Human prints for people. Its methods may be called concurrently.
 //
-// On a terminal, lines go through the live block (live.go), which keeps itself at the bottom; in a
-// pipe they are written as they come.
+// On a terminal, lines are printed through the live block (live.go), which stays at the bottom of the screen. Without a
+// terminal, lines are written at once.
 type Human struct {
 	o           Options
 	out, errOut io.Writer
 
 	mu      sync.Mutex
 	ops     running
-	live    *live // nil: no terminal
+	live    *live // nil without a terminal
 	shown   map[string]bool
 	failed  bool   // an error was shown
-	closing string // to be printed at the end, if all went well
+	closing string // text for the end, printed only if no error was shown
 	leases  string
-	applied bool // a step of an apply began
+	applied bool // a step of an apply has begun
 	behind  bool // the operations belong to tests: no lines are printed about them
 }
 
@@ -87,7 +87,7 @@ func (h *Human) Send(e event.Event) {
 	case event.Summary:
 		h.summary(e)
 	case event.Leases:
-		if h.applied || e.Left > 0 { // of a plan there is nothing to sum up
+		if h.applied || e.Left > 0 { // a plan alone needs no summary of leases
 			h.leases = leasesText(e)
 		}
 	case event.Round:
@@ -116,14 +116,14 @@ func (h *Human) Send(e event.Event) {
 	h.draw()
 }
 
-// line prints one line; an empty one is nothing.
+// line prints one line. If s is empty, it prints nothing.
 func (h *Human) line(s string) {
 	if s != "" {
 		h.write(h.out, s+"\n")
 	}
 }
 
-// write prints text. Text for the terminal passes the live block.
+// write prints text. If there is a live block, the block prints the text above itself.
 func (h *Human) write(w io.Writer, s string) {
 	if h.live != nil {
 		h.live.print(w, s)
@@ -132,7 +132,7 @@ func (h *Human) write(w io.Writer, s string) {
 	io.WriteString(w, s)
 }
 
-// Print prints text unchanged, to standard output or to standard error.
+// Print prints text unchanged: to standard error if errors is true, otherwise to standard output.
 func (h *Human) Print(text string, errors bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -144,14 +144,14 @@ func (h *Human) Print(text string, errors bool) {
 	h.draw()
 }
 
-// draw brings the live block up to date, but not more often than it may.
+// draw redraws the live block, at most once in each frame period.
 func (h *Human) draw() {
 	if h.live != nil {
 		h.live.draw(&h.ops, h.o.now())
 	}
 }
 
-// summary ends an apply.
+// summary prints the result of an apply, the steps that were not started, and the totals.
 func (h *Human) summary(e event.Summary) {
 	style := green
 	if e.Failed {
@@ -166,7 +166,7 @@ func (h *Human) summary(e event.Summary) {
 	h.totals(stored)
 }
 
-// totals prints the lines about the leases, the stored secrets and the repeated calls of a walk.
+// totals prints the lines about the leases, the stored secrets and the repeated provider calls.
 func (h *Human) totals(stored string) {
 	h.line(h.leases)
 	h.line(stored)
@@ -176,8 +176,8 @@ func (h *Human) totals(stored string) {
 	}
 }
 
-// interrupted explains the effect of an interrupt. The code that ends the program at once names the remaining
-// operations.
+// interrupted explains the effect of an interrupt. After the third interrupt, the code that ends the program lists the
+// operations in progress.
 func (h *Human) interrupted(times int) {
 	out := h.errOut
 	if times == 1 {
@@ -189,7 +189,7 @@ func (h *Human) interrupted(times int) {
 	}
 }
 
-// beat is called at intervals during operations: it reports long operations, and updates the block.
+// beat is called at intervals during operations. It reports operations that take long, and redraws the live block.
 func (h *Human) beat(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -202,7 +202,7 @@ func (h *Human) beat(now time.Time) {
 	h.draw()
 }
 
-// Plan prints a plan. The hint for the next step is printed at the end of a successful command.
+// Plan prints a plan. It keeps the hint for the next step until the end, and only a successful command prints the hint.
 func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,7 +222,7 @@ func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
 	h.draw()
 }
 
-// next returns the hint for the next step after a plan.
+// next returns the hint for the next step after a plan. saved is the file of the plan, or "".
 func (h *Human) next(saved string) string {
 	rule := "\n" + h.o.rule() + "\n"
 	switch {
@@ -236,7 +236,7 @@ func (h *Human) next(saved string) string {
 	return rule + o.fit(fmt.Sprintf("\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %s\n", EscapeLine(saved), h.o.command(), quote(saved)))
 }
 
-// writerFunc is a writer of text.
+// writerFunc is an io.Writer that calls a function with each text.
 type writerFunc func(string)
 
 func (f writerFunc) Write(b []byte) (int, error) {
@@ -257,9 +257,9 @@ func (h *Human) Outputs(outs map[string]state.Output) {
 	h.draw()
 }
 
-// diagnostics prints the diagnostics that were not printed before: warnings to one stream, errors to the other, in the
-// given order. Warnings with the same title are printed once with a count, and errors with the same text at several
-// places once with a list of the places.
+// diagnostics prints the diagnostics that were not printed before, in the given order: warnings to standard output and
+// errors to standard error. Warnings with the same title are printed once with their number, and errors with the same
+// text once with a list of their places.
 func (h *Human) diagnostics(ds []diag.Diagnostic) {
 	var fresh []diag.Diagnostic
 	for _, d := range h.o.Silence.Filter(ds) {

@@ -11,13 +11,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/actionview"
 )
 
-// words are how an operation is reported.
+// words are the words for an operation in messages.
 type words struct {
 	begins, ends, still, fails, action string
-	kind                               string // the first part of the types of lines of -json; "" if the operation has none of them
+	kind                               string // prefix of the types of -json lines; "" without such lines
 }
 
-// vocabulary has the words of every operation; the machine formats use them too.
+// vocabulary has the words of every operation. The -json lines use them, too.
 var vocabulary = map[event.Op]words{
 	event.Refresh:   {"Refreshing state...", "Refresh complete", "refreshing", "Refresh errored", "refresh", "refresh"},
 	event.Import:    {"Preparing import...", "", "importing", "Import errored", "import", ""},
@@ -33,12 +33,12 @@ var vocabulary = map[event.Op]words{
 	event.Invoke:    {"", "", "invoking an action", "", "invoke", ""},
 }
 
-// about is a line about an object.
+// about returns a line about an object.
 func (o Options) about(object addr.Object, text string) string {
 	return o.paint(EscapeLine(object.String())+": "+o.free(text), bold)
 }
 
-// ident returns the identification of an object at the end of lines.
+// ident returns the text that identifies an object at the end of a line, such as " [id=i-1]".
 func ident(key, value string) string {
 	if value == "" {
 		return ""
@@ -79,10 +79,10 @@ func (o Options) done(e event.Done) string {
 	return o.about(e.Object, text+" after "+seconds(e.Took)+ident(e.IDKey, e.ID))
 }
 
-// seconds is a duration in whole seconds: 0s, 1m10s.
+// seconds returns a duration in whole seconds, such as 1m10s.
 func seconds(d time.Duration) string { return d.Truncate(time.Second).String() }
 
-// summaryText is the line that tools look for, where all went well.
+// summaryText returns the last line of an apply. Tools look for its text after a successful apply.
 func summaryText(e event.Summary) string {
 	how := "complete!"
 	if e.Failed {
@@ -106,10 +106,10 @@ func summaryText(e event.Summary) string {
 	return fmt.Sprintf("Apply %s Resources: %s%d added, %d changed, %d destroyed%s.%s", how, imported, e.Added, e.Changed, e.Destroyed, forgotten, invoked)
 }
 
-// maxNotStarted is how many objects a summary names at most.
+// maxNotStarted is the largest number of objects that a summary names.
 const maxNotStarted = 20
 
-// notStartedText names the objects that an apply did not begin; "" if it began all.
+// notStartedText names the objects that an apply did not begin. It returns "" if the apply began all objects.
 func notStartedText(e event.Summary) string {
 	n := len(e.NotStarted)
 	if n == 0 {
@@ -126,7 +126,7 @@ func notStartedText(e event.Summary) string {
 	return b.String()
 }
 
-// leasesText sums up the leases of a walk.
+// leasesText returns the line that sums up the leases of a walk.
 func leasesText(e event.Leases) string {
 	left := ""
 	if e.Kept > 0 {
@@ -138,7 +138,8 @@ func leasesText(e event.Leases) string {
 	return fmt.Sprintf("Leases: %d opened, %d renewed, %d closed%s; longest held %.1fs.", e.Opened, e.Renewed, e.Closed, left, e.Longest.Seconds())
 }
 
-// secretsText is the line of the lease summary about stored secrets; "" if the state has and had none.
+// secretsText returns the line about secrets that the state stores in clear. It returns "" if the state has none,
+// before and after.
 func secretsText(e *event.Secrets) string {
 	if e == nil || e.Before == 0 && e.After == 0 {
 		return ""
@@ -153,12 +154,12 @@ func secretsText(e *event.Secrets) string {
 	return fmt.Sprintf("Secrets stored in clear: %d%s", e.After, change)
 }
 
-// retryText is the line about a call that will be repeated.
+// retryText returns the line about a provider call that will be repeated.
 func retryText(e event.Retried) string {
 	return fmt.Sprintf("Calling the provider (%s) failed with %q. Attempt %d of %d in %s...", e.Call, e.Match, e.Attempt, e.Attempts, e.Pause.Round(100*time.Millisecond))
 }
 
-// retries counts the calls that were repeated.
+// retries counts repeated provider calls.
 type retries struct {
 	calls int
 	of    map[addr.Object]bool
@@ -172,7 +173,7 @@ func (r *retries) add(e event.Retried) {
 	r.of[e.Object] = true
 }
 
-// end returns the line at the end and the number of repeated calls, and begins again.
+// end returns the summary line and the number of repeated calls, and resets the counter.
 func (r *retries) end() (string, int) {
 	n, of := r.calls, len(r.of)
 	*r = retries{}
@@ -190,7 +191,7 @@ func roundText(e event.Round) string {
 	return fmt.Sprintf("Round %d complete. Resources: %d added, %d changed, %d destroyed.", e.Number, e.Added, e.Changed, e.Destroyed)
 }
 
-// actionText returns the lines about an invocation. The words are the words of Terraform.
+// actionText returns the lines about an invocation of an action, in the words of Terraform.
 func (o Options) actionText(e event.Event) string {
 	by := func(of event.Invocation) string { return EscapeLine(actionview.Title(of)) }
 	switch e := e.(type) {

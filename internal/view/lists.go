@@ -11,7 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
-// The members of lines about searches, as in Terraform 1.14. The members managed, unsure and ignored are Lethe's.
+// These types are the members of -json lines about searches (list blocks), as in Terraform 1.14. The members managed,
+// unsure and ignored exist only in Lethe.
 type (
 	listStart struct {
 		Address string          `json:"address"`
@@ -45,10 +46,11 @@ type listMembers struct {
 	ListStart    *listStart    `json:"list_start,omitempty"`
 }
 
-// longestName is the maximum length of the display name of a result in text. Providers choose these names.
+// longestName is the maximum number of characters of the display name of a search result in text. Providers choose
+// these names.
 const longestName = 200
 
-// found returns the line about a result: the list, the identity, the name.
+// found returns the line about a search result: the address of the list block, the identity and the name.
 func (o Options) found(e event.ListFound) string {
 	name := e.Name
 	if r := []rune(name); len(r) > longestName {
@@ -64,7 +66,8 @@ func (o Options) found(e event.ListFound) string {
 	return line
 }
 
-// identityLine returns the attributes of an identity that are set, as in id=a,region=b.
+// identityLine returns the attributes of an identity that are set, as in id=a,region=b. If identity is no JSON object,
+// it returns the mask of a sensitive value.
 func identityLine(identity []byte) string {
 	var attrs map[string]json.RawMessage
 	if err := json.Unmarshal(identity, &attrs); err != nil {
@@ -84,7 +87,7 @@ func identityLine(identity []byte) string {
 	return strings.Join(out, ",")
 }
 
-// listDone returns the line about the end of a search. It is empty if nothing needs to be said.
+// listDone returns the line about the end of a search. It returns "" if the line would have no information.
 func listDone(e event.ListDone) string {
 	var more []string
 	for _, c := range []struct {

@@ -15,25 +15,25 @@ import (
 	"golang.org/x/text/width"
 )
 
-// The live block is at the bottom of a terminal during operations: a row for each of the longest operations, and a row
-// with the progress. Lines scroll above it: the same lines as in a pipe, except lines about refreshing, which are
-// counted. When all operations have ended, the block is removed.
+// live is the block at the bottom of a terminal during operations: a row for each of the longest operations, and a row
+// with the progress. Lines scroll above it. They are the same lines as without a terminal, except that lines about
+// refreshing are only counted. When all operations have ended, the block is removed.
 //
-// State and drawing are separate: follow counts, rows is pure, draw puts rows on the screen. Output
-// is held back until the next frame, so that a burst of lines costs one write.
+// State and drawing are separate: follow updates the state, rows only computes text, and draw writes the rows to the
+// screen. Output is held back until the next frame, so that a burst of lines needs only one write.
 type live struct {
 	w     io.Writer
 	o     Options
 	width int
-	total int // steps of the apply; 0: not known
+	total int // steps of the apply; 0 if not known
 	queue queue.Queue
 
 	done, failed int
-	began        time.Time // the first step; the zero time before that
+	began        time.Time // when the first step began; zero before the first step
 	refreshed    int       // objects
 	loaded       int       // downloads that have ended
 	height       int       // rows on the screen
-	most         int       // rows of operations for which the terminal has room
+	most         int       // the number of rows for operations for which the terminal has room
 	pending      strings.Builder
 	drawn        time.Time
 }
@@ -41,11 +41,11 @@ type live struct {
 const (
 	frame    = 100 * time.Millisecond // between two drawings
 	maxRows  = 10
-	minWidth = 40  // of a terminal that can hold the block
-	maxWidth = 100 // of the block: a number at the far end of a long line is hard to find
+	minWidth = 40  // the width of the narrowest terminal for a block
+	maxWidth = 100 // the width of the widest block: a number at the far end of a long line is hard to find
 )
 
-// follow counts.
+// follow updates the state of the block for an event.
 func (l *live) follow(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
@@ -80,7 +80,7 @@ func counted(o event.Op) bool {
 
 func destroys(o event.Op) bool { return o == event.Delete || o == event.Forget }
 
-// steps is how many operations a plan will take.
+// steps returns the number of operations that the apply of a plan needs.
 func steps(p *plan.Plan) int {
 	n := 0
 	for _, c := range p.Changes {
@@ -97,7 +97,7 @@ func steps(p *plan.Plan) int {
 	return n
 }
 
-// print puts text above the block. Text for another stream is written at once.
+// print queues text that the next frame prints above the block. Text for another stream is written at once.
 func (l *live) print(w io.Writer, s string) {
 	if w != l.w {
 		l.flush(nil)
@@ -107,7 +107,8 @@ func (l *live) print(w io.Writer, s string) {
 	l.pending.WriteString(s)
 }
 
-// draw brings the screen up to date. With nothing running that is done at once, since another writer may follow.
+// draw redraws the block, at most once in each frame period. If no operation is in progress, draw writes the pending
+// lines and removes the block at once, because another writer may follow.
 func (l *live) draw(r *running, now time.Time) {
 	if !r.busy() {
 		l.flush(nil)
@@ -120,10 +121,10 @@ func (l *live) draw(r *running, now time.Time) {
 	l.most = maxRows
 	if l.o.Resized != nil {
 		if columns, lines := l.o.Resized(); columns > 0 && lines > 0 {
-			l.width, l.most = columns, min(max(lines-2, 1), maxRows) // beside the last row and the cursor
+			l.width, l.most = columns, min(max(lines-2, 1), maxRows) // without the progress row and the row of the cursor
 		}
 	}
-	if l.width < minWidth { // it was made narrower, and may be made wider again
+	if l.width < minWidth { // the user made the terminal too narrow, and may make it wider again
 		l.flush(nil)
 		return
 	}
@@ -169,8 +170,8 @@ func (l *live) loading(all []*move, now time.Time) []string {
 	return append(rows, l.row(fmt.Sprintf("%d/%d downloaded", l.loaded, l.loaded+len(all)), together(all).progress(now), bold))
 }
 
-// rows returns the rows of the block for operations; ops are sorted with the oldest first. The shown operations are in
-// the order of their addresses, so that a row keeps its place.
+// rows returns the rows of the block for operations. ops must be sorted by their begin: the oldest operations are
+// shown. They are shown in the order of their addresses, so that a row keeps its place.
 func (l *live) rows(ops []*op, now time.Time) []string {
 	if len(ops) == 0 {
 		return nil
@@ -194,8 +195,8 @@ func (l *live) rows(ops []*op, now time.Time) []string {
 	return append(rows, l.row(l.progress(ops, now), "", bold))
 }
 
-// held returns the object that most of the waiting objects wait for: "60 wait for aws_vpc.main (2m13s)"; "" if they
-// wait for none, or for one that has only begun.
+// held returns which operation most of the waiting objects wait for, as in "60 wait for aws_vpc.main (2m13s)". It
+// returns "" if no object waits, or if the operation is younger than a second.
 func (l *live) held(ops []*op, now time.Time) string {
 	most, text := 0, ""
 	for _, o := range ops {
@@ -207,8 +208,8 @@ func (l *live) held(ops []*op, now time.Time) string {
 	return text
 }
 
-// progress returns "2 failed · 37/120 done · about 1m20s left · 8 running · 73 waiting · 60 wait for aws_vpc.main
-// (2m13s)": the parts that must not be cut off come first.
+// progress returns the progress row, as in "2 failed · 37/120 done · about 1m20s left · 8 running · 73 waiting · 60
+// wait for aws_vpc.main (2m13s)". The most important parts come first, because a narrow terminal cuts off the end.
 func (l *live) progress(ops []*op, now time.Time) string {
 	running := len(ops)
 	var parts []string
@@ -236,7 +237,8 @@ func (l *live) progress(ops []*op, now time.Time) string {
 	return strings.Join(parts, " · ")
 }
 
-// left estimates the remaining time; 0 if it is too early to tell, or if a failure prevents some of the rest.
+// left estimates the remaining time. It returns 0 in the first five seconds, before ten steps are done, and after a
+// failure, because the steps that depend on the failed step will not run.
 func (l *live) left(now time.Time) time.Duration {
 	took := now.Sub(l.began)
 	if l.failed > 0 || l.done < 10 || took < 5*time.Second {
@@ -246,7 +248,7 @@ func (l *live) left(now time.Time) time.Duration {
 	return left.Round(time.Second)
 }
 
-// row is one line that fits the screen, with text at its right end.
+// row returns a line that fits the screen. right is at the right end of the line.
 func (l *live) row(text, right string, s style) string {
 	space := l.space(right)
 	text = fit(text, space)
@@ -256,7 +258,7 @@ func (l *live) row(text, right string, s style) string {
 	return l.o.paint(text, s)
 }
 
-// space returns the number of columns of a row to the left of a text at its right end.
+// space returns the number of columns that remain to the left of the text right in a row.
 func (l *live) space(right string) int {
 	space := min(l.width, maxWidth) - 1 - columns(right)
 	if right != "" {
@@ -265,7 +267,7 @@ func (l *live) space(right string) int {
 	return space
 }
 
-// columns is how wide text is on a terminal.
+// columns returns the number of terminal columns that s needs.
 func columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -285,7 +287,7 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// fit shortens text to a number of columns.
+// fit shortens text to a number of columns, and marks the cut.
 func fit(s string, space int) string {
 	if columns(s) <= space {
 		return s
@@ -302,7 +304,8 @@ func fit(s string, space int) string {
 	return b.String() + "…"
 }
 
-// elide shortens an address to a number of columns, in its middle: addresses of one kind differ at their ends.
+// elide shortens an address to a number of columns by cutting its middle, because addresses of one kind differ at their
+// ends.
 func elide(s string, space int) string {
 	if columns(s) <= space {
 		return s

@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diff"
 )
 
-// size returns about the number of bytes of the values in a comparison.
+// size returns the approximate number of bytes of the values in a comparison.
 func size(n *diff.Node) int {
 	if n == nil {
 		return 0
@@ -27,7 +27,8 @@ func size(n *diff.Node) int {
 	return total
 }
 
-// stringAtom writes a string in quotes. Of a long string it writes the beginning, the end, and some bytes from at.
+// stringAtom writes a string in quotes. If the string is longer than r.limit, it writes the beginning, the end, and the
+// bytes around the offset at, where the string differs from another.
 func (r *renderer) stringAtom(s string, at int) {
 	if r.limit == 0 || len(s) <= r.limit {
 		r.quoted(s)
@@ -47,7 +48,7 @@ func (r *renderer) stringAtom(s string, at int) {
 	r.WriteString(" (" + Grouped(len(s)) + " bytes)")
 }
 
-// onRunes returns s[from:to], beginning and ending between characters.
+// onRunes returns s[from:to] without incomplete characters at its ends.
 func onRunes(s string, from, to int) string {
 	for from > 0 && from < to && !utf8.RuneStart(s[from]) {
 		from++

@@ -15,23 +15,23 @@ import (
 type Options struct {
 	Color         bool                // with ANSI colours
 	Plain         bool                // diagnostics without their box, as with -no-color
-	Width         int                 // columns to wrap at; 0: never
-	Resized       func() (w, h int)   // columns and lines of the terminal at this moment; nil: Width, and enough
-	Terminal      bool                // a live block may be drawn
+	Width         int                 // columns at which text is wrapped; 0: no wrapping
+	Resized       func() (w, h int)   // columns and lines now; nil: Width columns, lines enough
+	Terminal      bool                // the view may draw a live block
 	Compact       bool                // -compact-warnings
-	Apart         []diag.Severity     // of which similar diagnostics are not gathered: -consolidate-warnings=false
-	Silence       *diag.Silence       // -silence: warnings that are counted and not shown; may be nil
+	Apart         []diag.Severity     // severities that are not combined: -consolidate-*=false
+	Silence       *diag.Silence       // -silence: warnings that are counted but not shown; may be nil
 	ShowSensitive bool                // -show-sensitive
-	Importing     bool                // by the command import, which has different texts
+	Importing     bool                // the command is import, which has different texts
 	Concise       bool                // -concise: no lines about refreshing
-	Fold          bool                // -fold: equal changes of a plan are shown once
+	Fold          bool                // -fold: equal changes of a plan are shown as one
 	Automation    bool                // TF_IN_AUTOMATION: no hints for the next step
-	Sources       *diag.Sources       // for snippets; may be nil
-	Scrub         func(string) string // free text passes it; may be nil
-	ScrubMessage  func(string) string // messages pass it as well; may be nil
-	Now           func() time.Time    // nil: the clock
-	Product       string              // the name of the program; "" is Lethe
-	Command       string              // how the user calls it; "" is lethe
+	Sources       *diag.Sources       // the sources for snippets in diagnostics; may be nil
+	Scrub         func(string) string // masks secrets in text from outside; may be nil
+	ScrubMessage  func(string) string // masks secrets in diagnostics; may be nil
+	Now           func() time.Time    // the current time; nil: time.Now
+	Product       string              // the name of the program; "" means Lethe
+	Command       string              // the name by which the user calls the program; "" means lethe
 }
 
 func (o Options) now() time.Time {
@@ -41,17 +41,18 @@ func (o Options) now() time.Time {
 	return time.Now()
 }
 
-// product is the name in every text that has one. Clients that look for a peer's name in such a
-// line can have it.
+// product returns the name of the program for texts. It may be the name of a peer (Terraform or OpenTofu), because
+// clients look for that name in some lines.
 func (o Options) product() string { return cmp.Or(o.Product, "Lethe") }
 
 func (o Options) command() string { return cmp.Or(o.Command, "lethe") }
 
-// Named returns a sentence with the names that the program is called by. Under Terraform's name, "Lethe" becomes
-// "Terraform" and "lethe plan" becomes "terraform plan": clients look for the sentences of the peer (ADR 38).
+// Named returns a sentence with Lethe replaced by the name under which the program runs. Under the name Terraform,
+// "Lethe" becomes "Terraform" and "lethe plan" becomes "terraform plan", because clients look for Terraform's sentences
+// (ADR 38).
 func (o Options) Named(sentence string) string { return o.naming()(sentence) }
 
-// naming returns the function behind Named.
+// naming returns the function that Named applies.
 func (o Options) naming() func(string) string {
 	if o.product() == "Lethe" {
 		return func(s string) string { return s }
@@ -63,7 +64,8 @@ func (o Options) naming() func(string) string {
 
 var commandWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(^|[\\s\"'(`])lethe ([a-z])") })
 
-// named is Named for a diagnostic. The texts of providers and of the user's own conditions stay as they are.
+// named applies Named and ScrubMessage to a diagnostic. It does not rename texts of providers and of the user's
+// conditions.
 func (o Options) named(d diag.Diagnostic) diag.Diagnostic {
 	if d = d.Coded(); !d.Foreign && d.Unmet == "" {
 		name := o.naming()
@@ -75,7 +77,7 @@ func (o Options) named(d diag.Diagnostic) diag.Diagnostic {
 	return d
 }
 
-// message is the text of a message without what may not be in messages.
+// message returns s after ScrubMessage.
 func (o Options) message(s string) string {
 	if o.ScrubMessage != nil {
 		return o.ScrubMessage(s)
@@ -90,13 +92,13 @@ func (o Options) scrub(s string) string {
 	return s
 }
 
-// free is text from elsewhere, safe to print.
+// free returns text from outside, with secrets masked and control characters escaped.
 func (o Options) free(s string) string { return escape(o.scrub(s)) }
 
-// oneLine is free text that stays on one line.
+// oneLine is like free, but also escapes line breaks and tabs.
 func (o Options) oneLine(s string) string { return EscapeLine(o.scrub(s)) }
 
-// PlanOptions are what a view must know about a plan beside the plan.
+// PlanOptions are facts about a plan that the plan itself does not contain.
 type PlanOptions struct {
 	Saved    string // the file it was saved to
 	Applying bool   // the same command applies it, or prints the next step itself
@@ -104,30 +106,29 @@ type PlanOptions struct {
 	Schemas  provider.Lookup
 }
 
-// Name is what the program calls itself.
+// Name returns the name of the program for texts.
 func (o Options) Name() string { return o.product() }
 
-// Called is how the user calls the program.
+// Called returns the name by which the user calls the program.
 func (o Options) Called() string { return o.command() }
 
-// Free is text from elsewhere, safe to print.
+// Free returns text from outside, with secrets masked and control characters escaped.
 func (o Options) Free(s string) string { return o.free(s) }
 
-// Paint styles text, where colours are wanted.
+// Paint styles text if colours are on.
 func (o Options) Paint(text string, styles ...Style) string { return o.paint(text, styles...) }
 
-// Style is how text looks, for rooms beside this one.
+// Style is the terminal style of a text, for other packages.
 type Style = style
 
-// The styles for those.
+// These styles are for other packages.
 const (
 	Red, Green, Dim = red, green, dim
 )
 
-// style is how text looks on a terminal with colours. Colour is never the only carrier of information.
+// style is the sequence that sets a style on a terminal with colours. Colour is never the only carrier of information.
 type style string
 
-// The styles.
 const (
 	bold      style = "\x1b[1m"
 	underline style = "\x1b[4m"
@@ -138,7 +139,7 @@ const (
 	reset           = "\x1b[0m"
 )
 
-// paint styles text, where colours are wanted.
+// paint styles text if o.Color is true.
 func (o Options) paint(text string, styles ...style) string {
 	if !o.Color || text == "" {
 		return text

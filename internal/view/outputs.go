@@ -37,8 +37,9 @@ func OutputText(w io.Writer, out state.Output, o Options) error {
 	return err
 }
 
-// OutputRaw writes the value of one output without quotes and without a line break. The user decides where it goes, so
-// it is not escaped.
+// OutputRaw writes the value of one output without quotes and without a line break. It does not escape the value,
+// because the user decides where the output goes. It returns an error if the value is no known string, number or
+// boolean.
 func OutputRaw(w io.Writer, out state.Output) error {
 	v := out.Value.Raw
 	ty := v.Type()

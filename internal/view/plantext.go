@@ -15,12 +15,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// PlanText writes a whole plan for people, as `show` does with a saved one.
+// PlanText writes a whole plan for people, as `show` prints a saved plan.
 func PlanText(w io.Writer, p *plan.Plan, s provider.Lookup, o Options) {
 	newPlanText(w, p, s, o).write()
 }
 
-// planText writes a plan as it goes, so that its size does not matter.
+// planText writes a plan piece by piece, so that a large plan needs no memory for its text.
 type planText struct {
 	*objects
 	w *bufio.Writer
@@ -32,14 +32,14 @@ func newPlanText(w io.Writer, p *plan.Plan, s provider.Lookup, o Options) *planT
 	return &planText{w: bufio.NewWriterSize(w, 32<<10), o: o, p: p, objects: newObjects(s)} // a change is a few hundred bytes
 }
 
-// printf prints sentences without colours. It wraps them if the terminal is narrower; print does not.
+// printf prints sentences without colours, and wraps them if the terminal is narrow. print does not wrap.
 func (t *planText) printf(format string, a ...any) {
 	t.w.WriteString(t.o.fit(fmt.Sprintf(format, a...)))
 }
 
 func (t *planText) print(format string, a ...any) { fmt.Fprintf(t.w, format, a...) }
 
-// rule is the line that separates sections.
+// rule returns the line that separates sections.
 func (o Options) rule() string {
 	n := 77
 	if o.Width > 0 {
@@ -107,7 +107,7 @@ func (t *planText) changes(changes []*review.Change) {
 	t.leases()
 }
 
-// requested lists the invocations by -invoke.
+// requested lists the actions that -invoke requests. It prints nothing if the plan has no such request.
 func (t *planText) requested() {
 	if !t.p.Requested() {
 		return
@@ -121,7 +121,8 @@ func (t *planText) requested() {
 	t.leases()
 }
 
-// dangers lists the objects that are destroyed or replaced again, because they are easily overlooked among other changes.
+// dangers lists the destroyed and replaced objects a second time, because users easily overlook them among other
+// changes.
 func (t *planText) dangers(changes []*review.Change) {
 	n, title := review.Count(t.p), ""
 	if n.Destroy > 0 {
@@ -154,7 +155,7 @@ func (t *planText) leases() {
 	}
 }
 
-// legend explains the symbols that follow.
+// legend explains the symbols that the changes use.
 func (t *planText) legend(changes []*review.Change) {
 	used := map[plan.Action]bool{}
 	for _, c := range changes {
@@ -179,7 +180,7 @@ func (t *planText) legend(changes []*review.Change) {
 	}
 }
 
-// deferred lists changes that can only be planned after this plan was applied.
+// deferred lists the changes that can only be planned after this plan is applied.
 func (t *planText) deferred() {
 	if len(t.p.Deferred) == 0 {
 		return
@@ -195,7 +196,8 @@ func (t *planText) deferred() {
 	}
 }
 
-// DeferralText returns when a change is decided, after its address.
+// DeferralText returns the text that follows the address of a deferred change. It tells when the change is decided, and
+// why not now.
 func DeferralText(c *plan.Change) string {
 	d := c.Deferral
 	why := map[plan.Reason]string{plan.ReplaceByTriggers: "; then it is replaced (replace_triggered_by)"}[c.Why]
@@ -223,7 +225,8 @@ func DeferralText(c *plan.Change) string {
 	return "is decided after " + strings.Join(d.After[:len(d.After)-1], ", ") + " and " + d.After[len(d.After)-1] + " exist" + why
 }
 
-// outputs writes the changes of root outputs. alone adds an explanation, for a plan without other changes.
+// outputs writes the changes of root outputs. If alone is true, it adds an explanation, because the plan has no other
+// changes.
 func (t *planText) outputs(outs []*plan.OutputChange, alone bool) {
 	if len(outs) == 0 {
 		return
@@ -245,7 +248,7 @@ func (t *planText) outputs(outs []*plan.OutputChange, alone bool) {
 	}
 }
 
-// outputNode compares an output with its former value. A change of its sensitivity is no change of its value.
+// outputNode compares an output with its former value. If only its sensitivity changes, the values count as equal.
 func outputNode(d *diff.Differ, o *plan.OutputChange) *diff.Node {
 	b, a := diff.NewUntypedValue(o.Before.Raw, diff.SensitivePaths(o.Before)), diff.NewUntypedValue(o.After.Raw, diff.SensitivePaths(o.After))
 	if o.Sensitive {
@@ -267,7 +270,7 @@ func secretly(v *diff.Value) *diff.Value {
 	return v
 }
 
-// changedOutputs are the outputs whose value changes.
+// changedOutputs returns the outputs whose value changes.
 func changedOutputs(p *plan.Plan) []*plan.OutputChange {
 	var out []*plan.OutputChange
 	for _, o := range p.Outputs {
@@ -278,8 +281,9 @@ func changedOutputs(p *plan.Plan) []*plan.OutputChange {
 	return out
 }
 
-// drift writes changes outside: all of them for a refresh-only plan, missing objects for a destroy plan, and otherwise
-// attributes that a change depends on. It reports whether there were any.
+// drift writes the changes that were made outside of the program. For a refresh-only plan it writes all of them, for a
+// destroy plan the missing objects, and otherwise the changed attributes that a planned change depends on. It reports
+// whether it wrote any.
 func (t *planText) drift() bool {
 	any := false
 	for _, c := range review.Ordered(t.p.Drift) {
@@ -325,10 +329,10 @@ func (t *planText) driftEnd() {
 	t.printf("\nUnless you have made equivalent changes to your configuration, or ignored the\nrelevant attributes using ignore_changes, the following plan may include\nactions to undo or respond to these changes.\n")
 }
 
-// differ returns the settings for a comparison on the screen.
+// differ returns the settings for comparisons in texts.
 func (o Options) differ() diff.Differ { return diff.Differ{ShowSensitive: o.ShowSensitive} }
 
-// invocations lists the actions that a change, or the changes of its group, invoke.
+// invocations lists the actions that a change invokes. For a group, it lists the actions of all its members.
 func (t *planText) invocations(c *review.Change) {
 	if len(t.p.Invocations) == 0 {
 		return
@@ -361,7 +365,7 @@ func (t *planText) invocationsOf(of addr.Object) {
 	}
 }
 
-// invocation writes one action.
+// invocation writes the invocation of one action.
 func (t *planText) invocation(i *plan.Invocation) {
 	f := t.Form(i.Provider.Provider, i.Action)
 	d := t.o.differ()

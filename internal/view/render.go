@@ -11,10 +11,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
-// Where a change is shown, every line at depth n begins with 4n spaces and four columns for a
-// symbol; where an object is merely shown (plain), with 4n spaces.
+// In the text of a change, each line at depth n begins with 4n spaces and four columns for a symbol. In the text of an
+// object without a change (plain), it begins with 4n spaces.
 
-// value writes a value and the end of its line; tail is a comma or empty.
+// value writes a value and the end of its last line. tail is a comma or empty.
 func (r *renderer) value(n *diff.Node, h renderOptions, tail string) {
 	switch n.Kind {
 	case diff.SensitiveNode:
@@ -43,7 +43,7 @@ func (r *renderer) value(n *diff.Node, h renderOptions, tail string) {
 	}
 }
 
-// sides is how the two sides of an arrow are written.
+// sides returns the options for the values on both sides of an arrow.
 func (h renderOptions) sides() renderOptions {
 	h.suffix, h.all = false, true
 	return h
@@ -91,7 +91,7 @@ func (r *renderer) atom(v *diff.Value) {
 	}
 }
 
-// container writes a list or a dict: its content is on separate lines between the brackets.
+// container writes a list, an object or a map. Its content is on separate lines between the brackets.
 func (r *renderer) container(n *diff.Node, h renderOptions, tail, brackets string, inside func(*diff.Node, renderOptions)) {
 	if len(n.Children) == 0 {
 		r.WriteString(brackets)
@@ -108,7 +108,7 @@ func (r *renderer) container(n *diff.Node, h renderOptions, tail, brackets strin
 	r.WriteString(tail)
 }
 
-// elements writes the elements of a list, and how many of them are not shown.
+// elements writes the elements of a list, and the number of unchanged elements that it hides.
 func (r *renderer) elements(n *diff.Node, h renderOptions) {
 	in := h.in(false)
 	hidden := 0
@@ -139,10 +139,11 @@ func (r *renderer) element(k *diff.Node, h renderOptions) {
 	r.WriteByte('\n')
 }
 
-// telling reports whether a name usually identifies an object: it is shown although it is unchanged.
+// telling reports whether an attribute usually identifies an object. Such an attribute is shown even if it is
+// unchanged.
 func telling(name string) bool { return name == "id" || name == "name" || name == "tags" }
 
-// parts writes the parts of a dict, and how many of them are not shown.
+// parts writes the attributes of an object or the elements of a map, and the number of those that it hides.
 func (r *renderer) parts(n *diff.Node, h renderOptions) {
 	in := h.in(n.Nested || n.Quoted && h.suffix && n.Op != diff.Remove)
 	tail, what := "", "attribute"
@@ -171,7 +172,7 @@ func (r *renderer) parts(n *diff.Node, h renderOptions) {
 	r.hidden(in.depth, hidden, what)
 }
 
-// attribute writes one line "name = value", and the further lines of the value.
+// attribute writes "name = value". The value may have further lines.
 func (r *renderer) attribute(name string, width int, k *diff.Node, h renderOptions, tail string) {
 	if k.Op == diff.Same || telling(name) {
 		h.all = true
@@ -189,7 +190,7 @@ func (r *renderer) attribute(name string, width int, k *diff.Node, h renderOptio
 	r.WriteByte('\n')
 }
 
-// json writes a string as the call that makes it.
+// json writes a string that contains JSON as a call of jsonencode.
 func (r *renderer) json(n *diff.Node, h renderOptions, tail string) {
 	in := n.New
 	spaces := ""
@@ -230,7 +231,7 @@ func (r *renderer) json(n *diff.Node, h renderOptions, tail string) {
 	r.WriteString(tail)
 }
 
-// fitsOneLine reports whether a value takes one line.
+// fitsOneLine reports whether the text of a node has only one line.
 func fitsOneLine(n *diff.Node) bool {
 	switch n.Kind {
 	case diff.SequenceNode, diff.DictNode:
@@ -311,7 +312,7 @@ func (r *renderer) nestedBlock(name string, b *diff.Node, h renderOptions) {
 	r.WriteString("}\n")
 }
 
-// shortened writes a long value without its middle.
+// shortened writes a value of more than r.limit bytes without the lines in its middle.
 func (r *renderer) shortened(n *diff.Node, h renderOptions, tail string) {
 	var b strings.Builder
 	in := *r
@@ -336,14 +337,14 @@ func (r *renderer) shortened(n *diff.Node, h renderOptions, tail string) {
 	r.WriteString(text[to:])
 }
 
-// remarkLine writes a remark without the end of the line.
+// remarkLine writes a remark, but not the end of its line.
 func (r *renderer) remarkLine(depth int, text string) {
 	r.closeIndent(depth)
 	r.WriteString(text)
 }
 
-// longUpdate writes two strings of which one is long, with the place where they begin to differ. It returns false for
-// other values.
+// longUpdate writes the old and the new string if one of them is longer than r.limit. It shows the place where they
+// begin to differ. For other values, it writes nothing and returns false.
 func (r *renderer) longUpdate(n *diff.Node) bool {
 	b, a := n.Before, n.After
 	if b.Kind != diff.StringValue || a.Kind != diff.StringValue || max(len(b.Text), len(a.Text)) <= r.limit {

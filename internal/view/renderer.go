@@ -8,23 +8,23 @@ import (
 	"github.com/lethe-iac/lethe/internal/diff"
 )
 
-// renderer writes nodes as text, as it goes: a value may have 70 MB.
+// renderer writes nodes as text directly to a writer, without collecting the text: a value may have 70 MB.
 type renderer struct {
 	*bufio.Writer
 	o     Options
-	plain bool // no symbols: an object without changes
+	plain bool // write no symbols: the object has no change
 
 	// These fields are for Content.
 	gutter bool // the symbol is the first character of each line
-	bare   bool // unchanged attributes are hidden, also if they usually identify an object
-	limit  int  // longer values are shortened; 0 means no limit
+	bare   bool // hide unchanged attributes, even if they usually identify an object
+	limit  int  // shorten values of more bytes; 0 means no limit
 }
 
 // renderOptions are settings for writing a value.
 type renderOptions struct {
 	depth  int
-	suffix bool // removed values are followed by "-> null"
-	all    bool // unchanged parts are shown
+	suffix bool // write "-> null" after removed values
+	all    bool // show unchanged parts
 }
 
 func (h renderOptions) in(suffix bool) renderOptions {
@@ -33,13 +33,13 @@ func (h renderOptions) in(suffix bool) renderOptions {
 	return h
 }
 
-// Symbols of changes inside an object.
+// Symbols and styles of operations inside an object.
 var (
 	symbols = [...]string{diff.Same: " ", diff.Add: "+", diff.Update: "~", diff.Remove: "-", diff.Opaque: "?"}
 	styles  = [...]style{diff.Add: green, diff.Update: yellow, diff.Remove: red, diff.Opaque: dim}
 )
 
-// lead begins a line.
+// lead writes the beginning of a line: the indentation and the symbol.
 func (r *renderer) lead(depth int, a diff.Op) {
 	if r.gutter {
 		r.WriteString(symbols[a])
@@ -62,7 +62,7 @@ func (r *renderer) indent(depth int) {
 	r.pad(4 * depth)
 }
 
-// gutterIndent is the indentation after the gutter. The attributes of an object have the depth 1.
+// gutterIndent returns the indentation after the symbol column of Content. The attributes of an object have depth 1.
 func gutterIndent(depth int) int { return 2 * max(0, depth-1) }
 
 func (r *renderer) pad(n int) {
@@ -71,7 +71,7 @@ func (r *renderer) pad(n int) {
 	}
 }
 
-// closeIndent begins the line of a closing bracket at that depth.
+// closeIndent writes the indentation of a closing bracket at depth.
 func (r *renderer) closeIndent(depth int) {
 	if !r.plain && !r.gutter {
 		depth++
@@ -79,15 +79,15 @@ func (r *renderer) closeIndent(depth int) {
 	r.indent(depth)
 }
 
-// piece is how much of a string is quoted at once.
+// piece is the number of bytes of a string that are quoted at once.
 const piece = 16 << 10
 
-// quoted writes a string as quote spells it, piece by piece.
+// quoted writes the same text as quote, but in pieces, so that a long string needs little memory.
 func (r *renderer) quoted(s string) {
 	r.WriteByte('"')
 	for len(s) > 0 {
 		n := min(len(s), piece)
-		for back := range utf8.UTFMax { // no character is in two pieces
+		for back := range utf8.UTFMax { // end the piece at the end of a character
 			if n == len(s) || utf8.RuneStart(s[n-back]) {
 				n -= back
 				break
@@ -109,14 +109,14 @@ func (r *renderer) removedNote(n diff.Op, h renderOptions) {
 	}
 }
 
-// end writes the rest of the line after a value.
+// end writes the rest of the line after a value, without the line break.
 func (r *renderer) end(n *diff.Node, h renderOptions, tail string) {
 	r.removedNote(n.Op, h)
 	r.WriteString(tail)
 	r.forced(n)
 }
 
-// forced ends the line of an attribute that causes the replacement of the object.
+// forced writes a remark if the change of an attribute causes the replacement of the object.
 func (r *renderer) forced(n *diff.Node) {
 	if n.Forces {
 		r.WriteString(r.o.paint(" # forces replacement", red))
@@ -129,7 +129,7 @@ func (r *renderer) remark(depth int, text string) {
 	r.WriteByte('\n')
 }
 
-// hidden writes the number of hidden parts.
+// hidden writes the number of hidden parts. It writes nothing if n is 0.
 func (r *renderer) hidden(depth, n int, what string) {
 	if n == 0 {
 		return

@@ -6,13 +6,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/diff"
 )
 
-// lines writes a string of several lines as a heredoc, and changes of it line by line.
+// lines writes a string of several lines as a heredoc, and its changes line by line.
 //
-// White space around the whole is omitted if that hides nothing: where it differs, the lines are shown in full, and a
-// line break at the very end is described in words.
+// It omits white space at both ends of the string, unless that hides a difference. If this white space changes, the
+// lines are shown completely, and words describe a line break at the end.
 func (r *renderer) lines(n *diff.Node, h renderOptions, tail string) {
 	b, a, note := shownTexts(n, r.o.scrub)
-	if hasControl(b) || hasControl(a) { // so that an escape and the same characters in the text look different
+	if hasControl(b) || hasControl(a) { // so that an escape differs from the same characters in the text
 		b, a = doubleBackslashes(b), doubleBackslashes(a)
 	}
 	r.WriteString("<<-EOT")
@@ -39,7 +39,7 @@ func (r *renderer) lines(n *diff.Node, h renderOptions, tail string) {
 	}
 }
 
-// shownTexts returns the strings to show, and a remark about the omitted part.
+// shownTexts returns the strings to show, and a remark about the white space that it omitted.
 func shownTexts(n *diff.Node, scrub func(string) string) (b, a, note string) {
 	if n.Before != nil {
 		b = scrub(n.Before.Text)
@@ -81,7 +81,7 @@ func (r *renderer) editedLines(depth int, b, a []string) {
 	r.linePairs(depth, b, a, pairs)
 }
 
-// hunks writes the lines that differ with some lines around them.
+// hunks writes the lines that differ, and three lines around each of them.
 func (r *renderer) hunks(depth int, b, a []string, pairs []diff.Pair) {
 	const around = 3
 	near := make([]bool, len(pairs))

@@ -13,16 +13,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
-// running knows which operations run, since when, and when they were last heard of. A view holds
-// its own lock around everything but stop.
+// running knows the operations in progress, when they began, and when they were last reported. Its view calls all
+// methods except stop under the lock of the view.
 type running struct {
 	ops     map[opKey]*op
 	moves   map[string]*move // downloads, by name
-	leases  map[opKey]bool   // that are open, by their opening
+	leases  map[opKey]bool   // open leases, by the operation that opened them
 	retries retries
 	now     func() time.Time
-	tick    func(time.Time) // called from a separate goroutine during operations
-	period  time.Duration   // how often; 0: once a second
+	tick    func(time.Time) // called from a separate goroutine while operations are in progress
+	period  time.Duration   // the time between two calls of tick; 0: one second
 
 	once    sync.Mutex // guards quit
 	quit    chan struct{}
@@ -32,10 +32,10 @@ type running struct {
 type opKey struct {
 	object addr.Object
 	op     event.Op
-	run    string // of a test: several may have an object at the same address; "" elsewhere
+	run    string // the run of a test, because several runs may have an object at the same address; otherwise ""
 }
 
-// within names the run of a test.
+// within returns a text about the run of a test.
 func (k opKey) within() string {
 	if k.run == "" {
 		return ""
@@ -43,13 +43,13 @@ func (k opKey) within() string {
 	return fmt.Sprintf(", run %q", k.run)
 }
 
-// op is one operation that runs.
+// op is an operation in progress.
 type op struct {
 	opKey
 	began time.Time
-	heard time.Duration // how long it ran when it was last reported
+	heard time.Duration // the duration of the operation when it was last reported
 
-	provisioning bool // by a provisioner of the object, which is a part of it
+	provisioning bool // a provisioner of the object runs, as a part of this operation
 }
 
 func (o *op) words() words { return vocabulary[o.op] }
@@ -62,7 +62,7 @@ func (o *op) still() string {
 	return o.words().still
 }
 
-// heartbeat is how often an operation that takes long is reported.
+// heartbeat is the time between two reports of an operation that takes long.
 const heartbeat = 10 * time.Second
 
 // follow records the begin and the end of operations.
@@ -145,10 +145,10 @@ type move struct {
 	name      string
 	began     time.Time
 	done, all int64  // bytes; all is 0 or less if unknown
-	unit      string // of done and all; "" for bytes
+	unit      string // the unit of done and all; "" for bytes
 }
 
-// progress is how far a download is: "12.3/50.0 MB · 5.1 MB/s · 8s left", as far as that is known.
+// progress returns the progress of a download, as in "12.3/50.0 MB · 5.1 MB/s · 8s left". Unknown parts are omitted.
 func (m *move) progress(now time.Time) string {
 	if m.unit != "" {
 		return fmt.Sprintf("%d of %d %s", m.done, m.all, m.unit)
@@ -169,7 +169,7 @@ func (m *move) progress(now time.Time) string {
 	return text
 }
 
-// activity returns the word for the transfer.
+// activity returns the word for the kind of transfer.
 func (m *move) activity() string {
 	if m.unit != "" {
 		return "reading"
@@ -179,7 +179,8 @@ func (m *move) activity() string {
 
 func megabytes(n int64) float64 { return float64(n) / 1e6 }
 
-// together sums up the downloads in progress.
+// together returns the sum of the downloads in progress. all must not be empty. If a size is unknown, the sum has no
+// size.
 func together(all []*move) *move {
 	sum := &move{began: all[0].began}
 	known := true
@@ -192,7 +193,7 @@ func together(all []*move) *move {
 	return sum
 }
 
-// move notes how far a download is.
+// move records the progress or the end of a download.
 func (r *running) move(e event.Transfer) {
 	if e.Ended {
 		delete(r.moves, e.Name)
@@ -209,14 +210,14 @@ func (r *running) move(e event.Transfer) {
 	m.done, m.all, m.unit = e.Done, e.All, e.Unit
 }
 
-// transfers are the downloads, the oldest first.
+// transfers returns the downloads in progress, the oldest first.
 func (r *running) transfers() []*move {
 	out := slices.Collect(maps.Values(r.moves))
 	slices.SortFunc(out, func(a, b *move) int { return cmp.Or(a.began.Compare(b.began), cmp.Compare(a.name, b.name)) })
 	return out
 }
 
-// busy reports whether anything runs.
+// busy reports whether an operation or a download is in progress.
 func (r *running) busy() bool { return len(r.ops)+len(r.moves) > 0 }
 
 // list returns the operations in progress, the oldest first.
@@ -243,7 +244,7 @@ func (r *running) due(now time.Time) []*op {
 	return out
 }
 
-// arrange runs the clock while something runs.
+// arrange starts the clock if an operation is in progress, and stops it otherwise.
 func (r *running) arrange() {
 	r.once.Lock()
 	defer r.once.Unlock()
@@ -257,8 +258,8 @@ func (r *running) arrange() {
 	}
 }
 
-// clock ticks until quit is closed. It prints progress only. A panic in it would end the process with every lease open,
-// so the clock recovers and stops.
+// clock calls tick until quit is closed. The ticks only print progress. Without recover, a panic in them would end the
+// process and leave every lease open; after a panic, the clock stops.
 func (r *running) clock(quit chan struct{}) {
 	defer func() { _ = recover() }()
 	period := r.period
@@ -277,7 +278,7 @@ func (r *running) clock(quit chan struct{}) {
 	}
 }
 
-// stop ends the clock for good.
+// stop ends the clock. It does not start again.
 func (r *running) stop() {
 	r.once.Lock()
 	defer r.once.Unlock()
@@ -288,8 +289,8 @@ func (r *running) stop() {
 	}
 }
 
-// interruptText explains the effect of an interrupt, the operations that it waits for, and the effect of another one.
-// Tools look for the first sentences.
+// interruptText explains the effect of an interrupt, lists the operations that the program waits for, and explains the
+// effect of another interrupt. Tools look for the first sentences.
 func interruptText(times int, product string, ops *running) string {
 	switch times {
 	case 1:

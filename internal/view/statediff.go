@@ -38,7 +38,8 @@ func NewStateDifference(from, to *state.Snapshot) *StateDifference {
 // Empty reports whether there is no difference.
 func (d *StateDifference) Empty() bool { return len(d.Objects)+len(d.Outputs) == 0 }
 
-// action returns the action on an object or an output between two states, and the word for it.
+// action returns the action on an object or an output between two states, and the word for it. before and after tell in
+// which state it exists.
 func action(before, after bool) (plan.Action, string) {
 	switch {
 	case !before:
@@ -49,7 +50,7 @@ func action(before, after bool) (plan.Action, string) {
 	return plan.Update, "changed"
 }
 
-// Counts are how many objects were added, changed and removed.
+// Counts returns the numbers of added, changed and removed objects.
 func (d *StateDifference) Counts() (added, changed, removed int) {
 	for _, o := range d.Objects {
 		switch a, _ := action(o.Before != nil, o.After != nil); a {
@@ -88,7 +89,7 @@ func (d *StateDifference) Text(w io.Writer, sch provider.Lookup, o Options) erro
 	return b.Flush()
 }
 
-// difference writes one object as a change is shown.
+// difference writes one object in the form of a planned change.
 func (x *objects) difference(b *bufio.Writer, d state.Difference, o Options) {
 	e := d.After
 	if e == nil {
@@ -116,7 +117,7 @@ func (x *objects) difference(b *bufio.Writer, d state.Difference, o Options) {
 	r.WriteString("    }\n")
 }
 
-// outputChanges are the outputs that differ, as a plan has them.
+// outputChanges returns the outputs that differ, as the output changes of a plan.
 func (d *StateDifference) outputChanges() []*plan.OutputChange {
 	var out []*plan.OutputChange
 	for _, name := range d.Outputs {
@@ -144,7 +145,8 @@ type stateDiffSide struct {
 	Lineage string         `json:"lineage"`
 }
 
-// objectDiffDocument is an object before and after, both in the form of a state document.
+// objectDiffDocument is an object in both states, each in the form of a state document. Before is nil for an added
+// object, and After for a removed object.
 type objectDiffDocument struct {
 	Address string          `json:"address"`
 	Deposed string          `json:"deposed_key,omitempty"`

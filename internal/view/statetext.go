@@ -33,7 +33,7 @@ func StateText(w io.Writer, s *state.Snapshot, sch provider.Lookup, o Options) {
 	r := renderer{Writer: b, o: o, plain: true}
 	for _, name := range slices.Sorted(maps.Keys(s.Outputs)) {
 		out := s.Outputs[name]
-		f := diff.TypeForm(out.Value.Raw.Type(), true) // maps are shown otherwise than objects
+		f := diff.TypeForm(out.Value.Raw.Type(), true) // maps are shown differently from objects
 		v := diff.NewValue(out.Value.Raw, f, nil)
 		if out.Sensitive {
 			v = secretly(v)

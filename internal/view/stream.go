@@ -20,8 +20,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// JSON prints one JSON object per line: the machine-readable user interface, version 1.2. Readers
-// must be able to tolerate types that they do not know. It may be used from many goroutines.
+// JSON prints one JSON object per line: the machine-readable user interface, version 1.2. Readers must ignore types of
+// lines that they do not know. Its methods may be called concurrently.
 type JSON struct {
 	o Options
 
@@ -34,8 +34,8 @@ type JSON struct {
 
 const streamVersion = "1.2"
 
-// streamLine is a line. The comment at a member names the types of lines that have the member. Every line has the
-// members without a comment, except listMembers.
+// streamLine is a line. The comment at a member names the types of lines that have the member. A member without a
+// comment is in every line, except listMembers, which only lines about searches have.
 type streamLine struct {
 	Level      string              `json:"@level"`
 	Message    string              `json:"@message"`
@@ -58,7 +58,7 @@ type streamLine struct {
 	UI          string       `json:"ui,omitempty"` // version
 }
 
-// streamChange is a change that is planned, or was made by others.
+// streamChange is a change that is planned or that was made outside of the program.
 type streamChange struct {
 	Resource  streamResource     `json:"resource"`
 	Previous  *streamResource    `json:"previous_resource,omitempty"`
@@ -68,7 +68,7 @@ type streamChange struct {
 	Generated string             `json:"generated_config,omitempty"`
 }
 
-// streamResource has the names of an object.
+// streamResource has the address of an object and the parts of the address.
 type streamResource struct {
 	Address    string      `json:"addr"`
 	Module     string      `json:"module"`
@@ -80,7 +80,7 @@ type streamResource struct {
 	KeyUnknown bool        `json:"resource_key_unknown,omitempty"` // of a deferred change
 }
 
-// hook is an event about an object.
+// hook is the member "hook" of a line: an event about an object.
 type hook struct {
 	Resource    streamResource `json:"resource"`
 	Action      string         `json:"action,omitempty"`
@@ -117,7 +117,7 @@ type streamOutput struct {
 	Action    string `json:"action"`
 }
 
-// NewJSON makes the view and prints its first line, with the versions of program and format.
+// NewJSON makes the view and prints its first line, with the versions of the program and of the format.
 func NewJSON(stdout io.Writer, version string, o Options) *JSON {
 	j := &JSON{o: o, shown: map[string]bool{}}
 	j.out = jsontext.Writer{W: stdout, Compact: true, Quote: jsondoc.AppendString, Scrub: o.Scrub}
@@ -126,7 +126,7 @@ func NewJSON(stdout io.Writer, version string, o Options) *JSON {
 	return j
 }
 
-// versionLine returns the members of the first line.
+// versionLine returns the members of the first line. Under the name OpenTofu, the version has another name.
 func (o Options) versionLine(version string) streamLine {
 	if o.isOpenTofu() {
 		return streamLine{Tofu: version, UI: streamVersion}
@@ -144,7 +144,7 @@ func (j *JSON) line(typ, message string, l streamLine) {
 	j.write(l)
 }
 
-// Write prints a line of another type than streamLine.
+// Write prints a line whose type is not streamLine.
 func (j *JSON) Write(line any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -154,7 +154,7 @@ func (j *JSON) Write(line any) {
 func (j *JSON) write(line any) {
 	j.out.Value(line)
 	j.out.Buf = append(j.out.Buf, '\n')
-	j.out.Flush() // a failed write is not an error: the reader may have ended
+	j.out.Flush() // ignore a failed write: the reader may have ended
 }
 
 // StreamTime is the form of times in lines of -json.
@@ -170,8 +170,8 @@ func (o Options) StreamModule() string {
 
 func (o Options) isOpenTofu() bool { return o.product() == "OpenTofu" }
 
-// lineType returns the type of a line of -json. Under the name of OpenTofu, lines about operations on ephemeral
-// resources have the types of OpenTofu, and otherwise the types of Terraform.
+// lineType returns the type of a line of -json. If the program runs as OpenTofu, lines about operations on ephemeral
+// resources have OpenTofu's types. All other lines have Terraform's types.
 func (o Options) lineType(typ string) string {
 	rest, ok := strings.CutPrefix(typ, "ephemeral_op_")
 	if !ok || !o.isOpenTofu() {
@@ -223,7 +223,7 @@ func (j *JSON) Send(e event.Event) {
 	case event.ProvisionDone:
 		j.provisioned(e)
 	case event.Summary:
-		if e.Failed { // programs take a change_summary as the sign of a successful apply
+		if e.Failed { // a change_summary would tell programs that the apply was successful
 			j.log(strings.TrimSpace(summaryText(e) + " " + notStartedText(e)))
 			return
 		}
@@ -269,7 +269,7 @@ func (j *JSON) listDone(e event.ListDone) {
 	}}})
 }
 
-// note prints a line of progress.
+// note prints a line of progress. Without a code, it prints a log line.
 func (j *JSON) note(text, code string) {
 	if code == "" {
 		j.log(text)
@@ -289,7 +289,8 @@ func resourceOf(i addr.Instance) streamResource {
 	return streamResource{i.String(), i.Module.String(), i.Local(), implied, i.Type, i.Name, instanceKey(i.Key), false}
 }
 
-// streamWords returns the words for an operation in lines of -json. They call the reading of a data source a refresh.
+// streamWords returns the words for an operation in lines of -json. Here, the reading of a data source is called a
+// refresh.
 func streamWords(o event.Op) words {
 	w := vocabulary[o]
 	if o == event.ReadData {
@@ -519,7 +520,7 @@ func (j *JSON) diagnostic(dg diag.Diagnostic) {
 	j.line("diagnostic", title+j.o.named(dg).Summary, streamLine{Level: level, Diagnostic: new(jsondoc.DiagnosticOf(j.o.named(dg), j.o.Sources))})
 }
 
-// Finish ends the view.
+// Finish stops the clock and prints the number of repeated calls.
 func (j *JSON) Finish() {
 	j.ops.stop()
 	j.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ValueText writes a value as the console and `output` do: as an expression that would make it.
-// Lines after the first begin with indent spaces.
+// ValueText returns a value as the console and `output` write it: as an expression that results in the value. Lines
+// after the first begin with indent spaces.
 func ValueText(v mark.Value, indent int, o Options) string {
 	t := valueText{o: o}
 	t.value(v.Raw, masks(v, o.ShowSensitive), indent)
@@ -26,7 +26,8 @@ type valueText struct {
 	o Options
 }
 
-// masks returns the hidden parts of a value, each with the text in its place.
+// masks returns the hidden parts of a value, each with the text that replaces it. If show is true, only ephemeral parts
+// are hidden.
 func masks(v mark.Value, show bool) *diff.Paths {
 	t := &diff.Paths{}
 	for _, a := range v.Marks {
@@ -55,7 +56,7 @@ func (t *valueText) value(v cty.Value, m *diff.Paths, indent int) {
 	}
 }
 
-// null writes a null that keeps its type.
+// null writes a null together with its type.
 func (t *valueText) null(ty cty.Type) {
 	switch name := constructor(ty); {
 	case ty == cty.DynamicPseudoType:
@@ -69,7 +70,8 @@ func (t *valueText) null(ty cty.Type) {
 	}
 }
 
-// constructor is the function that makes a value of a type, "" for a type without one.
+// constructor returns the function that converts to a type, such as "tostring". It returns "" if no such function
+// exists.
 func constructor(ty cty.Type) string {
 	switch {
 	case ty == cty.String:
@@ -109,7 +111,7 @@ func (t *valueText) known(v cty.Value, m *diff.Paths, indent int) {
 
 func (t *valueText) pad(n int) { t.WriteString(strings.Repeat(" ", n)) }
 
-// parts writes the parts of a value, each on a line.
+// parts writes the parts of a value, each on a separate line.
 func (t *valueText) parts(v cty.Value, m *diff.Paths, indent int) {
 	brackets, named := "[]", ctyvalue.IsDict(v.Type())
 	if named {
@@ -138,7 +140,7 @@ func (t *valueText) parts(v cty.Value, m *diff.Paths, indent int) {
 	t.WriteString(brackets[1:])
 }
 
-// text writes a string; one of several lines as a heredoc.
+// text writes a string: as a heredoc if it has several lines.
 func (t *valueText) text(s string, indent int) {
 	if !strings.Contains(s, "\n") {
 		t.WriteString(quote(s))

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Fan lets a visit run several jobs. A visit calls Jobs and returns. The jobs then run on the same workers, at the rank
-// of their node. The node ends when the last job ends. It succeeds if all jobs succeed.
+// Fan lets the visit of a node run several jobs. The visit calls Jobs and returns. The jobs then run on the workers of
+// the walk, with the rank of the node. The node ends when the last job ends. It succeeds if all jobs succeed.
 type Fan struct {
 	jobs int
 	job  func(ctx context.Context, i int) bool
@@ -24,8 +24,8 @@ func (f *Fan) Jobs(n int, job func(ctx context.Context, i int) bool) { f.jobs, f
 // done reports whether all jobs have ended.
 func (f *Fan) done() bool { return f.running == 0 && f.next >= f.jobs }
 
-// Each calls do concurrently for 0 to n-1 and waits for all calls. If a call panics, Each panics after the others have
-// ended: a panic in a goroutine without a recover would end the process.
+// Each calls do concurrently for 0 to n-1 and waits for all calls. If a call panics, Each panics after the other calls
+// have ended. Each recovers the panic first, because a panic in another goroutine would end the process.
 func Each(n int, do func(i int)) {
 	if n == 1 {
 		do(0)

@@ -8,8 +8,8 @@ type Rows[T any] struct {
 	items []T
 }
 
-// Sorted makes n lists from the elements of list, in their order. row returns the number of an element's list, item the
-// item to put there.
+// Sorted makes n lists from the elements of list and keeps their order. row returns the number of the list that gets an
+// element, and item returns the item that is put there.
 func Sorted[A, T any](n int, list []A, row func(A) int32, item func(A) T) Rows[T] {
 	r := Rows[T]{make([]int32, n+1), make([]T, len(list))}
 	for _, x := range list {
@@ -24,7 +24,7 @@ func Sorted[A, T any](n int, list []A, row func(A) int32, item func(A) T) Rows[T
 	return r
 }
 
-// pileUp replaces each count by the sum of the counts up to it.
+// pileUp replaces each count by the sum of this count and all counts before it.
 func pileUp(counts []int32) {
 	var sum int32
 	for i, c := range counts {
@@ -42,8 +42,9 @@ func (r Rows[T]) All() []T { return r.items }
 // Len returns the number of lists.
 func (r Rows[T]) Len() int { return max(len(r.start)-1, 0) }
 
-// Topological returns the numbers in an order where each comes after its predecessors. in has the predecessors of a
-// number, out its successors. Numbers on a cycle or behind one are missing.
+// Topological returns the numbers in an order in which each number comes after its predecessors. in has the
+// predecessors of each number, and out the successors. Numbers on a cycle, and numbers that come after a cycle, are
+// missing.
 func Topological[T any](in, out Rows[T], to func(T) int32) []int32 {
 	n := in.Len()
 	left := make([]int, n)

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// Run visits the nodes and returns when all of them have ended. When ctx ends, nodes and jobs that have not started are
-// skipped, running ones are finished, and closers still run.
+// Run visits the nodes and returns when all nodes have ended. If ctx ends, Run starts no more nodes and jobs, except
+// for closers. Running nodes and jobs are finished.
 func (g *Graph) Run(ctx context.Context, o RunOptions) Result {
 	r := g.start(ctx, o)
 	r.hired = 1
@@ -79,7 +79,7 @@ func (r *run) runNode(n Node, fan *Fan) {
 	}
 	*fan = Fan{}
 	ok := r.outside(func() bool {
-		if r.Around == nil { // the closure for it would cost an allocation
+		if r.Around == nil { // a closure would cost an allocation
 			return r.Run(r.inside, n, fan)
 		}
 		return r.Around(r.inside, n, -1, func(ctx context.Context) bool { return r.Run(ctx, n, fan) })
@@ -135,8 +135,8 @@ func (r *run) endFan(n Node, f *Fan) {
 	}
 }
 
-// call gets another worker if the ready list is not empty: it wakes an idle worker, or starts a new one. Many runs are
-// a short chain of nodes, for which one worker is enough.
+// call wakes an idle worker, or starts a new one, if the ready list is not empty. Workers start only when they are
+// needed, because many runs are a short chain of nodes, for which one worker is enough.
 func (r *run) call() {
 	switch {
 	case r.ready.count == 0:
@@ -148,7 +148,8 @@ func (r *run) call() {
 	}
 }
 
-// outside calls f without the lock. Before that, it gets another worker for other ready nodes.
+// outside calls f without the lock of the run, and returns the result. Before the call, it gets another worker for
+// other ready nodes (see call). If f panics and Panicked is set, outside reports the panic and returns false.
 func (r *run) outside(f func() bool, n Node) (ok bool) {
 	r.working++
 	r.call()
@@ -166,7 +167,7 @@ func (r *run) outside(f func() bool, n Node) (ok bool) {
 	return f()
 }
 
-// cancelled reports whether the end of the context prevents n or one of its jobs from running.
+// cancelled reports whether n or its next job must not run because the context has ended. Closers run nevertheless.
 func (r *run) cancelled(n Node) bool {
 	is := !r.is(n, closer) && r.ctx.Err() != nil
 	r.result.Interrupted = r.result.Interrupted || is

@@ -17,10 +17,10 @@ import (
 // A dead node still waits for its predecessors that run or may run. Thus its successors start after its predecessors
 // have ended, as the graph requires. A dead node does not wait for lazy nodes that were not asked.
 type status struct {
-	wait     uint32 // number of its predecessors that have not ended, without the lazy nodes that it needs
-	lazyLeft uint32 // number of lazy nodes that it needs and that have not ended
-	unripe   uint32 // number of these that are not ripe
-	asleep   uint32 // number of these that were not asked
+	wait     uint32 // number of predecessors that have not ended, without the lazy nodes that this node needs
+	lazyLeft uint32 // number of lazy nodes that this node needs and that have not ended
+	unripe   uint32 // number of the nodes in lazyLeft that are not ripe
+	asleep   uint32 // number of the nodes in lazyLeft that were not asked
 	wanters  uint32 // number of nodes that need this lazy node and are neither dead nor ended
 	flags    flags
 }
@@ -30,7 +30,7 @@ type flags uint8
 const (
 	queued   flags = 1 << iota // in the ready list, or running
 	finished                   // has ended
-	dead                       // will end without running
+	dead                       // the node will end without running
 	ripe                       // lazy, and can run if asked
 	asked                      // lazy, and a node waits only for it and other lazy nodes
 	touched                    // a predecessor was visited
@@ -163,7 +163,7 @@ func (r *run) ask(n Node) {
 	r.todo = append(r.todo, n)
 }
 
-// end records the outcome of n and informs all nodes after it.
+// end records the outcome of n and informs the nodes that wait for n.
 func (r *run) end(n Node, how Outcome) {
 	s := &r.nodes[n]
 	s.flags |= finished
@@ -215,8 +215,8 @@ func (r *run) kill(n Node) {
 	r.todo = append(r.todo, n)
 }
 
-// release records that n no longer waits for the lazy nodes that it needs. If no other node needs a lazy node, and it
-// has not started, it is dead.
+// release records that n no longer needs its lazy nodes. A lazy node that no other node needs, and that has not
+// started, becomes dead.
 func (r *run) release(n Node) {
 	for _, a := range r.before(n) {
 		if !r.onLazy(a) {

@@ -11,7 +11,7 @@ func NewTokens(n int) *Tokens {
 	return &Tokens{free: make(chan struct{}, max(n, 1))}
 }
 
-// acquire waits for a token. If ctx ends first, or has ended already, it returns the cause, and the caller must not
+// acquire waits for a token. If ctx ends before that, acquire returns the cause of the end, and the caller must not
 // call give.
 func (t *Tokens) acquire(ctx context.Context) error {
 	if ctx.Err() != nil {

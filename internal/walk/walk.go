@@ -52,13 +52,14 @@ const (
 	gate
 )
 
-// edge orders two nodes: n comes after the other end.
+// edge orders two nodes: n runs after the node of the arc after.
 type edge struct {
 	n     Node
 	after arc
 }
 
-// arc is one end of an edge. The lowest bit is set if the edge is a need; the other bits are the node.
+// arc is a node at one end of an edge. The lowest bit is set if the edge was made by Needs. The other bits are the
+// index of the node.
 type arc uint32
 
 func makeArc(n Node, needs bool) arc {
@@ -75,8 +76,8 @@ func (a arc) needs() bool { return a&1 != 0 }
 // Add adds a node.
 func (g *Graph) Add(o Options) Node { return g.add(o, 0) }
 
-// Gate adds a node without work. It is not visited, and it succeeds if the nodes that it needs succeed. A gate replaces
-// n×m edges by n+m.
+// Gate adds a node without work. It is not visited, and it succeeds if the nodes that it needs succeed. If n nodes must
+// precede m other nodes, a gate between them needs n+m edges instead of n×m.
 func (g *Graph) Gate(o Options) Node { return g.add(o, gate) }
 
 func (g *Graph) add(o Options, t traits) Node {
@@ -132,19 +133,20 @@ type RunOptions struct {
 	// has returned.
 	Run func(context.Context, Node, *Fan) bool
 
-	// Around, if set, calls do, the visit of a node or one of its jobs, and returns its result. job is -1 for the visit.
+	// Around, if set, is called for each visit of a node and for each of its jobs. It must call do, which makes the
+	// visit or runs the job, and return its result. job is the index of the job, or -1 for the visit.
 	Around func(ctx context.Context, n Node, job int, do func(context.Context) bool) bool
 
-	// Inside is the context of visits and jobs. If it is nil, they have the context of the run without its
-	// cancellation, because running work is finished.
+	// Inside is the context for visits and jobs. If it is nil, they get the context of the run without its
+	// cancellation, because visits and jobs in progress must be finished.
 	Inside context.Context
 
 	// Skipped, if set, is called for every node that ends without a visit, before any of its successors starts. Calls
 	// are sequential and must not block.
 	Skipped func(Node)
 
-	// Panicked, if set, is called after a panic in a visit or a job, which counts as a failure. If it is nil, the panic
-	// ends the program.
+	// Panicked, if set, is called after a panic in a visit or a job, which counts as a failure. If Panicked is nil, the
+	// panic ends the program.
 	Panicked func(n Node, value any, stack []byte)
 }
 

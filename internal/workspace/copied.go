@@ -9,40 +9,39 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// copied sends a journal to the store. One goroutine sends, one request at a time, each with all records that have
-// arrived meanwhile. So the store has the journal up to some point, in order, and a run makes no more requests than
-// there is time for.
+// copied sends a copy of the journal to the store. One goroutine sends one request at a time. Each request has all
+// records that have arrived since the last. So the store always has the beginning of the journal up to some record.
 //
-// A call that changes something waits until its intent is stored. The result of a call does not wait, because the next
-// intent follows it. If the store cannot be reached, nothing waits: the rest is sent later.
+// A provider call that changes an object waits until its intent is stored. The result of a call does not wait: the next
+// intent is sent after it. If the store cannot be reached, no call waits, and the records are sent later.
 type copied struct {
 	st        store.Journaler
-	presigner store.JournalPresigner // nil: the store has none
+	presigner store.JournalPresigner // presigns upload requests for the keeper; nil if the store cannot
 	name      string
-	work      chan struct{} // has an element when there is something to send
+	work      chan struct{} // has an element if there are records to send
 	stop      chan struct{} // closed when the journal ends
-	ended     chan struct{} // closed when nothing is sent any more; nil before the journal begins
+	ended     chan struct{} // closed when the sending has ended; nil before the journal begins
 
 	mu      sync.Mutex
-	at      int64         // as far as the store has it
-	pending []byte        // the records after that
-	waiting chan struct{} // closed once those are stored, or cannot be; nil: nothing waits
-	problem error         // why the store did not take it the last time
-	stays   bool          // the journal stays: pending must still be sent
+	at      int64         // the number of bytes of the journal that the store has
+	pending []byte        // the bytes after at
+	waiting chan struct{} // closed when pending is stored or has failed; nil: no caller waits
+	problem error         // the error of the last request; nil if it was successful
+	stays   bool          // the journal stays, so pending must be sent at the end
 }
 
-// retryPause is the pause after an attempt that did not reach the store, and the time limit of an attempt.
+// retryPause is the pause after a request that failed, and the time limit of a request.
 const retryPause = 10 * time.Second
 
-// longestLull is the longest that results wait for an intent to go along with.
+// longestLull is the longest time that results wait, so that they can be sent together with an intent.
 const longestLull = 100 * time.Millisecond
 
 func newCopied(st store.Journaler, name string) *copied {
 	return &copied{st: st, name: name, work: make(chan struct{}, 1)}
 }
 
-// add takes bytes that the journal has now, one call at a time. With wait it returns when the store has them, or cannot
-// be reached.
+// add takes the next bytes of the journal. Only one call may run at a time. If wait is true, add returns when the store
+// has the bytes, or cannot be reached.
 func (c *copied) add(b []byte, wait bool) {
 	c.mu.Lock()
 	if c.ended == nil {
@@ -66,11 +65,11 @@ func (c *copied) add(b []byte, wait bool) {
 	}
 }
 
-// send sends records until the journal ends.
+// send sends records until the journal ends. Then it sends the rest if the journal stays.
 func (c *copied) send() {
 	defer close(c.ended)
 	var began time.Time
-	took := longestLull // the header waits for the first intent
+	took := longestLull // the header waits, to be sent with the first intent
 	for going := true; going; {
 		var retry <-chan time.Time
 		if c.unreachable() {
@@ -98,7 +97,7 @@ func (c *copied) unreachable() bool {
 	return c.problem != nil
 }
 
-// lull waits for something that waits, to go along with: no longer than sending takes.
+// lull waits for a caller that waits, so that its records are sent in the same request. It waits at most longest.
 func (c *copied) lull(longest time.Duration) {
 	end := time.After(longest)
 	for {
@@ -118,7 +117,8 @@ func (c *copied) lull(longest time.Duration) {
 	}
 }
 
-// flush sends pending; at the end only if the journal stays and the store could be reached.
+// flush sends the pending bytes. At the end of the journal, it sends them only if the journal stays and the last
+// request was successful.
 func (c *copied) flush(last bool) {
 	c.mu.Lock()
 	b, at, waiting := slices.Clone(c.pending), c.at, c.waiting
@@ -141,7 +141,7 @@ func (c *copied) flush(last bool) {
 	}
 }
 
-// live sends signs of life until the run ends.
+// live sends signs of life to the store until the run ends. Without them, other commands could take the run for dead.
 func (c *copied) live(stop chan struct{}) {
 	tick := time.NewTicker(store.LifeSign)
 	defer tick.Stop()
@@ -157,8 +157,8 @@ func (c *copied) live(stop chan struct{}) {
 	}
 }
 
-// end ends the sending. stays is true if the journal stays. The error is the reason why the store does not have all of
-// the journal.
+// end ends the sending. stays is true if the journal file stays for the next command. The error is the reason why the
+// store lacks a part of the journal.
 func (c *copied) end(stays bool) error {
 	c.mu.Lock()
 	ended := c.ended

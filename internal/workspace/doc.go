@@ -1,29 +1,29 @@
 // Package workspace opens, locks, recovers and saves the state of one workspace.
 //
-// If an earlier run was killed, Lock replays its journal first. A command that changes objects takes these steps; a
+// If an earlier run was killed, Lock first replays its journal. A command that changes objects takes these steps. A
 // command that only plans omits Record and Save:
 //
 //	Lock     takes the lock, reads the state, replays the journal of a killed run
 //	Record   begins a journal, before the first change
-//	Save     writes the state if it differs; the state then has everything that the journal has
+//	Save     writes the state if it has changed; the state then has all changes of the journal
 //	Unlock   ends the journal and releases the lock
 //
-// If the store is a store.ConcurrentStore, the operation may share the state (operation.Policy): then Lock joins
-// other runs on the state, and between planning and Record come
+// If the store is a store.ConcurrentStore, the operation may permit that other runs work on the state at the same time
+// (operation.Policy). Then Lock joins these runs, and the following steps come between planning and Record:
 //
 //	Claim    claims the parts that the plan uses, and checks that they have not changed
-//	Reload    reads the state for another plan, if they have
+//	Reload   reads the state for another plan, if they have changed
 //
-// Save then writes the command's changes into the state of that moment (merge.go). In one working directory such
-// commands still run one after the other, because the journal there belongs to one command.
+// Save then merges the command's changes into the present state (merge.go). In one working directory, such commands
+// still run one after the other, because the directory has room for the journal of one command.
 //
-// A command that shares the state may ask for a part of it (Request.Part): then all states are such parts, and only the
-// part is written. If a journal must be replayed, the command has the whole state.
+// A command that shares the state may read only a part of it (Request.Part). Then all snapshots have only this part,
+// and only this part is written. If a journal must be replayed, the command reads the whole state.
 //
 // A journal stays if it has something that no state has: changes that could not be written, calls without an answer, or
-// open leases. The next Lock replays it. Its notes about leases and about creations without an
-// outcome are carried in the journals of later commands (journal.Notes) until they are settled. Read is for commands
-// that only show something: it takes no lock and writes nothing, and its result includes the content of journals.
+// open leases. The next Lock replays it. The notes about leases and about creations with an unknown outcome are copied
+// into the journals of later commands (journal.Notes) until they are settled. Read is for commands that only show a
+// state: it takes no lock and writes nothing. Its result includes the changes in journals.
 //
 // State has the methods that commands call. Its parts:
 //
@@ -36,9 +36,9 @@
 //
 // If a transfer of objects between two directories was interrupted, Lock finishes it, too (transferrecord.go).
 //
-// A store.Store keeps the states (package store has its contract). The versions of its Put keep two writers apart even
-// without a lock. The journal is beside the state if the state is a file of this machine (store.Files), and otherwise
-// in the data directory.
+// A store.Store keeps the states (see package store for its contract). If two writers replace the same version, Put
+// fails for one of them, even without a lock. If the state is a local file (store.Files), the journal is beside it.
+// Otherwise the journal is in the data directory.
 package workspace
 
 import (
@@ -58,13 +58,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Env has the directories and the functions that states of a working directory need besides their store.
+// Env has the directories and functions that this package needs in addition to a store.
 type Env struct {
 	FS      disk.FS
 	Now     func() time.Time
 	Getenv  func(string) string
 	Dir     string // the working directory, absolute
-	Data    string // the files of the working directory that belong to no configuration: .terraform
+	Data    string // the data directory, .terraform
 	Version string // of the program; in locks, journals and states
 	Bag     *diag.Bag
 
@@ -72,7 +72,8 @@ type Env struct {
 	// nil.
 	Log func(text string)
 
-	// Other opens another working directory, to finish a transfer between both; nil if the command cannot.
+	// Other opens another working directory, to finish a transfer of objects between both directories. It is nil if the
+	// command cannot open one.
 	Other Other
 }
 
@@ -91,8 +92,8 @@ func (e *Env) log(started time.Time, err error, format string, a ...any) {
 // Other opens the state of another working directory. The environment has its own bag.
 type Other func(ctx context.Context, dir string) (*Env, store.Store, bool)
 
-// arrived is the state of the target of a transfer, if a command in the target makes the source finish it. The target may
-// have moved to another directory.
+// arrived is the state of the target of an unfinished transfer. A command in the target directory passes it to the
+// recovery of the source, because the target may have moved to another directory.
 type arrived struct {
 	id     string
 	target *state.Snapshot
@@ -103,57 +104,57 @@ type Request struct {
 	Store     store.Store
 	Name      string // of the workspace
 	Operation operation.Operation
-	Lock      bool              // false: no lock is taken, as with -lock=false
-	Shared    bool              // the operation only reads and records nothing: others may read at the same time
-	Timeout   time.Duration     // how long to wait for a lock that another has
-	Waiting   func()            // called when taking the lock takes long, or another has it, from any goroutine; may be nil
-	Releasing func()            // called when releasing the lock takes long, from any goroutine; may be nil
-	Resolves  addr.Instance     // the command knows the outcome of calls about it: they are not reported
-	Keeper    Keeper            // continues the journal if this process is lost; nil: no process does
+	Lock      bool              // false: take no lock, as with -lock=false
+	Shared    bool              // the operation only reads, so other readers may hold the lock, too
+	Timeout   time.Duration     // how long to wait for a lock that another command holds
+	Waiting   func()            // called, from any goroutine, when the lock is not available for a while; may be nil
+	Releasing func()            // called, from any goroutine, when releasing the lock takes long; may be nil
+	Resolves  addr.Instance     // calls about this instance are not reported: the command settles them
+	Keeper    Keeper            // continues the journal if this process is killed; nil without a keeper
 	Unkept    func(addr.Object) // called before each lease is opened, if no keeper can close it; may be nil
-	Part      Selecting         // the part of a shared state that the command needs; nil: all of it
-	Interim   *Interim          // when the state is written while an apply is in progress; nil: never
-	Written   func()            // called after the state was written for the first time; may be nil
+	Part      Selecting         // selects the part of a shared state that the command needs; nil: the whole state
+	Interim   *Interim          // when to write the state during an apply; nil: only at the end
+	Written   func()            // called after the first write of the state; may be nil
 
-	arrived *arrived // set by the target of an unfinished transfer that locks the source
+	arrived *arrived // set if the target of an unfinished transfer locks the source
 }
 
 // Interim sets how often the state is written to its store while an apply is in progress.
 type Interim struct {
-	Every time.Duration   // from the beginning to the first write, and from the end of one write to the next
-	At    <-chan struct{} // closed when a user ends the run: the state is written at once then, and after each change; may be nil
+	Every time.Duration   // the time from the beginning to the first write, and from the end of a write to the next
+	At    <-chan struct{} // closed by an interrupt: then write at once and after each change; may be nil
 }
 
-// DefaultInterim is the pause between two interim states.
+// DefaultInterim is the default of Interim.Every.
 const DefaultInterim = 20 * time.Second
 
-// Selecting returns the resources of a state that a command needs, by their addresses without keys, and the version of
-// the state; nil for all resources.
+// Selecting returns the resources of a state that a command needs, as addresses without keys, and the version of the
+// state. It returns nil for all resources.
 type Selecting func(context.Context, store.PartStore) ([]string, store.Version, error)
 
-// Keeper is another process that continues the journal of a run if the run is lost.
+// Keeper is another process that continues the journal of a run if the process of the run ends.
 type Keeper interface {
-	// JournalOpened tells the keeper where the run's journal is, and which key encrypts its records; an empty path
-	// means that the run has closed it. hand describes how the keeper can copy the journal to the store of the state;
-	// nil means that it does not. earlier is true if the journal also has calls of an earlier run.
+	// JournalOpened tells the keeper where the journal of the run is, and which key encrypts its records. An empty path
+	// means that the run has closed the journal. hand describes how the keeper can copy the journal to the store of the
+	// state; nil means that it cannot. earlier is true if the journal also has calls of an earlier run.
 	JournalOpened(path string, key []byte, hand *store.PresignedRequest, earlier bool)
 	// Recorded tells the keeper that the journal has the result of a call.
 	Recorded(journal.Op)
-	// ID returns the keeper's process ID, 0 if no keeper runs.
+	// ID returns the process ID of the keeper, or 0 if no keeper runs.
 	ID() int
 }
 
 // Variable is the environment variable that selects a workspace.
 const Variable = "TF_WORKSPACE"
 
-// Selected is the name of the workspace that commands work with: of the environment, or of the file
-// that Select wrote.
+// Selected returns the name of the workspace that commands use. It is the value of the environment variable Variable,
+// or else the name that Select wrote, or else the default.
 func (e *Env) Selected() string {
 	name, _ := e.selected()
 	return name
 }
 
-// selected returns the selected workspace and the source of the selection, "" for the default.
+// selected returns the selected workspace and the source of the selection for messages. by is "" for the default.
 func (e *Env) selected() (name, by string) {
 	if w := e.Getenv(Variable); w != "" {
 		return w, "the environment variable " + Variable
@@ -173,12 +174,12 @@ func (e *Env) Select(name string) error {
 	return disk.Replace(e.FS, e.selection(), []byte(name))
 }
 
-// MakeData makes the data directory.
+// MakeData creates the data directory.
 func (e *Env) MakeData() error { return os.MkdirAll(e.Data, 0o755) }
 
 func (e *Env) selection() string { return filepath.Join(e.Data, "environment") }
 
-// CheckName refuses a name that no workspace can have.
+// CheckName adds an error and returns false if name is not a valid workspace name.
 func (e *Env) CheckName(name string) bool {
 	if store.CheckName(name) == nil {
 		return true
@@ -191,9 +192,9 @@ func (e *Env) CheckName(name string) bool {
 	return false
 }
 
-// journalFile is where the progress of a run on a workspace is written: beside the state if the state is a file, or in
-// the data directory. The name of a file there contains a digest of the place of the state, because init may set up
-// another place, and the state there must not get the changes of the run. Before Lethe 0.1, names had no digest.
+// journalFile returns the path of the journal of a workspace: beside the state if the state is a local file, and
+// otherwise in the data directory. A name in the data directory contains a digest of the place of the state: if init
+// sets up another place, the state there must not get the changes of this run. Before Lethe 0.1, names had no digest.
 func journalFile(env *Env, st store.Store, name string) string {
 	c := st.Capabilities()
 	if c.Files != nil {
@@ -215,7 +216,7 @@ func exists(env *Env, path string) bool {
 	return err == nil
 }
 
-// relative is a path as messages show it.
+// relative returns a path for messages: relative to the working directory, if the file is in it.
 func relative(env *Env, path string) string {
 	if rel, err := filepath.Rel(env.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
 		return rel

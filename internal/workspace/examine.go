@@ -20,45 +20,45 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/crypt"
 )
 
-// Examination lists everything that exists of a state: in its store, in the journal beside it, and in copies.
+// Examination lists all copies and parts of a state: in its store, in its journal, and in files.
 type Examination struct {
 	State   Copy
-	Journal *JournalReport   // nil: no journal
-	Stored  []*JournalReport // journals in the store, of runs whose directory is another or gone
-	Copies  []Copy           // backups and former states, those first that were written last
+	Journal *JournalReport   // nil without a journal
+	Stored  []*JournalReport // journals in the store of runs in other directories, or whose directory no longer exists
+	Copies  []Copy           // backups and former states, the most recent first
 	Older   int              // number of further former states, which were not read
 	Files   []string
-	Twice   [][]addr.Object // objects of one type and provider with the same ID: it may be one real object
+	Twice   [][]addr.Object // objects of one type and provider with the same ID: each list may be one real object
 }
 
 // Copy is one text of a state.
 type Copy struct {
-	Where    string // a file, or which former state it is
+	Where    string // the file, or the name of the former state
 	Missing  bool   // it does not exist
-	Problem  string // why it cannot be read, as sentences; "": it is whole
-	Locked   bool   // it may be whole, and its key is missing
+	Problem  string // the reason why it cannot be read, as sentences; "" if it can
+	Locked   bool   // it cannot be decrypted, because its key is missing
 	Time     time.Time
-	Snapshot *state.Snapshot // nil unless it is whole
+	Snapshot *state.Snapshot // nil if it cannot be read
 
-	data    []byte        // in its stored form
-	version store.Version // of the state alone
+	data    []byte        // the stored text, which may be encrypted
+	version store.Version // only of the state itself
 }
 
-// JournalReport is a journal as far as it can be read.
+// JournalReport is the readable part of a journal.
 type JournalReport struct {
 	Path     string            // the file or the place in the store
 	Run      string            // the run that wrote it; "" if unknown
 	Running  bool              // a process uses it: the run is in progress
-	Recovery *journal.Recovery // nil: it has no part in the state, see Problem
-	Problem  string            // why it does not belong to the state, or cannot be read; "" otherwise
+	Recovery *journal.Recovery // nil if the journal does not belong to the state, see Problem
+	Problem  string            // the reason why it does not belong to the state, or cannot be read; "" otherwise
 	Leases   []journal.Lease
 
-	other *journal.Header // if it continues another state
-	err   error           // why it cannot be read
+	other *journal.Header // the header, if the journal continues another state
+	err   error           // the error of reading the journal
 }
 
-// Examine reads everything that exists of a state, and changes nothing. Damage is part of the result. It returns false
-// if the store could not be asked; that was reported.
+// Examine reads all copies and parts of a state, and changes nothing. It reports damage in the result. If the store
+// cannot be read, it adds an error and returns false.
 func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Examination, bool) {
 	x := &Examination{State: Copy{Where: place(env, st, name)}}
 	data, version, err := st.Get(ctx, name)
@@ -93,7 +93,7 @@ func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Exami
 	return x, true
 }
 
-// place is where a state is, as people read it.
+// place returns the place of a state for messages.
 func place(env *Env, st store.Store, name string) string {
 	if f := st.Capabilities().Files; f != nil {
 		return relative(env, f.File(name))
@@ -101,7 +101,7 @@ func place(env *Env, st store.Store, name string) string {
 	return "workspace " + name
 }
 
-// read reads a copy of a state, and records its serial, or its damage.
+// read decodes the text of a state, and records its snapshot or its damage in c.
 func (c *Copy) read(data []byte) {
 	var bag diag.Bag
 	c.data = data
@@ -114,7 +114,7 @@ func (c *Copy) read(data []byte) {
 	}
 }
 
-// opened is a text of a state in the clear.
+// opened returns the decrypted text of a state.
 func opened(ctx context.Context, st store.Store, data []byte) ([]byte, error) {
 	if s := sealing(st); s != nil && len(data) > 0 {
 		return s.Open(ctx, data)
@@ -122,17 +122,17 @@ func opened(ctx context.Context, st store.Store, data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// A database has a former state for each write of a month. Once a whole one is found, no more than this number of
-// former states, or this number of bytes, are read.
+// A database may have a former state for each write of the last month. Once an undamaged state was found, Examine reads
+// at most this number of former states, and stops after this number of bytes.
 const (
 	mostCopies     = 20
 	mostCopiedSize = 256 << 20
 )
 
-// copies returns the backup and the former states, each text once, and the number of older states that were not read. now
-// is the present state, or nil if it cannot be read.
+// copies returns the backup and the former states, without duplicates. older is the number of former states that were
+// not read. now is the present state, or nil if it cannot be read.
 func copies(ctx context.Context, env *Env, st store.Store, name string, now *state.Snapshot) (out []Copy, older int) {
-	size := 0 // of the whole ones
+	size := 0 // the bytes of the undamaged states
 	add := func(c Copy, data []byte, err error) {
 		if err == nil {
 			data, err = opened(ctx, st, data)
@@ -155,10 +155,10 @@ func copies(ctx context.Context, env *Env, st store.Store, name string, now *sta
 		}
 	}
 	if h := st.Capabilities().History; h != nil {
-		past, _ := h.History(ctx, name) // a list that cannot be read does not help
+		past, _ := h.History(ctx, name) // without the list, former states are not examined
 		for n, p := range past {
 			if n == 0 && now != nil && p.Serial == now.Serial {
-				continue // it is no copy of itself
+				continue // the present state is not a copy
 			}
 			if size > 0 && (n > mostCopies || size > mostCopiedSize) {
 				older = len(past) - n
@@ -166,7 +166,7 @@ func copies(ctx context.Context, env *Env, st store.Store, name string, now *sta
 			}
 			data, err := h.Former(ctx, name, p)
 			if data == nil && err == nil {
-				continue // it is not kept any more
+				continue // it was deleted meanwhile
 			}
 			add(Copy{Where: fmt.Sprintf("the former state with the serial %d", p.Serial), Time: p.Time}, data, err)
 		}
@@ -182,7 +182,7 @@ func copies(ctx context.Context, env *Env, st store.Store, name string, now *sta
 	}), older
 }
 
-// examineJournal reads the journal of a state; nil if it cannot be read.
+// examineJournal reads the journal of a state. It returns nil if the journal does not exist or has no record.
 func examineJournal(ctx context.Context, env *Env, st store.Store, name string, s *state.Snapshot) *JournalReport {
 	path := journalFile(env, st, name)
 	if _, err := env.FS.Lstat(path); err != nil {
@@ -200,7 +200,7 @@ func examineJournal(ctx context.Context, env *Env, st store.Store, name string, 
 	return f
 }
 
-// fill records the result of reading a journal.
+// fill records the result of reading a journal in f.
 func (f *JournalReport) fill(r *journal.Recovery, err error) {
 	var mismatch *journal.MismatchError
 	switch {
@@ -213,7 +213,8 @@ func (f *JournalReport) fill(r *journal.Recovery, err error) {
 	}
 }
 
-// continues reports whether the journal belongs to another state, and that state is s.
+// continues reports whether the journal continues the state s. It returns false for a journal that continues the
+// present state.
 func (f *JournalReport) continues(s *state.Snapshot) bool {
 	return f != nil && f.other != nil && s.Digest() != (state.Digest{}) && f.other.Continues(s.Digest())
 }
@@ -225,8 +226,8 @@ func (f *JournalReport) run() string {
 	return f.Run
 }
 
-// storedJournals returns the journals in the store of runs that have ended, as far as that is known without a lock,
-// except the run whose journal is in a local file.
+// storedJournals returns the journals in the store of runs that have probably ended; without a lock, this is not
+// certain. It omits the run here, whose journal is a local file.
 func storedJournals(ctx context.Context, st store.Store, name string, s *state.Snapshot, here string) ([]*JournalReport, error) {
 	all, err := store.OrphanedJournals(ctx, st, name)
 	if s == nil {
@@ -249,13 +250,14 @@ func storedJournals(ctx context.Context, st store.Store, name string, s *state.S
 	return out, err
 }
 
-// RunNotes has the notes about lost runs beside a state.
+// RunNotes are the notes about interrupted runs beside a state.
 type RunNotes struct {
 	journal.Notes
-	Running string // a run in progress, whose notes are included; "" if no run is in progress
+	Running string // a run in progress whose notes are included; "" without such a run
 }
 
-// ReadNotes reads the notes about lost runs without a lock: beside the state, and in a store that keeps journals.
+// ReadNotes reads the notes about interrupted runs without a lock: from the journal here, and from journals in the
+// store.
 func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (RunNotes, bool) {
 	s, _, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
 	if !ok {
@@ -284,8 +286,8 @@ func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (RunN
 	return left, true
 }
 
-// others returns files that may have changes that the state lacks: journals that were put aside, and states that could
-// not be stored.
+// others returns files that may have changes that the state lacks: journals that were renamed because they do not fit,
+// and states that could not be stored.
 func others(env *Env, st store.Store, name string) []string {
 	var out []string
 	find := func(dir, prefix string) {
@@ -307,7 +309,7 @@ func others(env *Env, st store.Store, name string) []string {
 	return out
 }
 
-// twice are the objects that look like one real object with two addresses.
+// twice returns the objects that have the same ID, type and provider. They may be one real object with two addresses.
 func twice(s *state.Snapshot) [][]addr.Object {
 	type real struct {
 		provider addr.ProviderConfig
@@ -330,15 +332,15 @@ func twice(s *state.Snapshot) [][]addr.Object {
 	return out
 }
 
-// Whole reports whether nothing is wrong that a repair could mend, or a user has to look at.
+// Whole reports whether everything can be read. If not, a repair or a decision of the user is needed.
 func (x *Examination) Whole() bool {
 	whole := func(f *JournalReport) bool { return f.Problem == "" && f.Recovery.Damaged+f.Recovery.Missing == 0 }
 	return x.State.Problem == "" && (x.Journal == nil || whole(x.Journal)) && !slices.ContainsFunc(x.Stored, func(f *JournalReport) bool { return !whole(f) })
 }
 
-// Fitting returns the copy that should replace an unreadable state: the copy that its journal continues or, without a
-// journal, the copy with the highest serial. A missing state is restored only if a journal needs it. nil: nothing has
-// to be replaced, or no copy fits.
+// Fitting returns the copy that should replace an unreadable state: the copy that the journal continues or, if no copy
+// does, the copy with the highest serial. A missing state is replaced only by a copy that the journal continues. It
+// returns nil if the state can be read, if only its key is missing, or if no copy fits.
 func (x *Examination) Fitting() *Copy {
 	if x.State.Snapshot != nil || x.State.Locked {
 		return nil

@@ -12,14 +12,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// retryInterim is the pause after a write that failed.
+// retryInterim is the pause after a failed write of an interim state.
 const retryInterim = 5 * time.Second
 
-// interims writes interim states: the state at the beginning of the run with all changes of the journal so far. If a
-// machine is lost with its disk, a run on it loses only the changes of the last seconds.
+// interims writes interim states during an apply: the state at the beginning of the run with all changes of the journal
+// so far. If the machine is lost with its disk, only the changes of the last seconds are lost.
 //
-// One goroutine updates its own snapshot with the changes that the walk sends to the journal. The walk
-// never waits for it. ADR 43 has the reasons.
+// One goroutine adds the changes that the walk sends to the journal to a separate snapshot. The walk never waits for
+// this goroutine. ADR 43 has the reasons.
 type interims struct {
 	*journal.Writer
 	Interim
@@ -30,23 +30,23 @@ type interims struct {
 	mu      sync.Mutex
 	changed []journal.Change // since the last snapshot
 
-	work  chan struct{} // has an element when something has changed
-	end   chan struct{} // closed when no more is to be written
+	work  chan struct{} // has an element if an object has changed
+	end   chan struct{} // closed to stop the goroutine
 	ended chan struct{} // closed when the goroutine has ended
 
-	// The goroutine's own, and the caller's after stop.
+	// Only the goroutine uses the following fields, and after stopInterims its caller.
 	latest  *state.Snapshot // with all changes
-	written *state.Snapshot // as the store has it
+	written *state.Snapshot // the state in the store
 	version store.Version   // of written
-	digest  state.Digest    // of written
-	wrote   bool            // at least one interim state
-	gaveUp  bool            // another run has changed the state
+	digest  state.Digest    // of the text of written
+	wrote   bool            // an interim state was written
+	gaveUp  bool            // another run has changed the state, so no more interim states are written
 	warned  bool
 	failing bool     // the last write failed
-	doubt   *attempt // the last write failed: the store may have the state anyway
+	doubt   *attempt // the last write, if it failed; the store may have the state nevertheless
 }
 
-// attempt is a state whose writing failed.
+// attempt is an interim state whose write is not confirmed.
 type attempt struct {
 	snapshot *state.Snapshot
 	digest   state.Digest
@@ -65,7 +65,7 @@ func (i *interims) Later(done func(error), op journal.Op, changed ...journal.Cha
 	}
 }
 
-// run writes until it is stopped.
+// run writes interim states until it is stopped.
 func (i *interims) run() {
 	defer close(i.ended)
 	timer := time.NewTimer(i.Every)
@@ -82,7 +82,7 @@ func (i *interims) run() {
 		case <-i.work:
 		}
 		if !due && !last || !i.write() {
-			continue // with the next change
+			continue // try again after the next change
 		}
 		due = false
 		if i.failing {
@@ -93,7 +93,7 @@ func (i *interims) run() {
 	}
 }
 
-// write writes the state, and reports whether there was anything to write.
+// write writes an interim state. It returns false if nothing has changed, or if the state cannot be encoded.
 func (i *interims) write() bool {
 	i.mu.Lock()
 	changed, before := i.changed, i.Next()
@@ -111,10 +111,10 @@ func (i *interims) write() bool {
 	}
 	data, err := next.Bytes()
 	if err != nil {
-		return false // reported at the end
+		return false // the write at the end reports the error
 	}
 	a := attempt{next, state.DigestOf(data), before}
-	_ = i.Writer.Interim(a.digest, before) // a journal that takes no more, which is reported, is no reason not to write
+	_ = i.Writer.Interim(a.digest, before) // write the state even if the journal has failed
 	started := i.env.Now()
 	version, err := i.st.Put(context.Background(), i.name, data, i.version)
 	i.env.log(started, err, "write of an interim state of workspace %q, serial %d, %d bytes", i.name, next.Serial, len(data))
@@ -126,14 +126,14 @@ func (i *interims) write() bool {
 	return true
 }
 
-// confirmed notes that the store has a state.
+// confirmed records that the store has an interim state.
 func (i *interims) confirmed(a attempt, v store.Version) {
 	i.failing = false
 	i.written, i.version, i.digest, i.wrote = a.snapshot, v, a.digest, true
 	i.InterimWritten(a.digest, a.before, a.snapshot.Get)
 }
 
-// failed reports that an interim state could not be written. The run continues: the state is written at the end.
+// failed warns that an interim state could not be written. The run continues, and writes the state at its end.
 func (i *interims) failed(err error, a attempt) {
 	i.failing = true
 	var stale *store.StaleError
@@ -146,7 +146,8 @@ func (i *interims) failed(err error, a attempt) {
 	}
 }
 
-// resolve checks whether a state whose write failed is stored anyway: its request may have been carried out.
+// resolve checks whether the store has the state of a failed write: the request may have been executed without an
+// answer.
 func (i *interims) resolve() {
 	a := i.doubt
 	if a == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// TextKind is the kind of a text in an inventory.
+// TextKind is the kind of a Text.
 type TextKind uint8
 
 // The kinds.
@@ -28,24 +28,24 @@ const (
 	PieceText                       // a part of a journal, in an earlier version that the service keeps
 )
 
-// Text is a text that contains objects of a state: the state itself, a copy, a journal.
+// Text is a text that contains objects of a state: the state, a copy of it, or a journal.
 type Text struct {
 	Kind   TextKind
 	Where  string    // for people: a path, or the former state
-	Path   string    // of a file; "" if the text is in the store
-	Serial uint64    // of a former state
+	Path   string    // the path of the file; "" if the text is in the store
+	Serial uint64    // the serial of a former state
 	Time   time.Time // when it was written; zero if unknown
 
-	Version *store.ServiceVersion // of an earlier version that the service keeps; nil for others
+	Version *store.ServiceVersion // set only for an earlier version that the service keeps
 
 	data func(context.Context) ([]byte, error)
 }
 
-// Stored returns the text in its stored form, which may be encrypted; nil if it no longer exists.
+// Stored returns the stored text, which may be encrypted. It returns nil if the text no longer exists.
 func (t *Text) Stored(ctx context.Context) ([]byte, error) { return t.data(ctx) }
 
-// Inventory lists all texts that Lethe knows of a state, the state first. It reads only their names. The error names a
-// list that could not be read; the other texts are listed nevertheless.
+// Inventory lists all texts of a state that Lethe knows, beginning with the state. It does not read the texts. If a
+// list cannot be read, Inventory returns an error that names it, together with the other texts.
 func Inventory(ctx context.Context, env *Env, st store.Store, name string) ([]Text, error) {
 	out := []Text{{Kind: CurrentText, Where: place(env, st, name), data: func(ctx context.Context) ([]byte, error) {
 		if s := st.Capabilities().Sealer; s != nil {
@@ -78,7 +78,8 @@ func Inventory(ctx context.Context, env *Env, st store.Store, name string) ([]Te
 	return out, problems
 }
 
-// Versions lists the earlier versions of a state and its journals that the service of the store keeps by itself.
+// Versions lists the earlier versions of a state and of its journals that the service of the store keeps, such as
+// object versions of a bucket. It returns nil if the store has no such service.
 func Versions(ctx context.Context, st store.Store, name string) ([]Text, error) {
 	service := st.Capabilities().Service
 	if service == nil {
@@ -99,8 +100,8 @@ func Versions(ctx context.Context, st store.Store, name string) ([]Text, error) 
 	return out, err
 }
 
-// remains returns the files beside a state: backups, states that were put aside or could not be stored, journals. If the
-// state is not a file, a state that was once in the working directory may have left files there.
+// remains lists the files beside a state: backups, states that were renamed or could not be stored, and journals. If
+// the state is not a local file, remains also lists files of an earlier state in the working directory.
 func remains(env *Env, st store.Store, name string) ([]Text, error) {
 	var out []Text
 	var problems error
@@ -155,7 +156,8 @@ func remains(env *Env, st store.Store, name string) ([]Text, error) {
 	return out, problems
 }
 
-// besides returns the kind of the file with a name beside a state whose file name, or name, is base; 0 for other files.
+// besides returns the kind of the file name beside a state whose file has the name base. It returns 0 if the file does
+// not belong to the state.
 func besides(name, base string) TextKind {
 	rest, ok := strings.CutPrefix(name, base+".")
 	switch {
@@ -178,10 +180,10 @@ func errored(name string) TextKind {
 	return 0
 }
 
-// Open returns the text of a state in the clear. It returns an error if the text cannot be decrypted.
+// Open returns the decrypted text of a state. It returns an error if the text cannot be decrypted.
 func Open(ctx context.Context, st store.Store, data []byte) ([]byte, error) {
 	return opened(ctx, st, data)
 }
 
-// Sealing returns the encryption of a store for journals; nil if it encrypts nothing.
+// Sealing returns the encryption of a store for journals. It returns nil if the store encrypts nothing.
 func Sealing(st store.Store) journal.Sealing { return sealing(st) }

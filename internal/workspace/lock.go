@@ -13,25 +13,25 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// lock is the lock of a command on a workspace. The command has the state alone, or shares it with others and claims
-// the parts that it uses. Its methods are for one goroutine.
+// lock is the lock of a command on a workspace. The command either uses the state alone, or shares it with others and
+// claims the parts that it uses. Only one goroutine may use it.
 type lock struct {
 	env     *Env
 	req     *Request
-	release func(context.Context) error // nil: not locked
-	share   *share                      // nil: the state is this command's alone, or not locked
+	release func(context.Context) error // releases the lock; nil if the command does not hold it
+	share   *share                      // nil: the command uses the state alone, or has no lock
 }
 
-// share is the part that a command has in a shared state.
+// share is the membership of a command in a group of commands that share a state.
 type share struct {
 	participant store.Participant
 	claimed     store.Parts
 }
 
-// held reports whether the command has the lock.
+// held reports whether the command holds the lock.
 func (l *lock) held() bool { return l.release != nil }
 
-// shared reports whether others may work on other parts of the state.
+// shared reports whether other commands may work on other parts of the state.
 func (l *lock) shared() bool { return l.share != nil }
 
 // claimed returns the parts that the command has claimed; nil if the state is not shared.
@@ -42,11 +42,11 @@ func (l *lock) claimed() store.Parts {
 	return l.share.claimed
 }
 
-// lockNotice is the time after which users are told that taking or releasing a lock takes long, as in Terraform and
-// OpenTofu.
+// lockNotice is the time after which the user is informed that locking or unlocking takes long. It is the same as in
+// Terraform and OpenTofu.
 const lockNotice = 400 * time.Millisecond
 
-// acquire takes the lock, and waits for it up to the timeout. It reports errors.
+// acquire takes the lock, and waits for it up to the timeout. After an error, it adds the error and returns false.
 func (l *lock) acquire(ctx context.Context) bool {
 	waiting := func(*store.LockError) {}
 	if l.req.Waiting != nil {
@@ -71,7 +71,7 @@ func (l *lock) acquire(ctx context.Context) bool {
 	return err == nil
 }
 
-// unlock releases the lock, if the command has it. It reports errors, and may be called more than once.
+// unlock releases the lock, if the command holds it. It reports an error of the store. Further calls have no effect.
 func (l *lock) unlock() {
 	if l.release == nil {
 		return
@@ -90,9 +90,9 @@ func (l *lock) unlock() {
 	l.release = nil
 }
 
-// join takes the lock as one member of several.
+// join joins the commands that share the state. It also takes a lock on the working directory.
 func (l *lock) join(ctx context.Context, d store.ConcurrentStore, who store.LockInfo, waiting func(*store.LockError)) error {
-	// In one directory there is one journal.
+	// A working directory has only one journal, so commands in it run one after the other.
 	own := store.NewLocal(store.LocalOptions{FS: l.env.FS, Dir: l.env.Data, Path: filepath.Join(l.env.Data, l.req.Name+".run")})
 	began := time.Now()
 	alone, err := store.Acquire(ctx, own, store.Default, who, l.req.Timeout, waiting)
@@ -104,7 +104,7 @@ func (l *lock) join(ctx context.Context, d store.ConcurrentStore, who store.Lock
 		if held != nil || !l.req.Operation.Policy().ReadOnly {
 			return err
 		}
-		alone = func(context.Context) error { return nil } // the directory cannot be written to: no journal will be, either
+		alone = func(context.Context) error { return nil } // without a writable directory, there is no journal
 	}
 	var m store.Participant
 	err = store.Wait(ctx, max(0, l.req.Timeout-time.Since(began)), waiting, func() (err error) {
@@ -119,7 +119,7 @@ func (l *lock) join(ctx context.Context, d store.ConcurrentStore, who store.Lock
 	return nil
 }
 
-// claim claims parts of a shared state, and waits for them up to a timeout.
+// claim claims parts of a shared state, and waits up to timeout for other runs that use them.
 func (l *lock) claim(ctx context.Context, p store.Parts, timeout time.Duration) error {
 	waiting := func(*store.LockError) {
 		if l.req.Waiting != nil {
@@ -135,10 +135,11 @@ func (l *lock) claim(ctx context.Context, p store.Parts, timeout time.Duration) 
 	return nil
 }
 
-// claimAvailable claims each of some parts of a state if it is available at once, and returns the parts that are not.
+// claimAvailable claims each of several sets of parts that is available at once. It returns the parts that other runs
+// use.
 func (l *lock) claimAvailable(all []store.Parts) (refused store.Parts) {
 	refused = store.Parts{}
-	for range 20 { // more than that is not worth asking for
+	for range 20 { // give up after 20 attempts
 		want := store.Parts{}
 		for _, p := range all {
 			if !intersects(p, refused) {
@@ -163,7 +164,8 @@ func (l *lock) claimAvailable(all []store.Parts) (refused store.Parts) {
 	return refused
 }
 
-// turn waits until no other command that works on the state is about to write it.
+// turn waits until no other command that shares the state writes it. Until the caller calls done, no other command
+// writes.
 func (l *lock) turn() (done func(), err error) {
 	end, err := l.share.participant.Turn(context.Background())
 	if err != nil {
@@ -176,8 +178,8 @@ func (l *lock) turn() (done func(), err error) {
 	}, nil
 }
 
-// problem returns the diagnostic for an error of the lock. The command that breaks a lock is about the selected
-// workspace.
+// problem returns the diagnostic for an error of the lock. A hint of the error assumes the selected workspace, so
+// problem adds a hint if the lock belongs to another workspace.
 func (l *lock) problem(err error) diag.Diagnostic {
 	problem := store.LockDiagnostic(err, "Lethe")
 	var held *store.LockError
@@ -187,7 +189,7 @@ func (l *lock) problem(err error) diag.Diagnostic {
 	return problem
 }
 
-// intersects reports whether two uses of a state exclude each other.
+// intersects reports whether two commands that use p and q exclude each other.
 func intersects(p, q store.Parts) bool {
 	_, meet := p.Intersects(q)
 	return meet

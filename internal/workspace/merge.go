@@ -12,15 +12,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// A command that shares a state writes its changes on top of the present state: the objects, outputs and
-// results of conditions that differ between its own state and the state that it began with.
+// A command that shares a state writes its changes into the present state. Its changes are the objects, outputs and
+// check results that differ between its own state and the state with which it began.
 //
-// The claimed parts are unchanged since the claim, because no other run may change them; otherwise nothing is written.
-// Other changes come from refreshing and from data sources. They are written if no other run works on these objects and
-// the objects have not changed; otherwise they are omitted, because the next plan finds them again.
+// No other run may change the claimed parts. If a claimed part has changed nevertheless, nothing is written. The
+// command also has changes outside its claims, from refreshing and from data sources. They are written only if no other
+// run works on these objects and the objects have not changed. Otherwise they are omitted, because the next plan finds
+// them again.
 
-// merged waits for its turn, reads the present state, and changes next into the state that replaces it. No other
-// command writes until done is called.
+// merged waits for the command's turn to write, reads the present state, and replaces *next by the present state with
+// the command's changes. Until done is called, no other command writes. If ok is false, the error is reported.
 func (s *State) merged(next **state.Snapshot) (done func(), ok bool) {
 	mine := *next
 	if mine == nil {
@@ -60,15 +61,15 @@ type merge struct {
 	base, atClaim, now, mine *state.Snapshot
 	claimed                  store.Parts
 
-	objects       []state.Difference // the differences to write, claimed ones first
+	objects       []state.Difference // the differences to write, first those in claimed parts
 	outputs       []string
 	checks        []state.Check
 	removedChecks []state.Check
-	sure          [2]int        // how many objects and outputs are claimed
-	unclaimed     []store.Parts // of the others, of checks and of removedChecks, in this order
+	sure          [2]int        // the numbers of claimed objects and outputs
+	unclaimed     []store.Parts // parts of the other objects and outputs, and of the checks, in this order
 }
 
-// collect finds the differences to write.
+// collect finds the differences to write. It returns an error if a claimed part has changed.
 func (m *merge) collect() error {
 	if m.base.Lineage != "" && m.base.Lineage != m.now.Lineage {
 		return fmt.Errorf("the state was replaced by a state with the lineage %q", m.now.Lineage)
@@ -153,7 +154,7 @@ func (m *merge) collectChecks() {
 	move(removed, &m.removedChecks)
 }
 
-// leave omits the parts that could not be claimed.
+// leave omits the differences in the parts refused, which could not be claimed.
 func (m *merge) leave(refused store.Parts) {
 	missing := m.unclaimed
 	keep := func() bool {
@@ -167,7 +168,7 @@ func (m *merge) leave(refused store.Parts) {
 	m.removedChecks = kept(m.removedChecks, 0, keep)
 }
 
-// kept are the first n of a list, and those after them that are to be kept.
+// kept returns the first n elements of a list, and each other element for which keep returns true.
 func kept[T any](list []T, n int, keep func() bool) []T {
 	out := list[:n:n]
 	for _, x := range list[n:] {
@@ -178,8 +179,8 @@ func kept[T any](list []T, n int, keep func() bool) []T {
 	return out
 }
 
-// stamps omits the stamps of resources that others changed since the plan was made, and of resources that depend on
-// them.
+// stamps returns all without the stamps of resources that others changed since the plan was made, and of resources that
+// depend on these.
 func (m *merge) stamps(all map[string]store.Stamp) map[string]store.Stamp {
 	moved := map[string]bool{}
 	for _, d := range state.Differences(m.base, m.now) {
@@ -197,7 +198,7 @@ func (m *merge) stamps(all map[string]store.Stamp) map[string]store.Stamp {
 	return out
 }
 
-// result is the state with all of it.
+// result returns the present state with the differences.
 func (m *merge) result() *state.Snapshot {
 	e := m.now.Edit()
 	if e.Head().Lineage == "" {

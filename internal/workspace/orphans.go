@@ -12,11 +12,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// A store that keeps journals (store.Journaler) has a copy of the journal file, as of the last finished batch of
-// records. If a run is lost with its disk, the next command that takes the lock, on any machine, recovers its changes
-// from the copy. The file comes first: it may have records that others added after the run was lost.
+// A store that keeps journals (store.Journaler) has a copy of the journal file, up to some record. If the machine of a
+// run is lost with its disk, the next command that takes the lock, on any machine, recovers the changes from the copy.
+// A journal file here is replayed first, because the keeper may have added records after the run ended.
 
-// stored replays the journals in the store.
+// stored replays the journals in the store. After an error, it reports the error and returns false.
 func (rc *recovery) stored(ctx context.Context) bool {
 	all, err := rc.orphans(ctx)
 	if err != nil {
@@ -31,7 +31,8 @@ func (rc *recovery) stored(ctx context.Context) bool {
 	return true
 }
 
-// storedOne replays one journal, unless another command is about to: that command then has its changes.
+// storedOne replays one journal. If another command has claimed the parts of the journal, storedOne does nothing,
+// because that command replays it.
 func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool {
 	r, err := journal.Replay(j.Data, rc.doc.snapshot, rc.record.seal)
 	var mismatch *journal.MismatchError
@@ -42,7 +43,7 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 		return rc.drop(ctx, j)
 	case errors.As(err, &mismatch):
 		return rc.putAside(ctx, j, mismatch)
-	case err != nil: // it cannot be decrypted
+	case err != nil: // the journal cannot be decrypted
 		rc.env.Bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
 		return false
 	case rc.req.Operation.Policy().ReadOnly:
@@ -85,7 +86,7 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 	return rc.doc.load(ctx)
 }
 
-// claimAvailable is claim without an error where another has these parts.
+// claimAvailable is like claim, but returns false without an error if another command uses the parts.
 func (rc *recovery) claimAvailable(ctx context.Context, r *journal.Recovery) (done func(), ok bool) {
 	p := recovered(r)
 	if rc.lock.share.participant.Claim(ctx, p) != nil {
@@ -94,7 +95,7 @@ func (rc *recovery) claimAvailable(ctx context.Context, r *journal.Recovery) (do
 	return rc.claim(ctx, r)
 }
 
-// drop removes a journal whose changes are in the state.
+// drop removes a journal from the store, because its changes are in the state.
 func (rc *recovery) drop(ctx context.Context, j store.OrphanedJournal) bool {
 	if rc.req.Operation.Policy().ReadOnly {
 		return true
@@ -106,8 +107,8 @@ func (rc *recovery) drop(ctx context.Context, j store.OrphanedJournal) bool {
 	return true
 }
 
-// putAside writes a journal that cannot be replayed, or not completely, to a file. why is nil if the reason was
-// reported.
+// putAside writes a journal of the store that cannot be replayed completely to a file. why is the mismatch to report;
+// nil if the reason is already reported.
 func (rc *recovery) putAside(ctx context.Context, j store.OrphanedJournal, why *journal.MismatchError) bool {
 	if rc.req.Operation.Policy().ReadOnly {
 		return true
@@ -132,14 +133,14 @@ func (rc *recovery) putAside(ctx context.Context, j store.OrphanedJournal, why *
 	return rc.drop(ctx, j)
 }
 
-// unwritten returns the objects in the parts p that runs have changed, or may have changed, if these runs crashed after
-// the state was read. The changes are in the store's copies of the journals of these runs, and not in the state.
+// unwritten returns the objects in the parts p that other runs may have changed after the state was read, if these runs
+// ended without writing the state. Their changes are only in the store's copies of their journals.
 func (rc *recovery) unwritten(ctx context.Context, p store.Parts) (conflicts []string, err error) {
 	orphaned, err := rc.orphans(ctx)
 	for _, j := range orphaned {
 		r, err := journal.Replay(j.Data, rc.doc.snapshot, rc.record.seal)
 		if err != nil || r.Written || rc.replayed.same(r.Header) {
-			continue // the next command that takes the lock reports the mistake
+			continue // the next command that takes the lock reports the error
 		}
 		changed := slices.Clone(r.Objects)
 		for _, u := range r.Unknown {

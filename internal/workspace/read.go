@@ -17,28 +17,29 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/crypt"
 )
 
-// document is the state of a workspace as the command last read or wrote it. Its methods are for one goroutine.
+// document is the state of a workspace as the command last read or wrote it. Only one goroutine may use it.
 type document struct {
 	env      *Env
 	req      *Request
 	snapshot *state.Snapshot // nil before the first load
 	version  store.Version
-	part     []string               // the resources that are known of the state; nil: all
-	stamps   map[string]store.Stamp // to be written with the state
+	part     []string               // the resources that snapshot contains; nil: all
+	stamps   map[string]store.Stamp // stamps to write with the state
 }
 
-// load reads the part of the state that the command needs. It reports errors.
+// load reads the part of the state that the command needs. After an error, it reports the error and returns false.
 func (d *document) load(ctx context.Context) (ok bool) {
 	d.snapshot, d.version, ok = d.read(ctx)
 	return ok
 }
 
-// read is load without a change of the document.
+// read is like load, but does not change the document.
 func (d *document) read(ctx context.Context) (*state.Snapshot, store.Version, bool) {
 	return read(ctx, d.env, *d.req, d.part)
 }
 
-// present returns the present state. It does not read the state again if the known one is still present.
+// present returns the present state. If the version has not changed, it returns the known snapshot without reading the
+// state.
 func (d *document) present(ctx context.Context) (*state.Snapshot, store.Version, bool) {
 	if v := d.req.Store.Capabilities().Versioner; v != nil {
 		if now, err := v.Version(ctx, d.req.Name); err == nil && now == d.version {
@@ -48,7 +49,7 @@ func (d *document) present(ctx context.Context) (*state.Snapshot, store.Version,
 	return d.read(ctx)
 }
 
-// put writes bytes to the store, with the stamps. It returns the new version, and changes nothing in the document.
+// put writes bytes and stamps to the store. It returns the new version, and does not change the document.
 func (d *document) put(data []byte) (store.Version, error) {
 	p := d.req.Store.Capabilities().Parts
 	if p == nil || d.part == nil && len(d.stamps) == 0 {
@@ -57,7 +58,8 @@ func (d *document) put(data []byte) (store.Version, error) {
 	return p.PutPart(context.Background(), d.req.Name, store.Part{Whole: d.part == nil, Resources: d.part, Data: data, Stamps: d.stamps}, d.version)
 }
 
-// stamp writes the stamps of an unchanged state. It ignores errors: without stamps the next plan only reads more.
+// stamp writes stamps for an unchanged state. It ignores errors, because without stamps the next plan only has to read
+// more.
 func (d *document) stamp() {
 	if p := d.req.Store.Capabilities().Parts; p != nil && len(d.stamps) > 0 && d.version != "" {
 		if v, err := p.PutPart(context.Background(), d.req.Name, store.Part{Whole: true, Stamps: d.stamps}, d.version); err == nil {
@@ -66,7 +68,7 @@ func (d *document) stamp() {
 	}
 }
 
-// Problem returns the diagnostic for an error of a store: its own, or else otherwise.
+// Problem returns the diagnostic in an error of the encryption. For other errors, it returns otherwise.
 func Problem(err error, otherwise diag.Diagnostic) diag.Diagnostic {
 	if d, ok := crypt.Diagnostic(err); ok {
 		return d
@@ -74,7 +76,7 @@ func Problem(err error, otherwise diag.Diagnostic) diag.Diagnostic {
 	return otherwise
 }
 
-// sealing returns the encryption of a store for journals; nil if it encrypts nothing.
+// sealing returns the encryption of a store for journals, or nil if the store encrypts nothing.
 func sealing(st store.Store) journal.Sealing {
 	if s := st.Capabilities().Sealer; s != nil {
 		return s
@@ -82,7 +84,7 @@ func sealing(st store.Store) journal.Sealing {
 	return nil
 }
 
-// read reads a state, or a part of it. It reports errors.
+// read reads a state, or a part of it. After an error, it reports the error and returns false.
 func read(ctx context.Context, env *Env, req Request, part []string) (*state.Snapshot, store.Version, bool) {
 	started := env.Now()
 	var data []byte
@@ -125,10 +127,11 @@ func read(ctx context.Context, env *Env, req Request, part []string) (*state.Sna
 // checkIt is the end of messages about a state that cannot be read.
 const checkIt = " To check the state and its backups, run: lethe state check"
 
-// sentence is an error of a store as a sentence.
+// sentence returns an error of a store as a sentence.
 func sentence(err error) string { return strings.TrimSuffix(store.Sentence(err), ".") + "." }
 
-// giveUp writes the rest of an unreadable state, which is about to be replaced, to a file.
+// giveUp writes the bytes of an unreadable state, which is about to be replaced, to a file. why is the reason in
+// sentences. If the file cannot be written, giveUp adds an error and returns false.
 func giveUp(ctx context.Context, env *Env, req Request, data []byte, why string) bool {
 	kept := "It could not be saved in a file."
 	if len(data) > 0 {
@@ -143,7 +146,7 @@ func giveUp(ctx context.Context, env *Env, req Request, data []byte, why string)
 	return true
 }
 
-// unreadable is a name that no file has, beside the journal, for a state that cannot be read.
+// unreadable returns an unused file name beside the journal, for an unreadable state.
 func unreadable(env *Env, req Request) string {
 	path := filepath.Join(env.Data, req.Name)
 	if f := req.Store.Capabilities().Files; f != nil {
@@ -158,7 +161,7 @@ func unreadable(env *Env, req Request) string {
 	}
 }
 
-// keep writes the text of a state to a file, encrypted where the state is.
+// keep writes the text of a state to a file. If the store encrypts states, the file is encrypted, too.
 func keep(ctx context.Context, env *Env, req Request, path string, data []byte) error {
 	var err error
 	if seal := sealing(req.Store); seal != nil && !crypt.Sealed(data) { // encrypt bytes that could not be decrypted
@@ -173,13 +176,13 @@ func keep(ctx context.Context, env *Env, req Request, path string, data []byte) 
 	return disk.Replace(env.FS, path, data)
 }
 
-// already returns a function that reports how much of the journal of a run in this directory others have replayed from
-// the store's copy.
+// already returns a function for journal.RecoverRest. It returns how many records of a run's journal another command
+// has replayed from the store's copy.
 func already(ctx context.Context, st store.Store, name string) journal.Already {
 	return func(h journal.Header) (uint32, error) { return store.ReplayedRecords(ctx, st, name, h.Name()) }
 }
 
-// runs are the runs whose journals were replayed from files.
+// runs are the headers of the journals that were replayed from files.
 type runs []journal.Header
 
 func (r runs) same(h journal.Header) bool {

@@ -13,32 +13,32 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// recorder keeps the journal of a run.
+// recorder writes the journal of a run.
 type recorder struct {
 	env     *Env
-	seal    journal.Sealing // encrypts the journal; nil: it is not encrypted
+	seal    journal.Sealing // encrypts the journal; nil without encryption
 	path    string          // of the journal
 	name    string          // of the workspace
-	lineage string          // of the state, or the lineage for a new one
+	lineage string          // of the state; a new lineage if the state has none
 	keeper  Keeper          // nil: no keeper
-	copied  *copied         // where all of it goes as well; nil: nowhere
-	shared  bool            // others work on the state, too
-	silent  bool            // another run may have its journal there: nothing is written to it
-	refresh bool            // see Request
+	copied  *copied         // sends a copy of the journal to the store; nil without a copy
+	shared  bool            // other commands work on the state, too
+	silent  bool            // another run may use the journal file, so this run records nothing
+	refresh bool            // the operation refreshes the state, so notes that a refresh settles are dropped
 
-	starting   sync.Mutex        // held while the journal is begun
-	journal    *journal.Writer   // from the first lease on, or the first change
-	written    state.Digest      // of the state that the command wrote last; its snapshot has no digest
-	before     *journal.Writer   // the journal of the previous round, which is closed; nil: none, or it has no open lease
-	earlier    *journal.Recovery // an earlier journal that stays: this run only looks
-	unresolved journal.Notes     // of lost runs, in journals that stay
-	notes      journal.Notes     // of lost runs
-	onDisk     bool              // the journal that has them is still there
-	parts      atomic.Bool       // the journal states that it is about a part of the state
+	starting   sync.Mutex        // held while the journal is created
+	journal    *journal.Writer   // created for the first lease or the first change; nil before
+	written    state.Digest      // digest of the state that the command wrote last; its snapshot does not have it
+	before     *journal.Writer   // the closed journal of the previous round, if it has open leases; otherwise nil
+	earlier    *journal.Recovery // a journal of an earlier run that stays, because this run only reads
+	unresolved journal.Notes     // notes in journals of interrupted runs that stay
+	notes      journal.Notes     // notes of interrupted runs, for the next journal
+	onDisk     bool              // the journal that contains notes is still in the file
+	parts      atomic.Bool       // the journal has a record that it is about a part of the state
 	keep       bool              // the journal has changes that the state lacks
 }
 
-// newRecorder returns the recorder of a command. It begins no journal.
+// newRecorder returns the recorder of a command. It creates no journal.
 func newRecorder(env *Env, req Request) recorder {
 	policy := req.Operation.Policy()
 	return recorder{
@@ -47,8 +47,8 @@ func newRecorder(env *Env, req Request) recorder {
 	}
 }
 
-// begin starts the journal with the first lease or with an apply, unless it was started already. If an earlier journal
-// stays, the run continues that one.
+// begin creates the journal of the command, unless it exists: for the first lease or at the beginning of an apply. If a
+// journal of an earlier run stays, begin continues that journal.
 func (r *recorder) begin(base *state.Snapshot) error {
 	r.starting.Lock()
 	defer r.starting.Unlock()
@@ -80,7 +80,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	return err
 }
 
-// create creates a journal for a state, with the notes about lost runs.
+// create creates a journal that continues base, with the notes about interrupted runs.
 func (r *recorder) create(base *state.Snapshot, keeper int, o journal.Options) (*journal.Writer, error) {
 	h := journal.About(base, r.lineage, r.run(), r.env.Version)
 	h.Keeper = keeper
@@ -94,8 +94,8 @@ func (r *recorder) create(base *state.Snapshot, keeper int, o journal.Options) (
 	return w, err
 }
 
-// presigned returns the request with which the keeper uploads the journal if this process is lost; nil if the store has
-// none.
+// presigned returns the request with which the keeper can upload the journal if this process ends. It returns nil if
+// the store supports no such requests.
 func (r *recorder) presigned() *store.PresignedRequest {
 	if r.copied == nil {
 		return nil
@@ -105,7 +105,7 @@ func (r *recorder) presigned() *store.PresignedRequest {
 	}
 	to, err := r.copied.presigner.Presign(context.Background(), r.name)
 	if err != nil {
-		return nil // records of the keeper are then in the file only
+		return nil // then the keeper writes its records only to the file
 	}
 	return to
 }
@@ -114,8 +114,8 @@ func (r *recorder) run() string {
 	return r.name + "-" + r.env.Now().UTC().Format("20060102T150405Z")
 }
 
-// close ends the journal of the command, if it has one. Unless a journal stays, it writes the notes about lost runs to
-// a separate journal. now is the state as last read or written.
+// close ends the journal of the command, if it has one. If no journal stays, close writes the unsettled notes about
+// interrupted runs to a new journal. now is the state as last read or written.
 func (r *recorder) close(now *state.Snapshot, st store.Store) {
 	kept := r.earlier != nil || r.silent
 	if r.journal != nil {
@@ -141,8 +141,8 @@ func (r *recorder) close(now *state.Snapshot, st store.Store) {
 	}
 }
 
-// round ends the journal of a round. If leases are open or notes are not settled, the journal of the next round begins
-// at once and has them, so that they are recorded at each moment. now is the state as last read or written.
+// round ends the journal of a round. If leases are open or notes are unsettled, it creates the journal of the next
+// round at once, so that they are always recorded. now is the state as last read or written.
 func (r *recorder) round(now *state.Snapshot, st store.Store) error {
 	if r.journal == nil {
 		return nil
@@ -152,15 +152,15 @@ func (r *recorder) round(now *state.Snapshot, st store.Store) error {
 		r.close(now, st)
 		return nil
 	}
-	r.before = last // the keeper does not forget the numbers of the leases
+	r.before = last // the keeper must keep the numbers of the leases
 	if r.end(now, st, last.Unanswered()) {
 		return nil
 	}
 	return r.begin(now)
 }
 
-// end closes the journal of the command, and reports whether it stays for the next one. unsettled is true if the journal
-// has calls or leases that the next command must know. now is the state as last read or written.
+// end closes the journal of the command, and returns true if the file stays for the next command. unsettled is true if
+// the journal has calls or leases that the next command must know. now is the state as last read or written.
 func (r *recorder) end(now *state.Snapshot, st store.Store, unsettled bool) (stays bool) {
 	keep := r.keep || unsettled
 	if keep && !r.keep && r.earlier == nil {
@@ -193,14 +193,14 @@ func (r *recorder) end(now *state.Snapshot, st store.Store, unsettled bool) (sta
 	return stays
 }
 
-// about notes that a state of that digest is about to be written, for a command that comes after a
-// kill between that and the removal of the journal. A journal that takes no more, which was
-// reported, is no reason not to write.
+// about records in the journal that the state with the digest next is about to be written. If the command is killed
+// after the write, but before it removes the journal, the next command recognizes the state. If the journal accepts no
+// more records, the state is written nevertheless; the error is already reported.
 func (r *recorder) about(next state.Digest) {
 	if r.journal != nil {
 		_ = r.journal.End(next)
 	}
 }
 
-// complete reports whether the journal has everything that was done.
+// complete reports whether the journal has all changes that are not in the state.
 func (r *recorder) complete() bool { return r.keep && r.journal.Err() == nil }

@@ -16,7 +16,7 @@ import (
 )
 
 // recovery replays the journals of runs that ended before they wrote the state: the journal in the working directory
-// (local), and the copies of journals in the store (stored, orphans.go). Its methods are for one goroutine.
+// (local), and the copies of journals in the store (stored, in orphans.go). Only one goroutine may use it.
 type recovery struct {
 	env    *Env
 	req    *Request
@@ -24,14 +24,14 @@ type recovery struct {
 	lock   *lock
 	record *recorder
 	put    func(*state.Snapshot) bool                // writes the state, and reports errors
-	take   func(context.Context, *Env, Request) bool // locks and unlocks another state, so that its recovery is done
+	take   func(context.Context, *Env, Request) bool // locks and unlocks another state, to recover it
 
 	replayed runs          // the runs whose journals were replayed
-	restored []addr.Object // the objects that those runs changed, and that were written
+	restored []addr.Object // objects that those runs changed, after the changes were written to the state
 }
 
-// local replays the journal in the working directory, and reports the calls with an unknown outcome. Only operations
-// that change things write the result.
+// local replays the journal in the working directory, and reports the calls with an unknown outcome. A read-only
+// operation does not write the result. After an error, local reports it and returns false.
 func (rc *recovery) local(ctx context.Context) bool {
 	fsys, path, bag := rc.env.FS, rc.record.path, rc.env.Bag
 	rc.await(ctx)
@@ -62,7 +62,7 @@ func (rc *recovery) local(ctx context.Context) bool {
 		return false
 	case r == nil:
 		if rc.lock.held() && !rc.req.Operation.Policy().ReadOnly {
-			_ = journal.Remove(fsys, path) // of a run that was lost before it did anything
+			_ = journal.Remove(fsys, path) // the run ended before its first call
 		}
 		return true
 	}
@@ -90,11 +90,11 @@ func (rc *recovery) local(ctx context.Context) bool {
 	return rc.replay(ctx, r)
 }
 
-// leastWait is the minimum time that a command waits for the calls in progress of a lost run.
+// leastWait is the minimum time that a command waits until the keeper of an interrupted run has finished.
 const leastWait = 30 * time.Second
 
-// await waits while a process uses the journal: the keeper of a lost run, which records the calls in progress and
-// closes the leases.
+// await waits while a process uses the journal: the keeper of an interrupted run, which records the outcomes of calls
+// in progress and closes leases.
 func (rc *recovery) await(ctx context.Context) {
 	end := time.Now().Add(max(leastWait, rc.req.Timeout))
 	for n := 0; rc.lock.held() && ctx.Err() == nil && time.Now().Before(end) && journal.Held(rc.env.FS, rc.record.path); n++ {
@@ -108,8 +108,8 @@ func (rc *recovery) await(ctx context.Context) {
 	}
 }
 
-// busy reports whether another run is in progress: the run, or the keeper of a lost run, uses the journal or, if this
-// command does not hold the lock, holds the lock. Then a journal without an end does not mean that its run was killed.
+// busy reports whether another run is in progress: a process uses the journal, or another command holds the lock. Then
+// a journal without an end does not mean that its run was killed.
 func (rc *recovery) busy(ctx context.Context) bool {
 	if held := journal.Held(rc.env.FS, rc.record.path); held || rc.lock.held() {
 		return held
@@ -122,8 +122,9 @@ func (rc *recovery) busy(ctx context.Context) bool {
 	return errors.As(err, &held)
 }
 
-// withJournal returns the state with the changes of a journal, and whether it must be written. A read-only command
-// continues with the state as it will be written, so that a saved plan fits the state that its apply makes first.
+// withJournal returns the state with the changes of a journal. changed is true if this state must be written. A
+// read-only command continues with the same snapshot, serial included, so that its saved plan fits the state that the
+// apply writes first.
 func (rc *recovery) withJournal(r *journal.Recovery) (next *state.Snapshot, changed bool) {
 	if r.Written {
 		return rc.doc.snapshot, false
@@ -131,8 +132,8 @@ func (rc *recovery) withJournal(r *journal.Recovery) (next *state.Snapshot, chan
 	return state.Next(rc.doc.snapshot, r.Snapshot, rc.env.Version)
 }
 
-// replay writes the recovered state, deletes the journal, and reads the state again: the next journal identifies its
-// state by the digest.
+// replay writes the recovered state, deletes the journal, and reads the state again: a new journal identifies the state
+// by the digest of its text.
 func (rc *recovery) replay(ctx context.Context, r *journal.Recovery) bool {
 	fsys, path := rc.env.FS, rc.record.path
 	next, changed := rc.withJournal(r)
@@ -170,7 +171,7 @@ func (rc *recovery) replay(ctx context.Context, r *journal.Recovery) bool {
 	return rc.doc.load(ctx)
 }
 
-// report reports the content of a journal to the user.
+// report tells the user which changes were recovered from a journal, and which calls and leases remain.
 func (rc *recovery) report(r *journal.Recovery) {
 	bag := rc.env.Bag
 	if r.Changes > 0 && !r.Written {
@@ -204,7 +205,8 @@ func (rc *recovery) report(r *journal.Recovery) {
 	reportLeases(r.Leases, bag)
 }
 
-// reportLeases names leases that a run opened and did not live to close.
+// reportLeases warns of the leases that an interrupted run opened and did not close. It omits leases of which users
+// were warned before.
 func reportLeases(leases []journal.Lease, bag *diag.Bag) {
 	text := ""
 	for _, l := range leases {
@@ -218,7 +220,7 @@ func reportLeases(leases []journal.Lease, bag *diag.Bag) {
 	bag.Add(diag.Warningf("Leases left open", "An earlier run probably ended without closing these ephemeral resources:\n%s\nLethe cannot close them any more. They stay valid until they expire, or until you revoke them in the system that issued them. To list them, run: lethe leases list. To remove them from the list, run: lethe leases close", text))
 }
 
-// recovered are the parts that a run changed.
+// recovered returns the parts that a run changed.
 func recovered(r *journal.Recovery) store.Parts {
 	p := store.Parts{}
 	for _, o := range r.Objects {
@@ -227,13 +229,13 @@ func recovered(r *journal.Recovery) store.Parts {
 	return p
 }
 
-// claim claims the parts that a killed run changed, and reads the state again. The state does not change until
-// done is called.
+// claim claims the parts that an interrupted run changed, and reads the state again. Until done is called, no other
+// command writes the state. After an error, claim reports it and returns false.
 func (rc *recovery) claim(ctx context.Context, r *journal.Recovery) (done func(), ok bool) {
 	return rc.claimParts(ctx, recovered(r))
 }
 
-// claimParts is claim for other parts.
+// claimParts is like claim, for the parts p.
 func (rc *recovery) claimParts(ctx context.Context, p store.Parts) (done func(), ok bool) {
 	if err := rc.lock.claim(ctx, p, rc.req.Timeout); err != nil {
 		rc.env.Bag.Add(rc.lock.problem(err))
@@ -248,7 +250,8 @@ func (rc *recovery) claimParts(ctx context.Context, p store.Parts) (done func(),
 	return done, ok
 }
 
-// orphans returns the journals in the store whose runs have ended; none if the command does not hold the lock.
+// orphans returns the journals in the store whose runs have ended. It returns none if the command does not hold the
+// lock.
 func (rc *recovery) orphans(ctx context.Context) ([]store.OrphanedJournal, error) {
 	if !rc.lock.held() {
 		return nil, nil

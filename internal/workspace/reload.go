@@ -10,9 +10,9 @@ import (
 )
 
 // Claim claims the parts of the state that a plan uses. It waits for other runs up to the lock timeout, and reads the
-// state. If the parts are not as the plan found them, stale is a diagnostic about that, and a plan that is made after
-// Reload may succeed. Other errors are reported. It does nothing if only this command works on the state, or if the
-// plan has its parts already.
+// state. If the parts have changed since the plan, it returns a diagnostic in stale and false: after Reload, a new plan
+// may succeed. It reports all other errors. Claim does nothing if the command uses the state alone, or if the parts of
+// the plan are claimed already.
 func (s *State) Claim(ctx context.Context, c Claim) (stale *diag.Diagnostic, ok bool) {
 	if !s.lock.shared() || c.Base != nil && c.Base == s.basis.base {
 		return nil, true
@@ -22,7 +22,7 @@ func (s *State) Claim(ctx context.Context, c Claim) (stale *diag.Diagnostic, ok 
 	}
 	timeout := s.req.Timeout
 	if s.basis.keptClaims {
-		timeout = 0 // a run that waited for parts while it has others could wait for a run that waits for these
+		timeout = 0 // to wait while holding parts could be a deadlock with another run
 	}
 	err := s.lock.claim(ctx, c.Parts, timeout)
 	if held := (*store.LockError)(nil); s.basis.keptClaims && errors.As(err, &held) {
@@ -40,7 +40,7 @@ func (s *State) Claim(ctx context.Context, c Claim) (stale *diag.Diagnostic, ok 
 		return nil, false
 	}
 	if len(orphaned) > 0 {
-		s.Unlock() // the next Lock takes them in
+		s.Unlock() // the next Lock replays the journals
 		d := outOfDate("After the state was read for this plan, other runs changed objects that the plan changes or depends on, and ended before they wrote the state", orphaned, "The next command recovers the journals of these runs. ")
 		return &d, false
 	}
@@ -57,8 +57,9 @@ func (s *State) Claim(ctx context.Context, c Claim) (stale *diag.Diagnostic, ok 
 	return nil, true
 }
 
-// Reload reads the state for another plan, after Claim found the first plan out of date. The claimed parts stay
-// claimed, so that each of many waiting runs plans again once, unless Claim released them.
+// Reload reads the state for another plan, after Claim found the first plan out of date. Unless Claim released the
+// lock, the claimed parts stay claimed, so that each of many waiting runs has to plan again only once. After an error,
+// Reload reports it and returns false.
 func (s *State) Reload(ctx context.Context) bool {
 	s.End()
 	if !s.lock.held() {

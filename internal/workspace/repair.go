@@ -7,17 +7,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Repair lists the possible repairs of the damage that an Examination found.
+// Repair describes how the damage that an Examination found can be repaired.
 type Repair struct {
-	PutBack *Copy  // takes the place of a state that cannot be read; nil: none does
-	Aside   string // the file for unreadable parts; "": everything can be read
-	Replay  bool   // replay the journal into the state, and give up its unreadable parts
+	PutBack *Copy  // the copy that replaces the unreadable state; nil if none does
+	Aside   string // the file for the unreadable state; "" if the state can be read
+	Replay  bool   // replay the journal into the state, without its damaged parts
 }
 
-// Nothing reports whether there is nothing to do.
+// Nothing reports whether no repair is needed or possible.
 func (r Repair) Nothing() bool { return r.PutBack == nil && !r.Replay }
 
-// Repairing is a state that was locked to be repaired.
+// Repairing is a state that is locked for a repair.
 type Repairing struct {
 	*Examination
 	Repair
@@ -25,8 +25,8 @@ type Repairing struct {
 	locked *State
 }
 
-// BeginRepair locks a workspace and finds the possible repairs. Errors of the lock are reported; then nothing is
-// locked.
+// BeginRepair locks a workspace and finds the possible repairs. After an error, it reports the error, locks nothing and
+// returns false.
 func BeginRepair(ctx context.Context, env *Env, req Request) (*Repairing, bool) {
 	r := &Repairing{locked: newState(env, req)}
 	r.locked.record = recorder{env: env, path: journalFile(env, req.Store, req.Name), silent: true}
@@ -58,7 +58,7 @@ func BeginRepair(ctx context.Context, env *Env, req Request) (*Repairing, bool) 
 // Unlock releases the lock. It may be called more than once.
 func (r *Repairing) Unlock() { r.locked.Unlock() }
 
-// Do performs the repairs. Failures are reported.
+// Do performs the repairs. After an error, it reports the error and returns false.
 func (r *Repairing) Do(ctx context.Context) bool {
 	s := r.locked
 	bag := s.env.Bag

@@ -17,7 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// State is the state of a workspace, locked for a command. It is a journal.Leases.
+// State is the state of a workspace, locked for a command. It implements journal.Leases.
 type State struct {
 	env      *Env
 	req      Request
@@ -26,25 +26,25 @@ type State struct {
 	record   recorder
 	basis    basis
 	recovery recovery
-	interims *interims // writes the state while an apply is in progress; nil: nothing does
+	interims *interims // writes the state during an apply; nil if not used
 
-	overridden []string // see Override
+	overridden []string // addresses for Snapshot.WithOverridden, see Override
 }
 
-// basis is the comparison of a plan with a shared state.
+// basis has the states that Claim and Save compare if the state is shared.
 type basis struct {
-	base       *state.Snapshot // the state that the command changes; nil until it has claimed
-	atClaim    *state.Snapshot // the state at the time of the claim
-	keptClaims bool            // a plan was out of date, and the command kept its claims
+	base       *state.Snapshot // the state from which the command's plan was made; nil before Claim
+	atClaim    *state.Snapshot // the state after the claim
+	keptClaims bool            // a plan was out of date, and the command kept its claims for the next plan
 }
 
-// Snapshot returns the state that was read, journals included, or written last. It is never nil.
+// Snapshot returns the state as last read or written, with the changes of replayed journals. It is never nil.
 func (s *State) Snapshot() *state.Snapshot { return s.doc.snapshot }
 
-// Restored returns the objects that lost runs had changed, and whose journals were replayed.
+// Restored returns the objects that interrupted runs had changed, and whose changes were recovered from journals.
 func (s *State) Restored() []addr.Object { return s.recovery.restored }
 
-// Share replaces the snapshot that was read by a snapshot with the same text, byte for byte, so that only one such text
+// Share replaces the state's snapshot by same, if both were read from the same text, so that only one copy of the text
 // is in memory.
 func (s *State) Share(same *state.Snapshot) {
 	if s.doc.snapshot.SameText(same) {
@@ -52,21 +52,21 @@ func (s *State) Share(same *state.Snapshot) {
 	}
 }
 
-// Missing reports whether there is no state, and no journal of one.
+// Missing reports whether neither a state nor the journal of a state exists.
 func (s *State) Missing() bool { return s.doc.version == "" && s.doc.snapshot.Len() == 0 }
 
-// Stored reports whether the store has a state, if only an empty one.
+// Stored reports whether the store has a state, which may be empty.
 func (s *State) Stored() bool { return s.doc.version != "" }
 
-// Put writes a snapshot unchanged. If the store refuses, the state is written to a file that only the user can read,
-// never to the screen.
+// Put writes a snapshot unchanged. If the store refuses, Put writes the state to a file that only the user can read,
+// adds an error, and returns false. It never prints the state.
 func (s *State) Put(next *state.Snapshot) bool {
 	recorded := s.record.complete()
 	data, err := s.write(next)
 	return err == nil || s.unsaved(err, next, data, recorded)
 }
 
-// write writes a snapshot unchanged, and returns its bytes.
+// write writes a snapshot unchanged, and returns the written bytes.
 func (s *State) write(next *state.Snapshot) ([]byte, error) {
 	data, err := next.Bytes()
 	if err == nil {
@@ -82,7 +82,7 @@ func (s *State) write(next *state.Snapshot) ([]byte, error) {
 	return data, err
 }
 
-// writtenOnce calls Request.Written after the first write.
+// writtenOnce calls Request.Written, only after the first write.
 func (s *State) writtenOnce() {
 	if written := s.req.Written; written != nil {
 		s.req.Written = nil
@@ -90,16 +90,17 @@ func (s *State) writtenOnce() {
 	}
 }
 
-// Override records in the next state that the command destroyed protected objects, because the user has overridden the
-// protection.
+// Override makes the next state list these addresses: the command has destroyed the protected objects because the user
+// overrode the protection.
 func (s *State) Override(addresses []string) { s.overridden = addresses }
 
-// Stamped reports whether the store keeps stamps.
+// Stamped reports whether the store keeps stamps, which tell a plan the objects that it need not refresh.
 func (s *State) Stamped() bool {
 	return s.req.Store.Capabilities().Parts != nil
 }
 
-// Stamp sets the stamps of the resources for which no work remains once the command's state is written.
+// Stamp sets the stamps to write with the command's state. They are for the resources that need no further change after
+// that state is written.
 func (s *State) Stamp(stamps map[string]store.Stamp) { s.doc.stamps = stamps }
 
 // Encrypts reports whether the state is stored encrypted.
@@ -111,14 +112,15 @@ func (s *State) Encrypts() bool {
 // Part returns the addresses of the resources that were read from the store. nil means that the whole state was read.
 func (s *State) Part() []string { return s.doc.part }
 
-// unsaved reports that a state could not be written. data are its bytes; recorded is true if the journal has all of it.
+// unsaved reports that a state could not be written, and where its content is. data is the text of the state. recorded
+// is true if the journal has all changes.
 func (s *State) unsaved(err error, next *state.Snapshot, data []byte, recorded bool) bool {
 	s.env.Bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, s.elsewhere(err, next, data, recorded)))
 	return false
 }
 
-// DisabledJournals returns the environment variable that enables the journals in the store, if the workspace has some
-// that were not read: see store.DisabledJournals.
+// DisabledJournals returns the environment variable that enables reading the journals in the store, if the workspace
+// has journals that were not read (store.DisabledJournals). Otherwise it returns "".
 func (s *State) DisabledJournals(ctx context.Context) (variable string, err error) {
 	left, variable, err := store.DisabledJournalsOf(ctx, s.req.Store)
 	if !slices.Contains(left, s.req.Name) {
@@ -127,7 +129,7 @@ func (s *State) DisabledJournals(ctx context.Context) (variable string, err erro
 	return variable, err
 }
 
-// Delete removes the workspace with its state.
+// Delete deletes the workspace with its state.
 func (s *State) Delete(ctx context.Context) error {
 	err := s.req.Store.Delete(ctx, s.req.Name)
 	if err == nil {
@@ -136,28 +138,28 @@ func (s *State) Delete(ctx context.Context) error {
 	return err
 }
 
-// Notes returns the notes about lost runs beside the state.
+// Notes returns the notes about interrupted runs beside the state.
 func (s *State) Notes() journal.Notes { return s.record.notes }
 
-// Unanswered returns the calls of lost runs that no provider answered, also if this command leaves their notes as they
-// are.
+// Unanswered returns the calls of interrupted runs without an answer, including those in journals that this command
+// does not change.
 func (s *State) Unanswered() []journal.Unknown {
 	return slices.Concat(s.record.notes.Unknown, s.record.unresolved.Unknown)
 }
 
-// Earlier returns the notes about objects that have the earlier value of an ephemeral resource, also if this command
-// leaves the notes as they are.
+// Earlier returns the notes about objects that were written with an earlier value of an ephemeral resource, including
+// those in journals that this command does not change.
 func (s *State) Earlier() []journal.EarlierValue {
 	return slices.Concat(s.record.notes.Earlier, s.record.unresolved.Earlier)
 }
 
-// Note replaces the notes about lost runs. They are written when the command unlocks the state.
+// Note replaces the notes about interrupted runs. They are written when the command unlocks the state.
 func (s *State) Note(n journal.Notes) { s.record.notes = n }
 
 const journalHas = "All changes are in the journal beside the state, and the next command recovers them."
 
-// elsewhere returns where a state is that could not be written: in another file, in the journal of a run that recorded
-// everything, or only on the screen.
+// elsewhere returns a text about where the content of a state is that could not be written: in another file, in the
+// journal if it has all changes, or only on the screen.
 func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded bool) string {
 	if s.lock.shared() && recorded { // a whole state would undo the changes of others
 		return journalHas
@@ -173,7 +175,7 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 	switch {
 	case err == nil:
 		if stale := (*store.StaleError)(nil); errors.As(why, &stale) {
-			s.record.keep = false // the state that the journal continues no longer exists
+			s.record.keep = false // the journal continues a state that no longer exists
 			return fmt.Sprintf("The updated state was written to %s. It lacks newer changes in the stored state. Compare them first (lethe state pull). To replace the stored state, which discards its newer changes, run: lethe state push -force %s", path, path)
 		}
 		return fmt.Sprintf("The updated state was written to %s. To store it, run: lethe state push %s", path, path)
@@ -197,7 +199,8 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 	return b.String()
 }
 
-// Record begins the journal of an apply: from now on it has changes that the state lacks.
+// Record creates the journal of an apply. From now on, the journal has changes that the state lacks. After an error,
+// Record reports it and returns false.
 func (s *State) Record() (journal.Journal, bool) {
 	err := s.record.begin(s.doc.snapshot)
 	if err == nil && s.lock.shared() {
@@ -220,7 +223,7 @@ func (s *State) Record() (journal.Journal, bool) {
 	return s.record.journal, true
 }
 
-// mine returns the objects that the command may change, in their present form.
+// mine returns the objects that the command may change, with their present content.
 func (s *State) mine() []journal.Change {
 	var out []journal.Change
 	for o, e := range s.doc.snapshot.Objects() {
@@ -259,15 +262,16 @@ func (s *State) Closed(op journal.Op) {
 	}
 }
 
-// End closes the journal. It deletes the journal, unless it has something that the state lacks: changes, calls without
-// an answer, open leases, or the rest of an earlier run. The next command reports these. Otherwise the notes about lost
-// runs are written to a separate journal.
+// End closes the journal. It deletes the journal, unless the journal has something that the state lacks: changes, calls
+// without an answer, open leases, or content of an earlier run. The next command reports these. If the journal is
+// deleted, unsettled notes about interrupted runs are written to a new journal.
 func (s *State) End() {
 	s.stopInterims()
 	s.record.close(s.doc.snapshot, s.req.Store)
 }
 
-// EndRound ends the journal of a round of an apply. Open leases and notes go to the journal of the next round.
+// EndRound ends the journal of a round of an apply. Open leases and notes are copied to the journal of the next round.
+// After an error, EndRound reports it and returns false.
 func (s *State) EndRound() bool {
 	s.stopInterims()
 	err := s.record.round(s.doc.snapshot, s.req.Store)
@@ -277,8 +281,8 @@ func (s *State) EndRound() bool {
 	return err == nil
 }
 
-// NoteEarlier replaces the notes about objects whose values later rounds need. If a journal is open, it is durable when
-// NoteEarlier returns.
+// NoteEarlier replaces the notes about objects whose ephemeral values later rounds need. If a journal is open, the
+// notes are durable when NoteEarlier returns.
 func (s *State) NoteEarlier(list []journal.EarlierValue) error {
 	s.record.notes.Earlier = list
 	if s.record.journal == nil {
@@ -287,8 +291,8 @@ func (s *State) NoteEarlier(list []journal.EarlierValue) error {
 	return s.record.journal.Earlier(list)
 }
 
-// startInterims begins to write interim states, if the state needs them: a journal that lies with the state, in a file
-// beside it or in the store, makes them superfluous.
+// startInterims starts to write interim states, if they are needed. They are not needed if the journal is where the
+// state is: in a file beside it, or in the store.
 func (s *State) startInterims() {
 	if s.req.Interim == nil || s.req.Store.Capabilities().Files != nil || s.lock.shared() || s.record.copied != nil {
 		return
@@ -308,7 +312,7 @@ func (s *State) startInterims() {
 	go i.run()
 }
 
-// stopInterims ends the writing of interim states. The state is then the last of them.
+// stopInterims stops the writing of interim states. If one was written, it becomes the known state.
 func (s *State) stopInterims() {
 	i := s.interims
 	if i == nil {

@@ -20,8 +20,9 @@ type Transfer struct {
 	Record                 *transfer.Record
 }
 
-// Write writes both records, the target, and the source. If it is interrupted at any time, the next command in one of the
-// directories finishes or undoes the transfer. It reports errors to the source.
+// Write writes both records of the transfer, the target state, and the source state. If it is interrupted, the next
+// command in one of the directories finishes or undoes the transfer. After an error, it reports the error to the source
+// and returns false.
 func (t *Transfer) Write(ctx context.Context) bool {
 	bag := t.Source.env.Bag
 	for _, x := range t.sides() {
@@ -36,7 +37,7 @@ func (t *Transfer) Write(ctx context.Context) bool {
 		x.side.After = transfer.VersionOf(next, state.DigestOf(data))
 		*x.to = next
 	}
-	// The source has its record whenever the target has one, so that a command in the source finds it.
+	// Write the record of the source first: whenever the target has a record, a command in the source finds one, too.
 	for _, x := range slices.Backward(t.sides()) {
 		if err := x.state.writeRecord(ctx, t.Record, x.role); err != nil {
 			t.remove()
@@ -61,7 +62,8 @@ func unfinished(format string, r *transfer.Record, err error) diag.Diagnostic {
 	return diag.Errorf("Transfer not finished", format+" The next command that changes one of the states finishes the transfer. Until then, commands that read show each object in one state.", r.Target.Dir, r.Source.Dir, sentence(err))
 }
 
-// targetFailed reports that the target could not be written. The store may have written it nevertheless.
+// targetFailed reports that the write of the target failed. It first reads the target, because the store may have
+// written it nevertheless.
 func (t *Transfer) targetFailed(ctx context.Context, why error) bool {
 	s := t.Target
 	data, _, err := s.req.Store.Get(context.WithoutCancel(ctx), s.req.Name)
@@ -93,7 +95,7 @@ func (t *Transfer) remove() error {
 	return removeRecord(t.Source.env.FS, string(t.Record.Source.File))
 }
 
-// transferSide is one side of a transfer in progress.
+// transferSide has the data of one side of a transfer. to and side point to the fields of Transfer for this side.
 type transferSide struct {
 	role  transfer.Role
 	state *State
@@ -109,10 +111,10 @@ func (t *Transfer) sides() []transferSide {
 	}
 }
 
-// following returns the snapshot to write after the present one. It names the transfer.
+// following returns the snapshot to write after the present state. It lists the transfer id.
 func (s *State) following(next *state.Snapshot, id string) *state.Snapshot {
 	next = next.WithTransfer(id)
-	if next.Lineage == "" && s.doc.snapshot.Lineage == "" { // the journal has the same
+	if next.Lineage == "" && s.doc.snapshot.Lineage == "" { // the journal has the same lineage
 		e := next.Edit()
 		e.Head().Lineage = s.record.lineage
 		next = e.Done()
@@ -121,12 +123,12 @@ func (s *State) following(next *state.Snapshot, id string) *state.Snapshot {
 	return out
 }
 
-// side returns the directory of a state.
+// side returns the directory, workspace and record file of a state.
 func (s *State) side() transfer.Side {
 	return transfer.Side{Dir: transfer.Path(s.env.Dir), Workspace: s.req.Name, File: transfer.Path(recordFile(s.env, s.req.Store, s.req.Name))}
 }
 
-// writeRecord writes the record of a transfer, encrypted if the state is.
+// writeRecord writes the record of a transfer. If the state is encrypted, the record is, too.
 func (s *State) writeRecord(ctx context.Context, r *transfer.Record, role transfer.Role) error {
 	data := r.For(role)
 	if seal := s.req.Store.Capabilities().Sealer; seal != nil && seal.Encrypts() {
@@ -142,5 +144,5 @@ func (s *State) writeRecord(ctx context.Context, r *transfer.Record, role transf
 	return disk.Replace(s.env.FS, file, data)
 }
 
-// Place identifies the state on this machine, see PlaceOf.
+// Place returns a text that identifies the state on this machine, see PlaceOf.
 func (s *State) Place() string { return PlaceOf(s.env, s.req.Store, s.req.Name) }

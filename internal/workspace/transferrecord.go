@@ -14,20 +14,21 @@ import (
 	"github.com/lethe-iac/lethe/internal/transfer"
 )
 
-// A transfer moves objects from the state of one directory to the state of another (ADR 57). Its record is a file beside
-// the journal of each state, durable before the first state is written. The target is written first, then the source.
-// Both states then name the transfer.
+// A transfer moves objects from the state of one directory (the source) to the state of another (the target), see ADR
+// 57. Beside the journal of each state, it has a record in a file, which is durable before the first state is written.
+// The target is written first, then the source. Both states then list the transfer.
 //
 // A command that finds the record decides by the target state alone. If the target was written, the source loses the
-// objects, otherwise nothing has happened. A command that only reads shows the result of this decision. A command that
-// writes makes it durable and removes both records, whichever directory it runs in.
+// objects. Otherwise the transfer had no effect. A command that only reads shows the result of this decision. A command
+// that writes also writes the result and removes both records, in whichever directory it runs.
 
-// recordFile is the path of the transfer record of a workspace, beside its journal.
+// recordFile returns the path of the transfer record of a workspace. It is beside the journal.
 func recordFile(env *Env, st store.Store, name string) string {
 	return strings.TrimSuffix(journalFile(env, st, name), ".journal") + ".transfer"
 }
 
-// PlaceOf identifies the state of a workspace on this machine: two workspaces with the same place have one state.
+// PlaceOf returns a text that identifies the state of a workspace on this machine: two workspaces with the same text
+// have the same state. It returns "" if the store cannot identify the state.
 func PlaceOf(env *Env, st store.Store, name string) string {
 	c := st.Capabilities()
 	switch {
@@ -39,7 +40,7 @@ func PlaceOf(env *Env, st store.Store, name string) string {
 	return ""
 }
 
-// transferRecord reads the record of an unfinished transfer. It returns nil without a record.
+// transferRecord reads the record of an unfinished transfer. It returns nil if no record exists.
 func transferRecord(ctx context.Context, env *Env, st store.Store, name string) (*transfer.Record, error) {
 	data, err := disk.Read(env.FS, recordFile(env, st, name))
 	if err != nil || data == nil {
@@ -58,7 +59,8 @@ func unreadableRecord(env *Env, file string, err error) diag.Diagnostic {
 	return Problem(err, diag.Errorf("Transfer not finished", "The record %s of an unfinished transfer of objects cannot be read: %s. Until it is read, it is not known which of two states has these objects.", relative(env, file), disk.Reason(err)))
 }
 
-// unreachable returns the error for a transfer whose other directory cannot be used. why are sentences.
+// unreachable returns the error for an unfinished transfer whose other directory cannot be used. why is the reason in
+// sentences.
 func unreachable(env *Env, r *transfer.Record, file, why string) diag.Diagnostic {
 	_, other := r.This()
 	var list []string
@@ -75,7 +77,7 @@ func unreachable(env *Env, r *transfer.Record, file, why string) diag.Diagnostic
 	return diag.Errorf("Transfer not finished", "A transfer of objects between this directory and %s was interrupted, and the state there is needed to finish it:\n%s\n\n%s\n\nIf that directory was moved, run \"lethe apply\" in its new place, which finishes the transfer. If it no longer exists, delete the record %s. The state of the target has the objects if its list \"lethe_transfers\" contains %s. If it has them, remove them from the state of the source with \"lethe state rm\".", other.Dir, strings.Join(list, "\n"), why, relative(env, file), r.ID)
 }
 
-// sentences returns the diagnostics of a bag as sentences.
+// sentences returns the diagnostics in a bag as sentences.
 func sentences(bag *diag.Bag) string {
 	var list []string
 	for _, d := range bag.List() {
@@ -84,7 +86,8 @@ func sentences(bag *diag.Bag) string {
 	return strings.Join(list, "\n")
 }
 
-// target reads the state of the target of a transfer without a lock, for the source.
+// target reads the state of the target of a transfer without a lock, for a command in the source. It returns nil if the
+// target has no state. After an error, it reports the error and returns false.
 func target(ctx context.Context, env *Env, r *transfer.Record, file string) (*state.Snapshot, bool) {
 	_, st, ok := other(ctx, env, r, file)
 	if !ok {
@@ -106,7 +109,7 @@ func target(ctx context.Context, env *Env, r *transfer.Record, file string) (*st
 	return s, ok
 }
 
-// other opens the other directory of a transfer.
+// other opens the other directory of a transfer. After an error, it reports the error and returns false.
 func other(ctx context.Context, env *Env, r *transfer.Record, file string) (*Env, store.Store, bool) {
 	_, side := r.This()
 	if info, err := os.Stat(string(side.Dir)); err != nil || !info.IsDir() {
@@ -125,7 +128,8 @@ func other(ctx context.Context, env *Env, r *transfer.Record, file string) (*Env
 	return there, st, ok
 }
 
-// withoutTransferred returns the result of an unfinished transfer for a state, for commands that only read.
+// withoutTransferred returns the state s as it will be after the unfinished transfer is finished or undone. Commands
+// that only read use it.
 func withoutTransferred(ctx context.Context, env *Env, st store.Store, name string, s *state.Snapshot) (*state.Snapshot, bool) {
 	file := recordFile(env, st, name)
 	r, err := transferRecord(ctx, env, st, name)

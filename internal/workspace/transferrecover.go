@@ -14,7 +14,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/transfer"
 )
 
-// transfer finishes an unfinished transfer.
+// transfer finishes or undoes an unfinished transfer, if a record exists. After an error, it reports the error and
+// returns false.
 func (rc *recovery) transfer(ctx context.Context) bool {
 	env, file := rc.env, recordFile(rc.env, rc.req.Store, rc.req.Name)
 	if rc.req.Operation.Policy().ReadOnly || !rc.lock.held() {
@@ -44,7 +45,7 @@ func (rc *recovery) transfer(ctx context.Context) bool {
 	return rc.finish(ctx, r, file)
 }
 
-// finishSource makes the source of a transfer finish it, and removes the record of the target.
+// finishSource makes a recovery in the source finish the transfer, and removes the record of the target.
 func (rc *recovery) finishSource(ctx context.Context, r *transfer.Record, file string) bool {
 	there, st, ok := other(ctx, rc.env, r, file)
 	if !ok {
@@ -66,7 +67,7 @@ func (rc *recovery) finishSource(ctx context.Context, r *transfer.Record, file s
 	return rc.removed(removeRecord(rc.env.FS, file))
 }
 
-// finish finishes a transfer in the source: the source loses the objects if the target has them.
+// finish finishes a transfer in the source: if the target has the objects, they are removed from the source state.
 func (rc *recovery) finish(ctx context.Context, r *transfer.Record, file string) bool {
 	var there *state.Snapshot
 	ok := true
@@ -90,7 +91,8 @@ func (rc *recovery) finish(ctx context.Context, r *transfer.Record, file string)
 	return rc.removed(err)
 }
 
-// lose removes the objects of a transfer from the source state, and writes it.
+// lose removes the transferred objects from the source state, and writes it. After an error, it reports the error and
+// returns false.
 func (rc *recovery) lose(ctx context.Context, r *transfer.Record) bool {
 	left, gone := r.Left(rc.doc.snapshot)
 	if len(gone) == 0 {
@@ -115,7 +117,7 @@ func (rc *recovery) lose(ctx context.Context, r *transfer.Record) bool {
 	return rc.doc.load(ctx)
 }
 
-// removed reports the error of removing records.
+// removed reports an error of removing records, and returns true if err is nil.
 func (rc *recovery) removed(err error) bool {
 	if err != nil {
 		rc.env.Bag.Add(diag.Errorf("Transfer not finished", "The record of a transfer cannot be removed: %s.", disk.Reason(err)))
@@ -126,8 +128,8 @@ func (rc *recovery) removed(err error) bool {
 // removeRecord removes a record durably. A missing record is no error.
 func removeRecord(fsys disk.FS, file string) error { return journal.Remove(fsys, file) }
 
-// ownRecord reports whether a file of the other directory has the record of a transfer. A record that cannot be decrypted
-// here counts.
+// ownRecord reports whether a file in the other directory has the record of the transfer r. A record that cannot be
+// decrypted here counts as the same.
 func ownRecord(env *Env, r *transfer.Record, file string) (bool, error) {
 	data, err := disk.Read(env.FS, file)
 	if err != nil || data == nil {
@@ -137,7 +139,8 @@ func ownRecord(env *Env, r *transfer.Record, file string) (bool, error) {
 	return err != nil || found.ID == r.ID, nil
 }
 
-// removeOther removes the record of a transfer in the other directory, unless the file has another record.
+// removeOther removes the record of a transfer in the other directory, unless the file has the record of another
+// transfer.
 func removeOther(env *Env, r *transfer.Record, file string) error {
 	own, err := ownRecord(env, r, file)
 	if err != nil || !own {

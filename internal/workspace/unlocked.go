@@ -8,9 +8,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Read reads a state without a lock; nil if the workspace has no state. The result includes the records of runs in
-// progress and of killed runs, here and in a store that keeps journals. A caller without permission to read journals
-// there gets the last written state.
+// Read reads a state without a lock. It returns nil if the workspace has no state. The result includes the changes in
+// journals of running and killed runs, here and in the store. If the caller may not read the journals in the store, the
+// result does not include them.
 func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Snapshot, bool) {
 	s, v, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
 	if !ok {

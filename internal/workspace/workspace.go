@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Lock locks a workspace and reads its state. Errors are reported; then nothing is locked.
+// Lock locks a workspace and reads its state. After an error, it reports the error, locks nothing and returns false.
 func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
 	s := newState(env, req)
 	if req.Lock && !s.lock.acquire(ctx) {
@@ -24,7 +24,7 @@ func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
 	return s, true
 }
 
-// take locks a workspace and unlocks it: the work of killed commands is then finished.
+// take locks and unlocks a workspace, so that Lock finishes the work of killed commands.
 func take(ctx context.Context, env *Env, req Request) bool {
 	s, ok := Lock(ctx, env, req)
 	if ok {
@@ -41,7 +41,7 @@ func newState(env *Env, req Request) *State {
 	return s
 }
 
-// load reads a locked state, and replays the journals of lost runs.
+// load reads a locked state, and replays the journals of interrupted runs. It also finishes an unfinished transfer.
 func (s *State) load(ctx context.Context) bool {
 	ok := s.choose(ctx)
 	if ok {
@@ -55,7 +55,8 @@ func (s *State) load(ctx context.Context) bool {
 	return s.recovery.local(ctx) && s.recovery.stored(ctx) && s.recovery.transfer(ctx)
 }
 
-// copying returns the copy in the store that the journal of this command gets; nil if it gets none.
+// copying returns the sender of the journal's copy to the store. It returns nil if the journal of this command is not
+// copied.
 func (s *State) copying() *copied {
 	j := s.req.Store.Capabilities().Journals
 	if j == nil || !s.lock.held() || s.req.Operation.Policy().ReadOnly {
@@ -66,8 +67,8 @@ func (s *State) copying() *copied {
 	return c
 }
 
-// choose finds out which part of the state the command needs. Where others write between that and the reading it is
-// found out again.
+// choose finds out which part of the state the command needs. If another command writes the state before the part is
+// read, choose repeats this.
 func (s *State) choose(ctx context.Context) bool {
 	p := s.req.Store.Capabilities().Parts
 	if s.req.Part == nil || p == nil || !s.lock.shared() {
@@ -101,14 +102,14 @@ func (s *State) choose(ctx context.Context) bool {
 	return true
 }
 
-// Unlock ends the journal, if there is a journal, and releases the lock. It may be called more than once.
+// Unlock ends the journal, if the command has one, and releases the lock. Further calls have no effect.
 func (s *State) Unlock() {
 	s.End()
 	s.lock.unlock()
 }
 
-// SaveApplied writes the result of an apply: if it differs from the state that was read, and if no state existed, so
-// that one exists from then on. A nil snapshot writes nothing.
+// SaveApplied writes the result of an apply, if it differs from the state that was read. If no state existed, it writes
+// the result in any case, so that a state exists afterwards. A nil next changes nothing in an existing state.
 func (s *State) SaveApplied(next *state.Snapshot) bool {
 	s.stopInterims()
 	if s.doc.version == "" && (next == nil || next.Lineage == "") {
@@ -122,8 +123,9 @@ func (s *State) SaveApplied(next *state.Snapshot) bool {
 	return s.Save(next)
 }
 
-// Save writes a snapshot with the next serial, if it differs from the state that was read, or would be encrypted in
-// another way. Of a shared state it writes the changes of the command.
+// Save writes a snapshot with the next serial, if it differs from the state that was read, or if the encryption
+// settings have changed. If the state is shared, Save writes only the changes of the command. After an error, it
+// reports the error and returns false.
 func (s *State) Save(next *state.Snapshot) bool {
 	s.stopInterims()
 	if next != nil && next.Lineage == "" && s.doc.snapshot.Lineage == "" && !state.Equal(s.doc.snapshot, next) { // the journal has the same
@@ -151,8 +153,8 @@ func (s *State) save(next *state.Snapshot) bool {
 	return !changed || s.Put(next.WithOverridden(s.overridden))
 }
 
-// HasState reports whether a workspace has a state, or the journal of a state. An unreadable state counts: the command
-// that reads it reports the reason.
+// HasState reports whether a workspace has a state, or a journal of a state. An unreadable state counts, because the
+// command that reads it will report the reason.
 func HasState(ctx context.Context, env *Env, st store.Store, name string) bool {
 	data, _, err := st.Get(ctx, name)
 	if err != nil || len(data) > 0 {
@@ -161,14 +163,14 @@ func HasState(ctx context.Context, env *Env, st store.Store, name string) bool {
 	return recorded(env, st, name)
 }
 
-// recorded reports whether there is a file here with the journal of a workspace.
+// recorded reports whether a local file has the journal of a workspace.
 func recorded(env *Env, st store.Store, name string) bool {
 	r, err := journal.Recover(env.FS, journalFile(env, st, name), &state.Snapshot{}, sealing(st))
 	return err != nil || r != nil
 }
 
-// Unfinished reports whether a run left something that the state of a workspace does not have yet, here or in the
-// store.
+// Unfinished reports whether an interrupted run or transfer has changes, here or in the store, that the state of a
+// workspace lacks.
 func Unfinished(ctx context.Context, env *Env, st store.Store, name string) (bool, error) {
 	if recorded(env, st, name) || exists(env, recordFile(env, st, name)) {
 		return true, nil

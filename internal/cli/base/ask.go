@@ -122,8 +122,8 @@ func hiddenLine(in io.Reader) (text string, end byte) {
 	}
 }
 
-// Confirm asks a question that only "yes" confirms. what is the purpose, such as "approve". Without an answer it
-// returns false and false.
+// Confirm asks a question that only "yes" confirms. what is the purpose of "yes", such as "approve". If the user cannot
+// be asked or gives no answer, both results are false.
 func (s *Screen) Confirm(title, note, what string) (yes, answered bool) {
 	s.Print("\n")
 	text, ok := s.Ask(Question{Title: title, Note: strings.TrimPrefix(note+"\n", "\n") + "Only 'yes' will be accepted to " + what + "."})

@@ -8,17 +8,18 @@ import (
 	"sync/atomic"
 )
 
-// room is the number of bytes that may always be allocated before the next garbage collection. Commands that need less
-// never collect garbage.
+// room is the number of bytes that may be allocated before the next garbage collection, even if the live heap is small.
+// A command that needs less memory never collects garbage.
 const room = 16 << 20
 
-// streaming makes the room of a command smaller that handles any number of objects one after another: see Streams.
+// streaming is true after Streams: the command uses roomOfStreams instead of room.
 var streaming atomic.Bool
 
-// roomOfStreams is the room of such a command.
+// roomOfStreams is the smaller room of a command that handles many objects one after another.
 const roomOfStreams = 6 << 20
 
-// Streams makes garbage collections more frequent, so that a long stream of objects needs little memory.
+// Streams makes garbage collections more frequent. A command calls it if it handles many objects one after another, so
+// that it needs little memory.
 func Streams() { streaming.Store(true) }
 
 // mostPercent is the highest percentage of the live heap that may be allocated before the next garbage collection. With
@@ -55,7 +56,7 @@ func watch() {
 	})
 }
 
-// percent returns the setting of GOGC for a heap with so many live bytes, of which scanned bytes are in objects with
+// percent returns the value of GOGC for a heap with live bytes. scanned is the number of live bytes in objects with
 // pointers.
 func percent(live, scanned uint64) int {
 	least := uint64(room)

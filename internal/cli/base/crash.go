@@ -6,11 +6,10 @@ import (
 	"runtime/debug"
 )
 
-// crashed is deferred in Run. It reports a panic like the runtime, but without the secrets of the run. It sets the exit
-// code to 1, because the runtime's exit code is 2, which means changes after plan -detailed-exitcode. Panics inside a
-// walk do not arrive here; see engine.run.panicked.
-//
-// It writes to standard error directly, because the view may have caused the panic.
+// crashed is deferred in Run. If the command panics, it prints the panic like the runtime, but masks the secrets of the
+// run. It writes to standard error directly, because the view may have caused the panic. It sets the exit code to 1:
+// the runtime would exit with 2, which means changes after plan -detailed-exitcode. Panics inside a walk do not arrive
+// here; see engine.run.panicked.
 func (c *Call) crashed(code *int) {
 	v := recover()
 	if v == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/paths"
 )
 
-// In returns a call of the same command that works in another directory. It shares the streams, the secrets and the
-// interrupts, and has its own diagnostics. It ends with this call.
+// In returns a call of the same command in the directory dir. It shares the streams, the secrets and the interrupts
+// with c, but has its own diagnostics. It ends when c ends. In returns an error if dir is not a directory.
 func (c *Call) In(dir string) (*Call, error) {
 	real, err := paths.Real(c.Path(dir))
 	if err != nil {
@@ -37,8 +37,8 @@ func (c *Call) In(dir string) (*Call, error) {
 	return o, nil
 }
 
-// Adopt moves the diagnostics of a call in another directory to this call. Each names its directory, because a file there
-// may have the name of a file here.
+// Adopt moves the diagnostics of o, a call in another directory, to c. It adds the directory to each diagnostic,
+// because a file there may have the same name as a file here.
 func (c *Call) Adopt(o *Call) {
 	name := o.Dir
 	if rel, err := filepath.Rel(c.Dir, o.Dir); err == nil {
@@ -64,8 +64,7 @@ func (c *Call) Adopt(o *Call) {
 	o.Bag.Clear()
 }
 
-// Within runs a function while the directory of the process is the directory of another call, so that programs start
-// there.
+// Within calls do while the directory of the process is the directory of o, so that child processes start there.
 func (c *Call) Within(o *Call, do func()) error {
 	if c.Enter == nil {
 		do()

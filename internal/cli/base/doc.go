@@ -64,7 +64,7 @@ type Env struct {
 	Files    disk.FS          // the storage of states, journals, plans and selections; nil means the file system
 	Called   string           // the directory in which the program was started, under the name that its caller uses
 	Named    string           // Dir, under the caller's name if -chdir did not change it; abspath begins with it
-	Start    string           // real path of Called: TF_CLI_CONFIG_FILE and TF_LOG_PATH are relative to it
+	Start    string           // the real path of Called; TF_CLI_CONFIG_FILE and TF_LOG_PATH are relative to it
 	Commands func() []string  // returns the names of all commands and groups; may be nil
 
 	// Enter changes the directory of the process, so that child processes start in it; nil leaves it unchanged.
@@ -89,8 +89,8 @@ type Command struct {
 	Hidden   bool
 	Stream   bool   // -json prints a stream of events; otherwise it prints one document
 	Result   bool   // standard output is only for the result, also without -json
-	Makes    bool   // it may change objects of providers
-	Counts   bool   // it checks the number of its operands itself; otherwise the number must match Args
+	Makes    bool   // the command may change objects of providers
+	Counts   bool   // the command checks the number of its operands; otherwise base compares the number with Args
 	Instead  string // advice for a user who gives operands to a command without operands
 	// Setup registers the flags of the command and returns the function that runs it. Help and completion call Setup
 	// only for the flags.
@@ -126,10 +126,10 @@ type Call struct {
 	Secrets  *secret.Set
 	UI       *Screen
 	Stops    Stops
-	Misread  func() (diag.Diagnostic, bool) // reports that operands were meant for an option; may be nil
-	Log      func(string)                   // writes a sentence to the log; nil means no log
-	Times    *timing.Recorder               // records the times of the command; nil does not
-	Heard    func(string)                   // receives each line of the log as well; may be nil
+	Misread  func() (diag.Diagnostic, bool) // returns an error if operands were meant for an option; may be nil
+	Log      func(string)                   // writes a sentence to the log; nil without a log
+	Times    *timing.Recorder               // records the times of the command; may be nil
+	Heard    func(string)                   // also receives each line of the log; may be nil
 	Other    workspace.Other                // opens other directories; nil until package states sets it
 
 	// The handlers of interrupts read these fields at any time.
@@ -146,7 +146,7 @@ type Stops struct {
 	Abandon          context.Context        // ends a second after the second interrupt: calls are abandoned, except the closing of leases
 	Leave            context.Context        // ends afterwards: the closing of leases is abandoned
 	Began            time.Time              // the start of the command
-	interrupted      atomic.Bool            // an interrupt prevented some work
+	interrupted      atomic.Bool            // an interrupt has prevented some work
 	timeLimitMessage atomic.Pointer[string] // the work in progress at the time limit, as a sentence; nil before the limit
 	timed            bool
 	expired          chan time.Duration // receives the remaining time for calls when the time limit is reached

@@ -6,8 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Guarded returns the finished text after the guard has masked secrets in it. It reports an error if the guard cannot
-// search the text: then the text does not begin as it did.
+// Guarded returns a finished text with its secrets masked. If masking changes the beginning of the text, the text is
+// too complex to search. Then Guarded adds an error and returns false.
 func (c *Call) Guarded(text []byte, begin string) ([]byte, bool) {
 	if c.Secrets.Empty() {
 		return text, true

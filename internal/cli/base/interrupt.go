@@ -28,8 +28,8 @@ const (
 	writeTime = 200 * time.Millisecond // the limit for messages, because a reader that does not read blocks them
 )
 
-// within calls do and returns when do ends or the duration has passed. Interrupts need it: if nobody reads standard
-// output, writes to it block.
+// within calls do, and returns when do ends or d has passed. Handlers of interrupts use it to print: if nobody reads
+// standard output, writes to it block.
 func within(d time.Duration, do func()) {
 	done := make(chan struct{})
 	go func() { do(); close(done) }()
@@ -101,8 +101,8 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 	return c.Stops.Begin, func() { close(done); begin(); abandon(nil); leave(nil) }
 }
 
-// EndBy interrupts the command at a moment, and treats it as interrupted twice after a further grace. A zero moment
-// means no limit. Only the first call has an effect.
+// EndBy sets the time limit of the command. At moment, it handles the limit like an interrupt, and after grace like a
+// second interrupt. A zero moment means no limit. Only the first call with a limit has an effect.
 func (c *Call) EndBy(moment time.Time, grace time.Duration) {
 	if moment.IsZero() || c.Stops.timed {
 		return
@@ -111,7 +111,7 @@ func (c *Call) EndBy(moment time.Time, grace time.Duration) {
 	time.AfterFunc(time.Until(moment), func() { c.Stops.expired <- grace })
 }
 
-// tooLong records the work in progress at the time limit, and prints that the command ends.
+// tooLong records the changes in progress at the time limit, and prints that the command ends.
 func (c *Call) tooLong() {
 	var names []string
 	if work := c.Work.Load(); work != nil {
@@ -156,12 +156,12 @@ func (c *Call) interrupted() (diag.Diagnostic, bool) {
 	return diag.Errorf("Interrupted", "An interrupt ended the command before it was finished. Completed changes are in the state. Run the command again to finish."), true
 }
 
-// AtOnce sets a function that runs before an interrupt ends the program at once. The function reports remaining
-// objects.
+// AtOnce sets a function that is called before an interrupt ends the program at once. The function reports the objects
+// that remain.
 func (c *Call) AtOnce(do func()) { c.leaving.Store(&do) }
 
-// vanish ends the program. Before, it waits at most limit for the keeper to close leases, and prints the objects with
-// an unknown outcome and the open leases.
+// vanish ends the program. First, it waits at most limit for the keeper to close leases, and prints the open leases and
+// the objects whose outcome is unknown.
 func (c *Call) vanish(limit time.Duration) {
 	within(limit+writeTime, func() { c.leftBehind(limit) })
 	os.Exit(ExitError)
@@ -195,8 +195,8 @@ func (c *Call) leftBehind(limit time.Duration) {
 	}
 }
 
-// dump writes the location of each goroutine to standard error, for SIGQUIT. It omits the words on the stacks, which
-// the runtime would print and which may contain secrets.
+// dump writes the location of each goroutine to standard error, for SIGQUIT. Unlike the runtime, it omits the values on
+// the stacks, because they may contain secrets.
 func (c *Call) dump() {
 	var b strings.Builder
 	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err == nil {

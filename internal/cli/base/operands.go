@@ -9,7 +9,7 @@ import (
 
 const tooMany = "Too many command line arguments" // the text of Terraform and OpenTofu
 
-// NoOperands reports an error if the command has operands.
+// NoOperands returns true if the command has no operands. Otherwise it adds an error and returns false.
 func (c *Call) NoOperands() bool {
 	if len(c.Operands) == 0 {
 		return true
@@ -31,7 +31,7 @@ func (c *Call) NoOperands() bool {
 	return false
 }
 
-// misread reports an error if operands were meant for an option.
+// misread adds an error and returns true if the operands were meant for an option.
 func (c *Call) misread() bool {
 	if len(c.Operands) == 0 || c.Misread == nil {
 		return false
@@ -43,7 +43,8 @@ func (c *Call) misread() bool {
 	return is
 }
 
-// counted reports an error if the number of operands does not match the usage line of the command.
+// counted returns true if the number of operands matches the usage line of the command. Otherwise it adds an error and
+// returns false.
 func (c *Call) counted() bool {
 	switch {
 	case c.Command.Counts:

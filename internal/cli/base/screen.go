@@ -62,7 +62,7 @@ func (s *Screen) alsoInto(o view.Options) *Screen {
 	return s
 }
 
-// both shows everything on the screen and in a file.
+// both shows everything in two views: on the screen and in the file of -json-into.
 type both struct{ screen, file view.View }
 
 func (b both) Send(e event.Event)                    { b.screen.Send(e); b.file.Send(e) }
@@ -86,8 +86,8 @@ func (s *Screen) Print(text string) { io.WriteString(s.call.Stdout, text) }
 // Document prints a command's result as JSON in one line. It panics if doc cannot be encoded.
 func (s *Screen) Document(doc any) { s.Print(string(inOneLine(doc))) }
 
-// Into writes a result as JSON to the file of -json-into, and prints it with -json. alone is true with -json: the
-// caller prints nothing else. It panics if doc cannot be encoded.
+// Into writes a result as JSON to the file of -json-into, if that flag is set, and with -json to standard output. It
+// returns true with -json: then the caller prints nothing else. It panics if doc cannot be encoded.
 func (s *Screen) Into(doc any) (alone bool) {
 	alone, _ = s.call.Document(func(w io.Writer) error {
 		_, err := w.Write(inOneLine(doc))
@@ -131,10 +131,11 @@ func (s *Screen) Done(code int) int {
 	return code
 }
 
-// Fail is Done for a command that failed.
+// Fail is like Done(ExitError).
 func (s *Screen) Fail() int { return s.Done(ExitError) }
 
-// DoneDocument is Done for a command whose standard output is a document: diagnostics go to standard error.
+// DoneDocument is like Done for a command that has printed a document on standard output: all diagnostics go to
+// standard error.
 func (s *Screen) DoneDocument() int {
 	c := s.call
 	human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())

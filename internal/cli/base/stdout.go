@@ -11,9 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// stdout is standard output. A failed write does not stop the command, whose exit code reports its work. A closed pipe,
-// as with head, is not an error. After another error, such as a full disk, a command whose output is its result fails
-// at the end.
+// stdout is standard output. A failed write does not stop the command, because the exit code must report the work of
+// the command. A closed pipe, as with head, is no error. After any other error, such as a full disk, the command fails
+// at its end if its output is its result.
 type stdout struct {
 	io.Writer
 	mu     sync.Mutex
@@ -30,14 +30,14 @@ func (s *stdout) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// why returns the last error of a write that matters, or nil.
+// why returns the last error of Write, or nil. A closed pipe is no error.
 func (s *stdout) why() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed
 }
 
-// missing returns an error if the output is incomplete and the output is the result of the command.
+// missing returns an error if the output is incomplete, and the output is a result, not a stream.
 func (c *Call) missing(s *stdout) (d diag.Diagnostic, matters bool) {
 	err := s.why()
 	if err == nil || c.Command.Stream {

@@ -29,8 +29,8 @@ func IsTerminal(w any) bool {
 }
 
 // width returns the number of columns at which messages are wrapped, or 0 for no wrapping. On a terminal, it is the
-// terminal's width. Elsewhere it is LETHE_COLUMNS. Without that, the test program of a provider gets testColumns,
-// because such programs match the line breaks of Terraform and OpenTofu.
+// width of the terminal. Otherwise it is the value of LETHE_COLUMNS. If that is not set and the test program of a
+// provider runs the command, it is testColumns, because such programs expect the line breaks of Terraform and OpenTofu.
 func (c *Call) width() int {
 	if f, ok := asFile(c.Stdout); ok && term.IsTerminal(int(f.Fd())) {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {

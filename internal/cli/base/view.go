@@ -30,7 +30,8 @@ func (c *Call) DocumentFlags() {
 func (c *Call) ForPrograms() bool { return c.View.JSON || c.View.JSONInto != "" }
 
 // Document writes the document of a command to the file of -json-into, and with -json to standard output. alone is true
-// with -json: the caller prints nothing else. err is the error of writing to standard output.
+// with -json: then the caller prints nothing else. err is the error of writing to standard output. If the file cannot
+// be written, Document adds an error to the bag.
 func (c *Call) Document(write func(io.Writer) error) (alone bool, err error) {
 	if c.View.JSONInto != "" {
 		f, err := c.createInto()

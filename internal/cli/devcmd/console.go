@@ -112,7 +112,8 @@ func runConsole(ctx context.Context, c *base.Call, f *consoleFlags) int {
 	return until(ctx, con.batch)
 }
 
-// look makes the frame in which expressions are evaluated. It contains the state, or a plan if planned is true.
+// look makes the frame in which expressions are evaluated. The frame contains the values of the state, or of a new plan
+// if planned is true.
 func (c *console) look(ctx context.Context, prior *state.Snapshot, planned bool) (ok bool) {
 	options := c.s.FrameOptions()
 	options.Console = true
@@ -200,7 +201,7 @@ type input struct {
 	inside  bool // inside brackets or a heredoc
 }
 
-// add adds a line. It returns the expression if it is complete.
+// add adds a line. If the expression is now complete, add returns it and true.
 func (in *input) add(line string) (text string, ready bool) {
 	line = strings.TrimSuffix(line, "\r")
 	if in.inside && !frame.MayClose(line) {
@@ -328,13 +329,13 @@ func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 	}
 }
 
-// unreadable reports whether a line differs from the user's input. It has invalid UTF-8, or it is so long that the
-// editor may have dropped the rest.
+// unreadable reports whether a line may differ from the input of the user: it had invalid UTF-8, or it is so long that
+// the editor may have dropped its end.
 func unreadable(line string, garbled bool) bool {
 	return garbled || utf8.RuneCountInString(line) >= longestLine
 }
 
-// refuse reports why a line was not evaluated, together with the lines before it.
+// refuse prints why the line was not evaluated: invalid UTF-8 if garbled is true, otherwise its length.
 func (c *console) refuse(garbled bool) {
 	d := diag.Errorf("Expression too long", "A typed line may have at most %d characters. Split the expression over several lines, inside brackets or with a backslash at the end of each line, or pipe it in.", longestLine-1)
 	if garbled {
@@ -345,7 +346,7 @@ func (c *console) refuse(garbled bool) {
 	c.c.Bag.Clear()
 }
 
-// answer executes a command or evaluates an expression. It returns the exit code, and whether the user exits.
+// answer executes a console command or evaluates an expression. It returns the exit code, and true if the user exits.
 func (c *console) answer(text string) (code int, done bool) {
 	switch text {
 	case "exit":

@@ -16,8 +16,8 @@ func jsonOnly(run func(context.Context, *base.Call) int) func(*base.Call) base.R
 	}
 }
 
-// until calls work and returns its exit code. If ctx ends first, it returns ExitError and does not wait for work, which
-// cannot be stopped.
+// until calls work and returns its exit code. If ctx ends first, until returns ExitError at once; work continues in its
+// goroutine, because it cannot be stopped.
 func until(ctx context.Context, work func() int) int {
 	done := make(chan int, 1)
 	go func() { done <- work() }()
@@ -29,7 +29,7 @@ func until(ctx context.Context, work func() int) int {
 	}
 }
 
-// branch is a line of a tree with the branches below it.
+// branch is a line of a drawn tree, and the branches below the line.
 type branch struct {
 	text  string
 	below []branch

@@ -23,8 +23,9 @@ type graphFlags struct {
 // formats are the values of -format.
 const formats = "dot, mermaid, svg or html"
 
-// drawing returns the selected part of the resources, or of all declarations, and a function that reports whether a
-// declaration is in it.
+// drawing returns a drawing of the resources, or of all declarations if all is true. With -from or -to, it contains
+// only the selected part. The function reports whether a declaration is in the drawing. If -from or -to names nothing
+// in the graph, drawing adds an error and returns false.
 func (f *graphFlags) drawing(c *base.Call, p *program.Program, all bool) (*graphview.Drawing, func(program.Decl) bool, bool) {
 	d := newDrawing(p, all)
 	for _, name := range []string{f.from, f.to} {
@@ -44,7 +45,8 @@ func (f *graphFlags) drawing(c *base.Call, p *program.Program, all bool) (*graph
 	return d, func(id program.Decl) bool { return kept[p.Decls()[id].String()] }, true
 }
 
-// newDrawing returns the resources and their references, directly or through values, or all declarations.
+// newDrawing returns a drawing of all declarations if all is true, and otherwise of the resources. An edge between
+// resources also represents a reference through values, such as locals.
 func newDrawing(p *program.Program, all bool) *graphview.Drawing {
 	list := resourcesOf(p)
 	if all {
@@ -85,8 +87,8 @@ func modulesAround(m addr.Module) []string {
 	return append(modulesAround(m.Parent()), m.String())
 }
 
-// withActions adds the actions of a plan, which may be nil. A resource has the most dangerous action of its instances. If
-// the drawing has all resources, it also gets the resources that only the state has.
+// withActions adds the actions of a plan to the nodes. A resource gets the most dangerous action of its instances. If
+// whole is true, the drawing also gets the resources that only the state has. p may be nil.
 func withActions(d *graphview.Drawing, p *plan.Plan, whole bool) *graphview.Drawing {
 	if p == nil {
 		return d
@@ -135,7 +137,7 @@ func (f *graphFlags) draw(c *base.Call, d *graphview.Drawing) {
 	}
 }
 
-// flowchart prints a flowchart, also if Mermaid does not draw it.
+// flowchart prints a flowchart. If the flowchart exceeds the limits of Mermaid, flowchart also adds a warning.
 func (f *graphFlags) flowchart(c *base.Call, d *graphview.Drawing) {
 	text, ok := graphview.Mermaid(d)
 	if !ok {

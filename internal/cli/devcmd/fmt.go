@@ -54,8 +54,8 @@ type formatting struct {
 	c                                   *base.Call
 	list, write, diff, check, recursive bool
 	changed, failed                     bool
-	files                               []string // whose formatting differs
-	most                                int64    // the limit for the bytes of a file
+	files                               []string // files whose formatting differs
+	most                                int64    // the limit for the size of a file in bytes
 }
 
 func runFormat(ctx context.Context, _ *base.Call, f *formatting) int {
@@ -167,8 +167,8 @@ func (f *formatting) dir(dir string) {
 // hunk matches the line above a hunk of a difference.
 var hunk = regexp.MustCompile(`(?m)^@@ .* @@$`)
 
-// unified returns the difference between two texts of a file in the format of diff -u. It omits the line with the
-// command, and a number of lines that is 1, like the program diff.
+// unified returns the difference between two texts of a file in the format of diff -u. Like the program diff, it omits
+// a number of lines that is 1. It also omits the line with the command.
 func unified(name string, old, new []byte) string {
 	_, text, _ := strings.Cut(string(diff.Diff("old/"+name, old, "new/"+name, new)), "\n")
 	return hunk.ReplaceAllStringFunc(text, func(h string) string { return strings.ReplaceAll(h, ",1 ", " ") })

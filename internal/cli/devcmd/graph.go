@@ -53,7 +53,7 @@ it shows the declarations between both addresses.`,
 	}, runGraph),
 }
 
-// GraphTypes are the operations for which Terraform and OpenTofu draw different graphs.
+// GraphTypes are the values of -type: the operations for which Terraform and OpenTofu draw different graphs.
 var GraphTypes = []string{"plan", "plan-refresh-only", "plan-destroy", "apply"}
 
 func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
@@ -94,7 +94,8 @@ func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 	return c.UI.DoneDocument()
 }
 
-// readDrawn reads the configuration to draw, and the plan, which may be nil. It needs no values of variables.
+// readDrawn reads the plan file name and the configuration in it. If name is "", it reads the configuration of the
+// working directory and returns a nil plan. It needs no values of variables.
 func readDrawn(ctx context.Context, s *session.Session, name string) (*plan.Plan, bool) {
 	if name == "" {
 		return nil, s.Loader.Load() && s.Compile(ctx, vet.CheckOptions{})
@@ -108,8 +109,8 @@ func readDrawn(ctx context.Context, s *session.Session, name string) (*plan.Plan
 	return saved.Plan, plans.Load(ctx, saved)
 }
 
-// resourceGraph draws the resources, grouped by module, and their references, directly or through values. named
-// replaces the names of the program in a sentence. keep selects declarations.
+// resourceGraph returns a graph of the resources, grouped by module, and of their references, directly or through
+// values such as locals. named replaces the names of the program in a sentence. keep selects declarations.
 func resourceGraph(p *program.Program, keep func(program.Decl) bool, named func(string) string) string {
 	list := slices.DeleteFunc(resourcesOf(p), func(d *program.Declaration) bool { return !keep(d.ID) })
 	var b strings.Builder
@@ -143,8 +144,8 @@ func resourceGraph(p *program.Program, keep func(program.Decl) bool, named func(
 	return b.String()
 }
 
-// fullGraph draws all declarations and their direct references, with the names and shapes of Terraform and OpenTofu.
-// keep selects declarations.
+// fullGraph returns a graph of all declarations and their direct references, with the names and shapes of Terraform and
+// OpenTofu. keep selects declarations.
 func fullGraph(p *program.Program, keep func(program.Decl) bool) string {
 	var nodes, edges []string
 	drawn, reached := map[string]bool{}, map[string]bool{}

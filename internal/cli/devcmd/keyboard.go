@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// longestLine is the number of characters after which a line may be cut. The editor drops characters after 4096. The
-// terminal of the system, which buffers input during an evaluation, drops them one earlier.
+// longestLine is the number of characters from which on a line may be incomplete. The line editor drops characters
+// after 4096. During an evaluation, the terminal of the system buffers the input, and drops characters after 4095.
 const longestLine = 4095
 
 // keyboard is a terminal in raw mode for the line editor. It converts keys that the editor takes for the end of the
-// input, and bytes at which the editor stops. It delivers one line at a time, so that the result of line belongs to one
-// line.
+// input, and bytes at which the editor stops. It delivers only one line at a time, so that method line describes the
+// line that the editor has just read.
 type keyboard struct {
 	io.ReadWriter
 	typed []byte // not yet delivered

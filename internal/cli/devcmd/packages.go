@@ -103,7 +103,8 @@ type mirrorFlags struct {
 	locked bool
 }
 
-// open loads the configuration with load. It returns the required providers and the platforms of their packages.
+// open loads the configuration with load. It returns the required providers and the platforms of their packages. It
+// returns false after an error.
 func (f *packageFlags) open(c *base.Call, load func(*loader.Loader) bool) (*loader.Loader, fetch.Copies, bool) {
 	copies := fetch.Copies{Platforms: f.platforms}
 	for _, platform := range f.platforms {
@@ -172,7 +173,8 @@ func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// only reduces the providers to the operands of the command. Without operands, it keeps all.
+// only reduces copies.Needs to the providers in the operands of the command. Without operands, it changes nothing. It
+// returns false if an operand is not a required provider.
 func only(c *base.Call, copies *fetch.Copies) bool {
 	if len(c.Operands) == 0 {
 		return true

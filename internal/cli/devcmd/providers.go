@@ -81,7 +81,7 @@ func providerTree(n *config.Node, hosts engine.Hosts) []branch {
 	return out
 }
 
-// tested iterates over the runs of a test file with a separate module under test, and these modules.
+// tested iterates over the runs of a test file that test a separate module, with the module of each run.
 func tested(l *loader.Loader, f *testfile.File) iter.Seq2[*testfile.Run, *config.Node] {
 	return func(yield func(*testfile.Run, *config.Node) bool) {
 		for _, r := range f.Runs {
@@ -114,8 +114,8 @@ type requirement struct {
 	Constraint string `json:"version_constraint,omitempty"`
 }
 
-// providersDocument returns the requirements of the configuration and the state for JSON. s is nil without a readable
-// state.
+// providersDocument returns the requirements of the configuration and the state for JSON. s is nil if the state is
+// missing or cannot be read.
 func providersDocument(l *loader.Loader, files []*testfile.File, s *state.Snapshot, hosts engine.Hosts) any {
 	doc := struct {
 		FormatVersion string        `json:"format_version"`

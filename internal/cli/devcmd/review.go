@@ -16,7 +16,7 @@ type reviewFlags struct {
 	reviewed.PageFlags
 	markdown bool
 	document bool // -format=json-review
-	limit    int  // of -max; 0 means the default
+	limit    int  // the value of -max in bytes; 0 means the default
 }
 
 func (f *reviewFlags) define(c *base.Call) {
@@ -32,10 +32,10 @@ func (f *reviewFlags) define(c *base.Call) {
 	})
 }
 
-// wanted reports whether the command shows a review.
+// wanted reports whether the user requests a review: a page, Markdown or the JSON document of a review.
 func (f *reviewFlags) wanted() bool { return f.File != "" || f.markdown || f.document }
 
-// fit reports errors in the combination of flags. planned is true if the user names a file.
+// fit reports an error if the flags contradict each other. planned is true if the user names a plan file.
 func (f *reviewFlags) fit(c *base.Call, planned bool) {
 	wrong := func(text string) { c.Bag.Add(diag.Errorf("Wrong combination of options", "%s", text)) }
 	switch {
@@ -56,7 +56,7 @@ func (f *reviewFlags) fit(c *base.Call, planned bool) {
 	}
 }
 
-// show shows the review of a saved plan. printed is true if the JSON of the plan was printed.
+// show writes the requested reviews of a saved plan. printed is true if the JSON of the plan was already printed.
 func (f *reviewFlags) show(s *session.Session, p *plan.Plan, printed bool) int {
 	c := s.Dir.Call
 	r := reviewed.Review(s, p)

@@ -64,7 +64,7 @@ type showFlags struct {
 	review              reviewFlags
 }
 
-// stateFile is the value of -state, which may be given without a value.
+// stateFile is the value of -state. As in OpenTofu, the flag needs no value.
 type stateFile struct{ path *string }
 
 func (s stateFile) String() string   { return "" }
@@ -77,7 +77,8 @@ func (s stateFile) Set(text string) error {
 	return nil
 }
 
-// fit reports an error if the options name several things, or if a configuration is requested without JSON.
+// fit reports an error if the options name more than one thing to show, or if a configuration is requested without
+// JSON.
 func (f *showFlags) fit(c *base.Call) bool {
 	things := len(c.Operands)
 	for _, given := range []bool{f.state != "", f.plan != "", f.module != "", f.config} {

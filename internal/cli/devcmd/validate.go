@@ -53,7 +53,7 @@ func (l *lintFlag) String() string   { return string(*l) }
 func (l *lintFlag) IsBoolFlag() bool { return true }
 func (l *lintFlag) Get() any         { return string(*l) }
 
-// Set accepts the values of a flag without a value, and json.
+// Set accepts "true" and "false", the values of a flag without a value, and "json".
 func (l *lintFlag) Set(s string) error {
 	switch s {
 	case "true", "json":

@@ -22,7 +22,7 @@ func (x *checking) add(level doctorview.Level, area, text, action string) {
 	x.findings = append(x.findings, doctorview.Finding{Level: level, Area: area, Text: text, Action: action})
 }
 
-// within calls check, and turns the diagnostics that it reports into findings.
+// within calls check, and turns the diagnostics that check adds into findings about area.
 func (x *checking) within(area string, check func()) {
 	check()
 	for _, d := range x.call.Bag.List() {

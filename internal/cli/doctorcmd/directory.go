@@ -83,7 +83,7 @@ func (x *checking) providers(i *plugins.Installation, needs []fetch.Need) {
 // same reports whether two addresses mean the same provider in the registries of Terraform and OpenTofu.
 func same(a, b addr.Provider) bool { return a.Canon() == b.Canon() }
 
-// state checks the state and the journals. It returns false if the store could not be asked.
+// state checks the state and the journals. It returns false if the store cannot be read.
 func (x *checking) state(ctx context.Context, at states.Selected) bool {
 	found, ok := at.Examine(ctx)
 	if !ok {
@@ -123,7 +123,8 @@ func (x *checking) state(ctx context.Context, at states.Selected) bool {
 	return true
 }
 
-// lock adds the lock of a state in a file. Other stores show a lock only when a command waits for it.
+// lock adds a finding about the lock of the state. It can do so only for a state in a file. Other stores show a lock
+// only to a command that waits for it.
 func (x *checking) lock(at states.Selected) {
 	const area = "locks"
 	path := at.LockInfo()
@@ -164,7 +165,8 @@ func (x *checking) leases(ctx context.Context, at states.Selected) {
 	})
 }
 
-// copies adds states that could not be stored. The clock is wrong if a copy of the state is from the future.
+// copies adds findings about states that could not be stored. It also reports a wrong clock if a copy of the state has
+// a time in the future.
 func (x *checking) copies(ctx context.Context, at states.Selected) {
 	list, err := at.Inventory(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -18,7 +18,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/doctorview"
 )
 
-// settings adds the files of the CLI configuration. ok is true if all settings are valid.
+// settings adds the files of the CLI configuration to the findings. ok is true if all settings are valid.
 func (x *checking) settings(ok bool) {
 	const area = "CLI configuration"
 	files := cliconfig.Files(func(name string) string {
@@ -47,7 +47,7 @@ func (x *checking) settings(ok bool) {
 	}
 }
 
-// environment adds the variables that are set. Their values may be secret.
+// environment adds the names of the variables that are set. It omits their values, because they may be secret.
 func (x *checking) environment() {
 	const area = "environment"
 	used, unknown := settings.Honoured(x.call)
@@ -91,7 +91,7 @@ func (x *checking) certificates() {
 	}
 }
 
-// caches adds the size of each cache, and whether it can be written.
+// caches adds the size of each cache, and whether files can be created in it.
 func (x *checking) caches() {
 	d := x.dir
 	for _, c := range []struct{ name, dir string }{

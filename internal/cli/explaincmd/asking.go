@@ -13,7 +13,7 @@ type asking struct {
 	session *session.Session
 	text    string
 	plan    string
-	errors  []diag.Diagnostic // about providers and modules that might have answered
+	errors  []diag.Diagnostic // errors that may be the reason why a provider or a module has no answer
 }
 
 // show writes an answer as a document, or as text.
@@ -28,7 +28,8 @@ func (x *asking) show(document, text func(io.Writer) error) {
 	}
 }
 
-// unknown lists the codes whose titles contain the text, or reports that nothing has the name.
+// unknown reports that the question has no answer. It lists the codes whose titles contain the text. Without such
+// codes, it reports x.errors, or else that nothing has this name.
 func (x *asking) unknown() {
 	if pages := similarPages(x.session.Dir.Call); len(pages) > 0 {
 		listCodes(x.session.Dir.Call, pages)

@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag/code"
 )
 
-// pagesOf returns the pages about codes. It returns false if a name is no code.
+// pagesOf returns the pages about codes. It returns false if a name is not a code.
 func pagesOf(names []string) ([]*code.Page, bool) {
 	var pages []*code.Page
 	for _, name := range names {
@@ -38,7 +38,8 @@ func showPages(c *base.Call, pages []*code.Page) {
 	}
 }
 
-// similarPages returns the pages whose title or head contains the operands, or that match them as a message.
+// similarPages returns the pages that contain the operands in a title or in the first line, or whose message matches
+// them.
 func similarPages(c *base.Call) []*code.Page {
 	words := strings.ToLower(strings.Join(c.Operands, " "))
 	var found []*code.Page
@@ -50,7 +51,7 @@ func similarPages(c *base.Call) []*code.Page {
 	return found
 }
 
-// searchCodes lists the pages about the operands.
+// searchCodes lists the pages that match the operands, or reports an error if there are no such pages.
 func searchCodes(c *base.Call) int {
 	found := similarPages(c)
 	if len(found) == 0 {

@@ -84,11 +84,12 @@ func runExplain(ctx context.Context, c *base.Call, f *explainFlags) int {
 	return x.run(ctx)
 }
 
-// asked matches the names of types, addresses, and names of functions of providers. Other words are searched for in the
-// titles of codes.
+// asked matches names of types, addresses, and names of functions of providers. The command searches for other words in
+// the titles of codes.
 var asked = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_-]*(_|\.|\[|::).*$`)
 
-// run answers the question, from the configuration first.
+// run answers the question: from the plan of -plan, or else from the configuration of the working directory, or else
+// from the schemas of providers.
 func (x *asking) run(ctx context.Context) int {
 	c := x.session.Dir.Call
 	if x.plan != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/explainview"
 )
 
-// typed shows a type of a provider. It returns false if no provider has one of the name.
+// typed shows a type of a provider. It returns false if no provider has a type with this name.
 func (x *asking) typed(ctx context.Context) bool {
 	bag := &x.session.Dir.Call.Bag
 	for _, p := range x.providers() {
@@ -40,8 +40,8 @@ func (x *asking) typed(ctx context.Context) bool {
 	return false
 }
 
-// providers returns the providers of the configuration and the built-in providers. The provider whose name the type begins
-// with is the first.
+// providers returns the providers of the configuration and the built-in providers. First comes the provider whose name
+// is the beginning of the type's name.
 func (x *asking) providers() []addr.Provider {
 	_, name, _ := explain.Split(x.text)
 	out := []addr.Provider{addr.Builtin("terraform"), addr.Builtin("lethe")}
@@ -63,7 +63,8 @@ func rank(p addr.Provider, typ string) int {
 	return 1
 }
 
-// schemas returns the schemas of a provider; nil if they are not available.
+// schemas returns the schemas of a provider. If they are not available, it records the error in x.errors and returns
+// nil.
 func (x *asking) schemas(ctx context.Context, p addr.Provider) *provider.Schemas {
 	schemas, err := x.session.SchemasOf(ctx, p)
 	if err != nil {
@@ -74,13 +75,14 @@ func (x *asking) schemas(ctx context.Context, p addr.Provider) *provider.Schemas
 	return schemas
 }
 
-// version returns the version of a provider in the lock file; "" if it has none.
+// version returns the version of a provider in the lock file, or "" if the lock file does not have the provider.
 func (x *asking) version(p addr.Provider) string {
 	lock, _ := x.session.Dir.Lock.Get(p)
 	return lock.Version
 }
 
-// function shows a function of a provider. It returns false if the text does not name one.
+// function shows a function of a provider. It returns false if the text does not name a function of a provider, or if
+// the schemas are not available.
 func (x *asking) function(ctx context.Context) bool {
 	names := strings.Split(x.text, "::")
 	if len(names) < 3 || names[0] != "provider" {

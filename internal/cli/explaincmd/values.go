@@ -15,7 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/explainview"
 )
 
-// open reads the plan of -plan, and compiles its configuration; nil after an error.
+// open reads the plan of -plan and compiles the configuration in it. It returns nil after an error.
 func (x *asking) open(ctx context.Context) *plan.Plan {
 	s := x.session
 	data, err := os.ReadFile(s.Dir.Call.Path(x.plan))
@@ -36,8 +36,8 @@ func (x *asking) open(ctx context.Context) *plan.Plan {
 	return saved.Plan
 }
 
-// declared shows a value of the configuration in the directory. It returns false if the configuration does not declare it,
-// and true after errors of the configuration that concern the question.
+// declared shows a value of the configuration in the directory. It returns false if the configuration does not declare
+// the value. After errors of the configuration that concern the question, it returns true.
 func (x *asking) declared(ctx context.Context) bool {
 	s := x.session
 	bag := &s.Dir.Call.Bag
@@ -63,7 +63,8 @@ func (x *asking) declared(ctx context.Context) bool {
 	return false
 }
 
-// value shows a value of the compiled configuration, with the changes of a plan unless it is nil. It always returns true.
+// value shows a value of the compiled configuration. If p is not nil, it also shows the changes of the plan. It always
+// returns true.
 func (x *asking) value(p *plan.Plan) bool {
 	s := x.session
 	found, ok := explain.Find(s.Program, x.text)

@@ -41,14 +41,15 @@ func (l *Loader) LoadWith(name string, text []byte) bool {
 	return l.LoadFrom(l.Dir.Root, o, l.resolve)
 }
 
-// LoadOver reads the configuration with other texts for some files, by their paths.
+// LoadOver reads the configuration. texts has the texts that replace files, by path.
 func (l *Loader) LoadOver(texts map[string][]byte) bool {
 	o := l.Dir.LoadOptions()
 	o.Files = rewrite.Over(texts)
 	return l.LoadFrom(l.Dir.Root, o, l.resolve)
 }
 
-// LoadFrom reads the configuration from another source. resolve returns the directory of a called module.
+// LoadFrom reads the configuration with the given options and adds its errors to the bag. resolve returns the directory
+// of a called module.
 func (l *Loader) LoadFrom(root string, o config.Options, resolve config.Resolve) bool {
 	var ok bool
 	l.Tree, ok = config.LoadTree(root, o, resolve, &l.Dir.Call.Bag)

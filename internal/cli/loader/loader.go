@@ -27,13 +27,13 @@ import (
 type Loader struct {
 	Dir     *workdir.Directory
 	Vars    *variables.Values
-	Modules *fetch.Installer // of modules that come from elsewhere
+	Modules *fetch.Installer // installs modules from registries and other remote sources
 	Tree    *config.Tree     // nil before Load
 	Queries bool             // Load reads query files, too
 
-	unsure  *diag.Bag    // the errors of a root module whose backend is therefore unknown; nil if the backend is known
+	unsure  *diag.Bag    // the errors of a root module that hide its backend; nil if the backend is known
 	tested  *config.Node // the root module with its calls and with the modules of tests; nil before LoadTests
-	install install      // installs modules; nil means that only installed modules are used
+	install install      // installs a module; nil: only modules that are already installed are used
 }
 
 // install installs a module.
@@ -57,7 +57,7 @@ func New(d *workdir.Directory) *Loader {
 // Empty reports whether the root module has no files.
 func (l *Loader) Empty() bool { return len(l.Tree.Root.Module.Files) == 0 }
 
-// RequireFiles rejects a directory without configuration. The message begins with why.
+// RequireFiles returns false and adds an error if the root module has no files. The message begins with why.
 func (l *Loader) RequireFiles(why string) bool {
 	if l.Empty() {
 		l.Dir.Call.Bag.Add(diag.Errorf("No configuration files", "%s Otherwise, create a Lethe configuration file (.tf file) and try again.", why))
@@ -65,8 +65,8 @@ func (l *Loader) RequireFiles(why string) bool {
 	return !l.Empty()
 }
 
-// Root returns the root module, or nil if it does not exist. If nothing was loaded, it reads only the root module,
-// because commands about states need only its backend block.
+// Root returns the root module, or nil if it does not exist. If nothing was loaded, Root reads the root module, but not
+// its module calls: commands about states need only its backend block.
 func (l *Loader) Root() *config.Module {
 	if l.Tree == nil {
 		var bag diag.Bag
@@ -83,8 +83,8 @@ func (l *Loader) Root() *config.Module {
 	return l.Tree.Root.Module
 }
 
-// Unsure returns the errors of a root module whose backend is therefore unknown. It returns nil if the backend is
-// known.
+// Unsure returns the errors of the root module if they hide which backend the module declares. It returns nil if the
+// backend is known.
 func (l *Loader) Unsure() *diag.Bag {
 	l.Root()
 	return l.unsure
@@ -96,7 +96,7 @@ func (l *Loader) rootOnly(root *config.Module) {
 	l.declare()
 }
 
-// declare passes the root module to the variables, which it declares.
+// declare passes the variable declarations of the root module to the loader's values of variables.
 func (l *Loader) declare() {
 	if l.Tree.Root != nil {
 		l.Vars.Declare(l.Tree.Root.Module)
@@ -136,5 +136,5 @@ func Needs(root *config.Node) []fetch.Need {
 	return out
 }
 
-// ModuleKey returns the key of a module in files: the names of its calls, joined by dots.
+// ModuleKey returns the key of a module in plan files and manifests: the names of its calls, joined by dots.
 func ModuleKey(m addr.Module) string { return strings.Join(m.Path(), ".") }

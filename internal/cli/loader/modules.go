@@ -17,7 +17,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// resolve finds the directory of a called module. It is a config.Resolve.
+// resolve returns the directory of a called module. It has the type config.Resolve.
 func (l *Loader) resolve(path addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, source, version string, ok bool) {
 	if l.Vars.Given == nil && len(path.Path()) == 1 {
 		l.rootOnly(parent.Module) // a source may name variables
@@ -44,8 +44,8 @@ func (l *Loader) resolve(path addr.Module, call *config.Call, parent *config.Nod
 	return dir, source, "", true
 }
 
-// InstallModules makes later loads install remote modules. With upgrade, they install newer versions, too. note
-// receives the lines about progress. A failed load records the modules that it installed.
+// InstallModules makes later loads install remote modules. If upgrade is true, they also replace installed modules by
+// newer versions. note receives the lines about progress. If a load fails, the modules that it installed stay recorded.
 func (l *Loader) InstallModules(ctx context.Context, upgrade bool, note func(string)) {
 	l.Modules.Upgrade, l.Modules.Note = upgrade, note
 	l.install = func(key, source, wanted string) (string, string, string, error) {
@@ -53,7 +53,7 @@ func (l *Loader) InstallModules(ctx context.Context, upgrade bool, note func(str
 	}
 }
 
-// installedModule returns the directory of a remote module. After InstallModules, it installs the module.
+// installedModule returns the directory of a remote module. After InstallModules, it installs a missing module.
 func (l *Loader) installedModule(path addr.Module, source string, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, from, version string, ok bool) {
 	wanted, ok := frame.StaticVersion(parent, call, l.Vars.StaticOptions(), bag)
 	if !ok {
@@ -78,15 +78,15 @@ func (l *Loader) installedModule(path addr.Module, source string, call *config.C
 	return "", source, "", false
 }
 
-// Mask masks the secrets in the source of a module in all output.
+// Mask registers the secrets in the source of a module, so that all output masks them.
 func (l *Loader) Mask(source string) {
 	for _, text := range fetch.SecretsIn(source) {
 		l.Dir.Call.Secrets.MaskValue(cty.StringVal(text), secret.Origin{Addr: "the source of a module", Kind: secret.Setting})
 	}
 }
 
-// hide replaces the secrets in the source of a module in the text that messages quote. It replaces short passwords,
-// too, which masking does not, because here the position of the password is known.
+// hide replaces the secrets in the source of a module by asterisks in the source text that messages quote. Because the
+// position of a password is known here, hide also replaces short passwords, which Mask does not.
 func (l *Loader) hide(at diag.Range, source string) {
 	text := bytes.Clone(l.Dir.Call.Sources.Get(at.Filename))
 	secrets := fetch.SecretsIn(source)

@@ -66,7 +66,7 @@ func (l *Loader) LoadTests(files []*testfile.File) bool {
 	return ok
 }
 
-// below returns a copy of a module and of the modules that it calls, at another address.
+// below returns a copy of a module and of the modules that it calls. at is the address of the copy.
 func below(n, parent *config.Node, at addr.Module) *config.Node {
 	moved := *n
 	moved.Path, moved.Parent, moved.Children = at, parent, map[string]*config.Node{}

@@ -3,7 +3,7 @@
 //	log.go      the log: levels, the file, lines of the program and of providers
 //	narrate.go  log lines about a run: steps, calls, states
 //
-// A nil Log writes nothing, so that callers need no check. The secrets of the command are removed from each line.
+// A nil Log writes nothing, so that callers need no nil check. The secrets of the command are masked in each line.
 package logging
 
 import (
@@ -28,7 +28,7 @@ import (
 // Log writes to standard error, or to the file named by TF_LOG_PATH. Its methods may be called from several goroutines.
 type Log struct {
 	out      io.Writer
-	core     int // rank of the least important level of Lethe's lines; 0 means that none is written
+	core     int // rank of the least important level of Lethe's lines; 0: no lines
 	provider int
 	json     bool
 	now      func() time.Time
@@ -36,7 +36,7 @@ type Log struct {
 	heard    func(string)
 }
 
-// levels are the levels by rank, the most important first.
+// levels are the names of the levels; the most important has rank 1.
 var levels = []string{"ERROR", "WARN", "INFO", "DEBUG", "TRACE"}
 
 func levelRank(name string) int {
@@ -108,7 +108,8 @@ func (l *Log) line(level, format string, a ...any) {
 	}
 }
 
-// write writes a line as soon as the secrets that it may contain are known. If they remain unknown, it writes other.
+// write writes a line as soon as the secrets that it may contain are known, so that it can mask them. If they remain
+// unknown, it writes other.
 func (l *Log) write(level, text, other string) {
 	now := l.now()
 	l.secrets.Then(func(known bool) {
@@ -125,11 +126,12 @@ func (l *Log) write(level, text, other string) {
 	})
 }
 
-// margin is the number of bytes that are removed from the end of a shortened line. The line may end in the middle of a
-// secret, in an encoding that is longer than the secret.
+// margin is the largest number of bytes that shorter removes from the end of a line. The cut may be in the middle of a
+// secret, and masking does not find a part of a secret. margin is large, because an encoded secret can be much longer
+// than the secret.
 const margin = 1 << 10
 
-// shorter removes the end of a line that was cut.
+// shorter removes the end of a line if the line was cut, because the end may be a part of a secret.
 func shorter(text string, cut bool) string {
 	if !cut {
 		return text

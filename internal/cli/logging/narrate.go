@@ -13,7 +13,8 @@ import (
 // The log of a run contains addresses, kinds and durations of steps and calls, but no values. Without TF_LOG, the
 // functions in this file do nothing.
 
-// Begin logs the version, the command and the environment. It makes c.Log write log lines about states.
+// Begin logs the version, the command and the environment. It also sets c.Log, so that code about states can write log
+// lines.
 func (l *Log) Begin(c *base.Call) {
 	l.line("INFO", "Lethe version: %s", base.Version)
 	if !l.Has("DEBUG") {

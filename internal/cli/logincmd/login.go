@@ -167,8 +167,8 @@ func (a *attempt) show(address string) {
 	}
 }
 
-// place returns the place for a manually written token of a host. It is not an environment variable if the host has a
-// port, because no shell can set a variable with a colon in its name.
+// place describes where a user can write a token for a host. If the host has a port, it does not name an environment
+// variable, because no shell can set a variable with a colon in its name.
 func place(host string) string {
 	if strings.Contains(host, ":") {
 		return fmt.Sprintf("a credentials %q block of the CLI configuration", host)

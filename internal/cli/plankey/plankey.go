@@ -28,7 +28,7 @@ type Key struct {
 // least is the minimum number of bytes of a key in the environment.
 const least = 16
 
-// New finds the key. If the key in the environment is too short, it reports an error and returns nil.
+// New returns the key of saved plans. If the key in the environment is too short, New adds an error and returns nil.
 func New(c *base.Call) *Key {
 	k := &Key{fs: c.FS()}
 	switch text := c.Getenv(subprocess.PlanKey); {
@@ -61,7 +61,7 @@ func slowKey(text string) []byte {
 // Given reports whether the environment has a key.
 func (k *Key) Given() bool { return k.given != nil }
 
-// Read returns the key, or nil without one.
+// Read returns the key, or nil if no key exists or it cannot be read.
 func (k *Key) Read() []byte {
 	switch {
 	case k.given != nil:

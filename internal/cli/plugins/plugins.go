@@ -50,7 +50,7 @@ func New(d *workdir.Directory) *Installation {
 }
 
 // Named returns a provider with the registry host under which the user attached it. It returns false if the provider is
-// not attached.
+// not attached, or if the user gave no namespace.
 func (i *Installation) Named(a addr.Provider) (addr.Provider, bool) {
 	r, ok := i.dir.Reattached[a.Canon()]
 	return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
@@ -99,6 +99,7 @@ func (i *Installation) WarnOverrides() {
 // Check checks that all needed providers are installed, before any is started, and reports errors to bag. known
 // providers need not be installed. Check reports:
 //
+//   - a separate error for each built-in provider of which the configuration needs another version;
 //   - a separate error for each provider that was never selected;
 //   - one error for all selected providers that cannot be started;
 //   - one error for all providers of which the configuration needs another version.
@@ -215,8 +216,9 @@ func (i *Installation) link(needs []fetch.Need) {
 	}
 }
 
-// doubtful returns the providers that may not be required. The configuration has parts that could not be read, and
-// these may map the local name to another provider.
+// doubtful returns a map that has true for each provider that the configuration perhaps does not need. If a part of a
+// module could not be read, this part may map a local name to another provider. A provider is doubtful only if every
+// module that requires it has this uncertainty.
 func doubtful(tree *config.Tree) map[addr.Provider]bool {
 	out := map[addr.Provider]bool{}
 	tree.Root.Walk(func(n *config.Node) {

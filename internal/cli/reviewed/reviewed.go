@@ -27,7 +27,8 @@ func (f *PageFlags) Define(c *base.Call) {
 	c.Flags.BoolVar(&f.Full, "full", false, "Show values of more than 4 KB as a whole, on the page of -html and in the Markdown of \"show\".")
 }
 
-// MayWrite reports an error if the page cannot be written: the file is a directory, or its directory does not exist.
+// MayWrite adds an error and returns false if the page cannot be written: the file is a directory, or its directory
+// does not exist.
 func (f *PageFlags) MayWrite(c *base.Call) bool {
 	if f.File == "" {
 		return true
@@ -48,8 +49,8 @@ func Review(s *session.Session, p *plan.Plan) *review.Review {
 	return review.New(p, s.Program, s.Schemas())
 }
 
-// Page writes the page of a review, if the user wants one. Only the owner of the file can read it. Unless quiet is true,
-// it reports the file.
+// Page writes the page of a review if the user gave -html. Only the owner of the file can read it. Page prints the name
+// of the file, unless quiet is true. It returns false after an error.
 func (f *PageFlags) Page(c *base.Call, r *review.Review, quiet bool) bool {
 	if f.File == "" {
 		return true

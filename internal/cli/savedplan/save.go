@@ -17,7 +17,8 @@ import (
 )
 
 // Save writes a plan to a file. It encrypts the plan if the configuration requires that, and seals it with the key of
-// plans. ok is false if it has reported an error in the encryption. err is the error of writing the file.
+// saved plans. ok is false if the encryption settings are invalid; that error is already reported. err is the error of
+// writing the file.
 func (p *Plans) Save(ctx context.Context, name string, made *plan.Plan) (ok bool, err error) {
 	s, locked := p.session, p.session.Locked
 	made.Ephemeral, made.Place, made.Settings = s.Loader.Vars.GivenEphemeral(), locked.Place, locked.Settings
@@ -70,8 +71,8 @@ func (p *Plans) configuration() []file.ConfigModule {
 	return out
 }
 
-// nulled replaces a part of a file by null. The positions of the rest do not change. A part that is shorter than null
-// stays unchanged.
+// nulled replaces a part of a file by null and spaces, so that the positions of the rest do not change. If the part is
+// shorter than "null", it stays unchanged.
 func nulled(text []byte, from, to int) []byte {
 	const null = "null"
 	if to-from < len(null) || to > len(text) {
@@ -86,8 +87,8 @@ func nulled(text []byte, from, to int) []byte {
 	return text
 }
 
-// described returns the schemas that a plan needs: of the types in the configuration, and of the objects in the prior
-// states.
+// described returns the schemas that a saved plan needs: for the types in the configuration, and for the objects in the
+// previous and the refreshed state.
 func (p *Plans) described(made *plan.Plan) map[addr.Provider][]byte {
 	type name struct {
 		mode addr.Mode

@@ -37,13 +37,13 @@ import (
 // Plans saves and loads the plans of a session.
 type Plans struct {
 	session *session.Session
-	lacking []string // names of the backend's secrets that a loaded plan does not contain
+	lacking []string // names of the backend's secrets; a loaded plan does not contain their values
 }
 
 // New returns the plans of a session.
 func New(s *session.Session) *Plans { return &Plans{session: s} }
 
-// Read reads a plan file.
+// Read reads and decodes a plan file. After an error it returns false.
 func (p *Plans) Read(ctx context.Context, name string) (*file.Contents, bool) {
 	data, err := os.ReadFile(p.session.Dir.Call.Path(name))
 	if err != nil {
@@ -109,8 +109,9 @@ func (p *Plans) Trust(saved *file.Contents, foreign bool) bool {
 	return true
 }
 
-// SameProviders reports an error if the lock file selects other providers than when the plan was made. Another version
-// may plan differently, and may not understand the plan. Checksums may have been added or removed.
+// SameProviders adds an error and returns false if the lock file selects another version of a provider than when the
+// plan was made. Another version may plan differently, and may not understand the plan. Differences in checksums are no
+// error.
 func (p *Plans) SameProviders(saved *file.Contents) bool {
 	var planned []lockfile.Provider
 	if len(saved.Lock) > 0 {
@@ -190,7 +191,7 @@ func (p *Plans) Load(ctx context.Context, saved *file.Contents) bool {
 }
 
 // unsecret replaces a backend block with secrets by the block of the working directory, because a plan does not contain
-// secrets. The blocks must be equal otherwise.
+// the secrets. Except for the secrets, the two blocks must be equal.
 func (p *Plans) unsecret() {
 	m := p.session.Loader.Tree.Root.Module
 	var lacking []string
@@ -212,7 +213,7 @@ func (p *Plans) unsecret() {
 	p.lacking = lacking
 }
 
-// Lacking adds to errors about the state that a saved plan does not contain the backend's secrets.
+// Lacking adds a hint to errors about the state: a saved plan does not contain the secrets of the backend.
 func (p *Plans) Lacking() {
 	list := p.session.Dir.Call.Bag.List()
 	for _, name := range p.session.States.Backend.Lacking() {
@@ -232,7 +233,7 @@ func (p *Plans) Lacking() {
 	}
 }
 
-// Recall uses the schemas in a plan, so that their providers need not be started.
+// Recall uses the schemas in a plan file, so that their providers need not be started.
 func (p *Plans) Recall(saved *file.Contents) {
 	for a, part := range saved.Schemas {
 		if s := wire.Described(part, a); s != nil {

@@ -29,13 +29,13 @@ const (
 	toManager              // a generated value is read from a secret manager
 )
 
-// target is a secret to move: a declaration, for all its instances.
+// target is a secret that the command moves. It names a declaration, and the move changes all instances.
 type target struct {
 	name     string // for people
 	way      way
-	resource addr.Resource // or the name of a variable in Name
-	stored   []string      // the path of names
-	to       []string      // of the write-only argument
+	resource addr.Resource // for toVariable, only Name is set: the name of the variable
+	stored   []string      // the names on the path of the attribute
+	to       []string      // for toArgument: the names on the path of the write-only argument
 }
 
 type moveFlags struct {
@@ -115,7 +115,8 @@ func (x *moving) find(ctx context.Context) bool {
 	return true
 }
 
-// add adds a target, or the reason why it cannot be moved.
+// add adds a target to x.targets, unless a target with this name is there already. If why is not "", add records why as
+// the reason for skipping the target.
 func (x *moving) add(t target, why string) {
 	if why != "" {
 		x.skip(t.name, why)
@@ -166,8 +167,8 @@ func (x *moving) targetOf(f *audit.Finding) (target, string) {
 	return x.generated(t)
 }
 
-// generated returns the target for the value of a generator, or the reason why an attribute without write-only argument
-// cannot be moved.
+// generated completes the target for an attribute without a write-only argument. Such an attribute can be moved only if
+// it is the value of a generator. Otherwise generated returns the reason why it cannot be moved.
 func (x *moving) generated(t target) (target, string) {
 	p, declared := rewrite.ProviderOf(x.session.Loader.Tree, t.resource)
 	switch {
@@ -230,7 +231,8 @@ func (x *moving) findOne(ctx context.Context, operand string) bool {
 	return true
 }
 
-// unstored returns the target for an attribute that is no secret of the state, such as an argument that was not applied yet.
+// unstored returns the target for an attribute for which the state stores no secret, or the reason why it cannot be
+// moved. An example is an argument that was not applied yet.
 func (x *moving) unstored(ctx context.Context, at addr.Resource, names []string) (target, string) {
 	t := target{name: at.String() + "." + strings.Join(names, "."), resource: at, stored: names}
 	p, declared := rewrite.ProviderOf(x.session.Loader.Tree, at)
@@ -269,7 +271,8 @@ func (x *moving) block(ctx context.Context) func(addr.Provider, addr.Mode, strin
 	}
 }
 
-// parseOperand splits an operand into the address of a resource, without keys, and the names on the path of an attribute.
+// parseOperand splits an operand into the address of a resource and the names on the path of an attribute. It drops
+// instance keys.
 func parseOperand(operand string) (addr.Resource, []string, error) {
 	_, err := addr.ParseInstance(operand)
 	for end := len(operand); end > 0; end = strings.LastIndexAny(operand[:end], ".[") {

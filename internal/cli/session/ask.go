@@ -22,7 +22,7 @@ func (s *Session) AskProviders() {
 	}
 }
 
-// askProviders asks for required arguments that the provider configurations of the root module do not set.
+// askProviders asks for the required arguments that the provider configurations of the root module do not set.
 func (s *Session) askProviders(prog *program.Program, schemas provider.Lookup) (added, ok bool) {
 	for _, d := range prog.Decls() {
 		if d.Kind != program.Provider || !d.Provider.Module.IsRoot() {
@@ -56,8 +56,8 @@ func (s *Session) localName(a addr.Provider) string {
 	return a.Type
 }
 
-// askArguments asks for the required arguments that a provider block does not set. Check reports an error for arguments
-// that remain without a value.
+// askArguments asks for the required arguments that a provider block does not set, and returns the answers. If an
+// argument remains without a value, Check reports the error.
 func (s *Session) askArguments(name config.ProviderName, block *schema.Schema) map[string]cty.Value {
 	var required []string
 	about := map[string]*schema.Attr{}

@@ -23,8 +23,8 @@ func (s *Session) unvalued() *frame.StaticFrame {
 	return frame.Static(s.Loader.Tree.Root.Module, s.Loader.Vars.Given, o)
 }
 
-// Judge reports all errors of the loaded configuration, even if loading it reported some. It does not report the
-// consequences of a reported error: see config.Module.Unreadable and diag.Bag.Enough.
+// Judge reports all errors of the loaded configuration, even if loading it reported some. It does not report errors
+// that only follow from a reported error: see config.Module.Unreadable and diag.Bag.Enough.
 func (s *Session) Judge(ctx context.Context, check vet.CheckOptions) {
 	if s.Loader.Tree.Closed || ctx.Err() != nil {
 		return

@@ -7,8 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 )
 
-// Prepare loads and compiles the configuration, and asks for missing values. If that fails, it reports all errors. empty
-// is the reason why a directory without configuration is an error, or "" if it is none.
+// Prepare loads and compiles the configuration, and asks for missing values. If it fails, it reports all errors of the
+// configuration and returns false. If empty is not "", a directory without configuration is an error, and the message
+// begins with empty.
 func (s *Session) Prepare(ctx context.Context, empty string, check vet.CheckOptions) bool {
 	defer s.Dir.Call.Times.Phase("read the configuration")()
 	l, vars := s.Loader, s.Loader.Vars

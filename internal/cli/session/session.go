@@ -91,7 +91,8 @@ func (s *Session) Lock(ctx context.Context, part workspace.Selecting) (*workspac
 	return s.lock(ctx, states.Locking{Operation: s.Operation, Part: part, Shared: !s.Dir.Call.Command.Makes && !s.opens()})
 }
 
-// LockToSettle is Lock for an operation that settles the unknown outcomes of calls for an object.
+// LockToSettle is like Lock, but for an operation that settles the unknown outcomes of provider calls for the instance
+// i.
 func (s *Session) LockToSettle(ctx context.Context, i addr.Instance) (*workspace.State, bool) {
 	return s.lock(ctx, states.Locking{Operation: s.Operation, Settles: i})
 }
@@ -128,13 +129,15 @@ func (s *Session) SchemasOf(ctx context.Context, a addr.Provider) (*provider.Sch
 	return schemas, nil
 }
 
-// Installed checks that the providers of the configuration are installed. Missing providers are not started later.
+// Installed adds an error and returns false if a provider of the configuration is not installed. The engine does not
+// start missing providers.
 func (s *Session) Installed() (ok bool) {
 	s.Engine.Providers.Absent, ok = s.Plugins.Check(s.Loader.Tree, s.Loader.Needs(), s.Pool.Known(), &s.Dir.Call.Bag)
 	return ok
 }
 
-// Compile compiles the loaded configuration, and checks everything that can be checked without values.
+// Compile compiles the loaded configuration, and checks everything that can be checked without values. It returns false
+// after an error.
 func (s *Session) Compile(ctx context.Context, o vet.CheckOptions) bool {
 	s.Plugins.WarnOverrides()
 	installed := s.Installed()
@@ -222,7 +225,8 @@ func (r recorded) Send(e event.Event) {
 	r.Sink.Send(e)
 }
 
-// start starts a provider. It uses the keeper if the command may change objects or open leases.
+// start starts a provider. If the command may change objects or open leases, the keeper (the process that closes leases
+// if Lethe is killed) starts the provider.
 func (s *Session) start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
 	if !s.Dir.Call.Command.Makes && !s.opens() {
 		return launch.Start(ctx, program, log)
@@ -285,8 +289,8 @@ func (s *Session) newPool() *provider.Pool {
 	return pool
 }
 
-// ownAddresses returns the addresses of the built-in provider lethe. A development override or an attached process
-// replaces it under its addresses in the registries.
+// ownAddresses returns the addresses under which the pool serves the built-in provider lethe. A development override or
+// an attached process replaces the provider at its addresses in the registries.
 func (s *Session) ownAddresses() []addr.Provider {
 	own, published := addr.Builtin("lethe"), addr.Published()
 	if s.Plugins.Developed(published) {

@@ -19,15 +19,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// limitsVariable is the environment variable for the limits of the language. templateVariable is OpenTofu's variable
-// for one of the limits. docs/limits.md describes both.
+// limitsVariable is the environment variable for the limits of package limits. templateVariable is OpenTofu's variable
+// for one of these limits. docs/limits.md describes both.
 const (
 	limitsVariable   = "LETHE_LIMITS"
 	templateVariable = "TF_TEMPLATE_RECURSION_DEPTH"
 )
 
-// ReadLimits reads the limits of the language from the environment. If they limit the time of the command, it starts
-// the timer.
+// ReadLimits reads the limits from LETHE_LIMITS and TF_TEMPLATE_RECURSION_DEPTH. If they limit the time of the command,
+// ReadLimits sets the end of the command. The time counts from the start of the command, not from this call. If a value
+// is invalid, ReadLimits adds an error and returns false.
 func ReadLimits(c *base.Call) (limits.Limits, bool) {
 	var l limits.Limits
 	if depth := c.Getenv(templateVariable); depth != "" {
@@ -77,8 +78,9 @@ var honoured = []string{
 // ours are the beginnings of the names of variables that only Terraform, OpenTofu and Lethe read.
 var ours = []string{"TF_", "TERRAFORM_", "TOFU_", "OPENTOFU_", "LETHE_"}
 
-// Honoured returns the names of the variables in the environment that affect Lethe, and the names that look as if they did
-// and do not. WarnUnhonoured warns of other variables without effect.
+// Honoured returns the names of the set variables that affect Lethe. unknown has the names that begin like a variable
+// of Terraform, OpenTofu or Lethe, but that Lethe does not know. Variables in unhonoured are in neither list, because
+// WarnUnhonoured warns of them.
 func Honoured(c *base.Call) (used, unknown []string) {
 	for _, e := range c.Environ {
 		name, value, _ := strings.Cut(e, "=")
@@ -105,7 +107,8 @@ type unhonouredVariable struct{ name, unset, why string }
 // cacheKeepsLock is the reason why users need not choose between the plugin cache and the lock file.
 const cacheKeepsLock = "the dependency lock file always gets checksums for packages of the plugin cache"
 
-// WarnUnhonoured warns of variables that are set and have no effect.
+// WarnUnhonoured warns of each variable in unhonoured that is set. It does not warn if the value has the same meaning
+// as no value.
 func WarnUnhonoured(c *base.Call) {
 	for _, v := range unhonoured {
 		if set := c.Getenv(v.name); set != "" && set != v.unset {
@@ -114,7 +117,8 @@ func WarnUnhonoured(c *base.Call) {
 	}
 }
 
-// intervalVariable is the environment variable for the number of seconds between two interim states.
+// intervalVariable is the environment variable for the number of seconds between two writes of the state during an
+// apply.
 const intervalVariable = "TF_STATE_PERSIST_INTERVAL"
 
 // readInterval reads the time between two writes of the state during an apply.
@@ -131,7 +135,7 @@ func readInterval(c *base.Call) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// forgetVariable is the environment variable for the results of data sources that are not stored.
+// forgetVariable is the environment variable that selects the data sources whose results the state does not store.
 const forgetVariable = "LETHE_FORGET_DATA"
 
 // forgetData returns the setting for results of data sources. The environment overrides the CLI configuration.

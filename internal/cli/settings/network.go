@@ -43,7 +43,8 @@ func (s *Settings) ReadNetwork(c *base.Call) (*Network, bool) {
 	return n, true
 }
 
-// Hosts returns a client for the services of hosts. It discovers them like registries, and uses the user's credentials.
+// Hosts returns a client for the services of hosts, such as the state storage of HCP Terraform. It discovers services
+// like registries do, and uses the user's credentials.
 func (n *Network) Hosts() store.Hosts { return hosts{n.Registry, n.Credentials} }
 
 type hosts struct {
@@ -72,7 +73,7 @@ func Hosts(c *base.Call) (*registry.Registry, *cliconfig.Credentials, bool) {
 	return r, credentials, ok
 }
 
-// credentialsOf returns the user's credentials. Their secrets are masked in all output.
+// credentialsOf returns the user's credentials. It masks their secrets in all output.
 func credentialsOf(c *base.Call, s *cliconfig.Settings) *cliconfig.Credentials {
 	return &cliconfig.Credentials{Settings: s, Getenv: c.Getenv, Environ: c.Environ, Learned: func(text, host string) {
 		c.Secrets.Add(text, secret.Origin{Addr: "the credentials for " + host, Kind: secret.Setting})
@@ -118,8 +119,8 @@ func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Cre
 	}, ok1 && ok2 && ok3 && ok4 && ok5
 }
 
-// proxied reports whether a text is empty or the address of a proxy. Go silently ignores an invalid address, and
-// connects to servers without the proxy.
+// proxied reports whether a text is empty or the address of a proxy. Without this check, Go would silently ignore an
+// invalid address and connect to servers without the proxy.
 func proxied(text string) bool {
 	if text == "" {
 		return true
@@ -159,7 +160,8 @@ func newImages(r *registry.Registry, retries int, credentials *cliconfig.Credent
 	return &oci.Client{Transport: r.Client.Transport, Header: http.Header{"User-Agent": r.Client.Header["User-Agent"]}, Credential: credentials.OCI, Retries: retries}
 }
 
-// number returns the value of a numeric environment variable, or unset if the variable is not set.
+// number returns the value of a numeric environment variable, or the value unset if the variable is not set. If the
+// value is invalid, number adds an error and returns false.
 func number(c *base.Call, name string, unset int) (int, bool) {
 	text := c.Getenv(name)
 	if text == "" {
@@ -173,7 +175,8 @@ func number(c *base.Call, name string, unset int) (int, bool) {
 	return n, true
 }
 
-// yes returns the value of a boolean environment variable, or false if it is not set.
+// yes returns the value of a boolean environment variable, or false if it is not set. If the value is invalid, yes adds
+// an error and returns false for ok.
 func yes(c *base.Call, name string) (set, ok bool) {
 	text := c.Getenv(name)
 	if text == "" {

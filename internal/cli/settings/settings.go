@@ -85,7 +85,7 @@ func Read(c *base.Call) (*Settings, bool) {
 	return s, true
 }
 
-// ReadReattached returns the providers that another program has started.
+// ReadReattached returns the providers in TF_REATTACH_PROVIDERS, which another program has started.
 func ReadReattached(c *base.Call) (map[addr.Provider]launch.Reattach, bool) {
 	running, err := launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS"))
 	if err != nil {

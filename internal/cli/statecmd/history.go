@@ -44,7 +44,7 @@ func pastOf(ctx context.Context, c *base.Call, st *states.States, now *state.Sna
 	return out, out.store != nil
 }
 
-// readPast is pastOf for commands that only read.
+// readPast is like pastOf, but also reads the current state. Commands that only read use it.
 func readPast(ctx context.Context, c *base.Call, st *states.States) (past, bool) {
 	now, ok := read(ctx, c, st)
 	if !ok {
@@ -62,7 +62,7 @@ func serialOf(c *base.Call, text string) (uint64, bool) {
 	return n, err == nil
 }
 
-// at returns the state with a serial number. It reports an error if no such state is kept.
+// at returns the state with a serial number. If the store does not keep this state, at adds an error and returns false.
 func (t past) at(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
 	if serial == t.now.Serial {
 		return t.now, true
@@ -70,7 +70,8 @@ func (t past) at(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
 	return t.former(ctx, serial, &t.c.Bag)
 }
 
-// former returns a former state. It adds errors to bag.
+// former returns a former state. If the store does not keep it, or it cannot be read, former adds an error to bag and
+// returns false.
 func (t past) former(ctx context.Context, serial uint64, bag *diag.Bag) (*state.Snapshot, bool) {
 	data, err := t.store.Former(ctx, t.workspace, store.Past{Serial: serial})
 	switch {
@@ -144,11 +145,11 @@ func runHistory(ctx context.Context, c *base.Call, f *historyFlags) int {
 	return c.UI.DoneDocument()
 }
 
-// overriddenStates is the number of states that are read to find overridden protections, if the store counts changes
-// itself.
+// overriddenStates is the number of states that count reads to find overridden protections. It applies only if the
+// store counts the changes itself, so that count need not read the states.
 const overriddenStates = 20
 
-// read is at without messages.
+// read is like at, but adds no errors.
 func (t past) read(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
 	if serial == t.now.Serial {
 		return t.now, true
@@ -190,8 +191,8 @@ func (t past) page(ctx context.Context, file string, kept []store.Past) {
 	}
 }
 
-// count compares each state with the state before it, unless the store has done so. One warning lists the states that
-// cannot be read, for example because a former key encrypts them.
+// count adds the counts of changes to kept, unless the store has added them: it compares each state with the state
+// before it. One warning lists the states that cannot be read, for example because a former key encrypts them.
 func (t past) count(ctx context.Context, kept []store.Past) {
 	var aside diag.Bag
 	missingText := ""

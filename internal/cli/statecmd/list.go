@@ -110,7 +110,7 @@ func runIdentities(ctx context.Context, c *base.Call, f *listFlags) int {
 	return c.UI.DoneDocument()
 }
 
-// find returns the state and the objects that match the operands and -id, sorted.
+// find returns the state, and the sorted objects that match the operands and -id.
 func (f *listFlags) find(ctx context.Context, c *base.Call) (*state.Snapshot, []addr.Object, bool) {
 	st, ok := states.Open(c, &f.Options)
 	if !ok {
@@ -150,7 +150,7 @@ func (f *listFlags) matches(s *state.Snapshot, targets []addr.Target) []addr.Obj
 	return found
 }
 
-// anyMatch reports an error for an address that matches no object of the state.
+// anyMatch adds an error and returns false if an address matches no object of the state.
 func anyMatch(s *state.Snapshot, targets []addr.Target, bag *diag.Bag) bool {
 	for _, t := range targets {
 		if len(s.Select(t)) == 0 {

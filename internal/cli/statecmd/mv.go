@@ -51,7 +51,7 @@ func runMv(ctx context.Context, c *base.Call, f *mvFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	out := f.StateOut // the destination, and not another name for the same state
+	out := f.StateOut // the destination; from here on, StateOut must not be another name for the source
 	f.StateOut = ""
 	if out != "" && out != f.State {
 		return moveInto(ctx, c, f, ends[0], ends[1], out)
@@ -63,7 +63,7 @@ func runMv(ctx context.Context, c *base.Call, f *mvFlags) int {
 	})
 }
 
-// moved prints the moved objects, or the objects that would be moved.
+// moved prints the moved objects. If dryRun is true, it prints the objects that would be moved.
 func moved(ui *base.Screen, done []state.Renaming, ok, dryRun bool) {
 	word := "Move"
 	if dryRun {
@@ -77,8 +77,8 @@ func moved(ui *base.Screen, done []state.Renaming, ok, dryRun bool) {
 	}
 }
 
-// moveInto moves objects into the state of another file. The destination is written first. If the second write fails,
-// the objects are in both states, so that none is lost.
+// moveInto moves objects into the state in another file. It writes the destination first: if the second write fails,
+// the objects are in both states, and none is lost.
 func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Target, out string) int {
 	f.Backup = cmp.Or(f.Backup, stamped(c, f.State))
 	st, source, ok := locked(ctx, c, &f.Options, operation.Move)

@@ -56,9 +56,9 @@ func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// follows reports an error if a state would overwrite a state of another lineage, a newer state, or a different state
-// with the same serial. An empty state may always be overwritten. A state without a lineage, as older programs write,
-// is not compared.
+// follows adds an error and returns false if the pushed state would replace a state of another lineage, a newer state,
+// or a different state with the same serial. An empty state may always be replaced. A state without a lineage, as older
+// programs write, is not compared.
 func follows(ws *workspace.State, pushed *state.Snapshot, bag *diag.Bag) bool {
 	have := ws.Snapshot()
 	switch {
@@ -77,17 +77,17 @@ func follows(ws *workspace.State, pushed *state.Snapshot, bag *diag.Bag) bool {
 	return true
 }
 
-// sameObjects reports whether two states differ only in outputs and check results. The state of a run that could not
-// write it differs so from the state that is recovered from its journal. The next run computes outputs and checks
-// again.
+// sameObjects reports whether two states differ at most in outputs and check results. If a run could not write its
+// state, that state differs in this way from the state that is recovered from the journal of the run. The next run
+// computes outputs and checks again.
 func sameObjects(have, pushed *state.Snapshot) bool {
 	head := have.Edit().Head()
 	head.Outputs, head.Checks = pushed.Outputs, pushed.Checks
 	return state.Equal(head, pushed)
 }
 
-// goesOn reports whether a state contains all changes that this command has recovered from journals. Then it is the
-// state of such a run, which could write neither the state nor all of its journal.
+// goesOn reports whether a state contains all changes that this command has recovered from journals. Then the pushed
+// state comes from the interrupted run, which could write neither the state nor its whole journal.
 func goesOn(ws *workspace.State, pushed *state.Snapshot) bool {
 	restored := ws.Restored()
 	return len(restored) > 0 && !slices.ContainsFunc(state.Differences(ws.Snapshot(), pushed), func(d state.Difference) bool { return slices.Contains(restored, d.Object) })

@@ -66,9 +66,9 @@ func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int 
 	})
 }
 
-// hosted adds a host to a provider that the user named without one. It uses the host of this provider in the state, or
-// else the registry of the program's name. If the providers do not differ otherwise, it uses the registry, because the
-// user wants to replace the host.
+// hosted adds a host to the provider to, which the user named without a host. If from and to differ in more than the
+// host, hosted uses the host of this provider in the state. Otherwise, or if the state does not have the provider, it
+// uses the registry of c.
 func hosted(c *base.Call, s *state.Snapshot, from, to addr.Provider) addr.Provider {
 	if from.Canon() != to.Canon() {
 		if p, ok := s.HostFor(to); ok {

@@ -64,7 +64,8 @@ func stamped(c *base.Call, file string) string {
 	return fmt.Sprintf("%s.%d.backup", file, c.Now().Unix())
 }
 
-// change locks the state, changes it with edit and writes it. If edit returns false, it writes nothing.
+// change locks the state, changes it with edit and writes it. If edit returns false, change writes nothing. It returns
+// the exit code.
 func change(ctx context.Context, c *base.Call, o *workdir.Options, of operation.Operation, edit func(*state.Snapshot) (*state.Snapshot, bool)) int {
 	if of != operation.Taint {
 		o.Backup = cmp.Or(o.Backup, stamped(c, cmp.Or(o.StateOut, o.State)))

@@ -113,7 +113,7 @@ func (t *transferring) run(ctx context.Context) bool {
 	return true
 }
 
-// open reads the addresses, and both configurations.
+// open reads the addresses and both configurations. After an error it returns false.
 func (t *transferring) open(ctx context.Context) (r transfer.Request, ok bool) {
 	c, f := t.source.call, t.f
 	if f.to == "" {
@@ -152,8 +152,8 @@ func (s *side) open(ctx context.Context, o *workdir.Options) (ok bool) {
 	return s.Prepare(ctx, "", vet.CheckOptions{})
 }
 
-// lock locks both states in the order of the paths of their directories, so that two opposite transfers do not wait for
-// each other.
+// lock locks both states in the order of the paths of their directories. Without a fixed order, two opposite transfers
+// could wait for each other.
 func (t *transferring) lock(ctx context.Context) bool {
 	order := []*side{&t.source, &t.target}
 	if t.target.call.Dir < t.source.call.Dir {
@@ -177,13 +177,13 @@ func (t *transferring) lock(ctx context.Context) bool {
 	return true
 }
 
-// shared reports whether two directories have the same state. locked has its state.
+// shared reports whether two directories have the same state. The state of locked must be locked already.
 func (t *transferring) shared(ctx context.Context, locked, s *side) bool {
 	at, ok := s.States.Selected(ctx)
 	return ok && at.MachinePlace() != "" && at.MachinePlace() == locked.ws.Place()
 }
 
-// settled reports an error if the outcome of a call about a moved object is unknown.
+// settled adds an error and returns false if a moved object has a provider call with an unknown outcome.
 func (t *transferring) settled() bool {
 	var open []string
 	find := func(ws *workspace.State, at func(transfer.Move) addr.Instance) {
@@ -211,7 +211,7 @@ func (t *transferring) settled() bool {
 	return true
 }
 
-// planned plans a directory with the state after the move.
+// planned makes the next plan of a directory: the plan with the state after the move. It returns false after an error.
 func (s *side) planned(ctx context.Context, c *base.Call, after *state.Snapshot) bool {
 	req, ok := s.PlanRequest(after)
 	if !ok {
@@ -262,7 +262,7 @@ func (s *side) show() {
 	s.call.UI.Print("Next plan of the " + s.role + ":" + text)
 }
 
-// unchanged reports an error if a next plan changes a moved object.
+// unchanged adds an error and returns false if the next plan of a directory changes a moved object.
 func (t *transferring) unchanged() bool {
 	if creates := t.source.touching(t.plan.Moves, func(m transfer.Move) addr.Object { return m.From }); len(creates) > 0 {
 		return t.stillPlanned(creates)
@@ -281,7 +281,8 @@ func (t *transferring) unchanged() bool {
 	return false
 }
 
-// touching returns the changes of a plan that concern moved objects.
+// touching returns the changes of the next plan that concern moved objects. at selects the source or the target address
+// of a move.
 func (s *side) touching(moves []transfer.Move, at func(transfer.Move) addr.Object) (out []*plan.Change) {
 	for _, c := range slices.Concat(s.next.Changes, s.next.Deferred) {
 		if slices.ContainsFunc(moves, func(m transfer.Move) bool {
@@ -293,8 +294,9 @@ func (s *side) touching(moves []transfer.Move, at func(transfer.Move) addr.Objec
 	return out
 }
 
-// changing returns the change that the target would make to a moved object; "" if it makes none. The end of a deposed
-// object and the replacement of a tainted object move with the object: the source would do the same.
+// changing returns the change that the next plan of the target makes to a moved object, or "" if it makes no change.
+// The end of a deposed object and the replacement of a tainted object do not count, because the source would do the
+// same.
 func (t *transferring) changing(m transfer.Move) string {
 	for _, c := range t.target.next.Changes {
 		switch {

@@ -11,14 +11,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/transfer"
 )
 
-// unfit reports a configuration that a transfer does not fit.
+// unfit adds the error for a configuration that does not fit the transfer, and returns false.
 func (t *transferring) unfit(format string, a ...any) bool {
 	t.source.call.Bag.Add(diag.Errorf("Transfer does not fit the configuration", format, a...))
 	return false
 }
 
-// fitsSource reports an error if the source still declares a moved module or resource. The plan finds the instances that
-// it declares.
+// fitsSource adds an error and returns false if the source still declares a moved module or resource as a whole. For a
+// move of single instances, the next plan of the source shows whether the source still declares them.
 func (t *transferring) fitsSource() bool {
 	for _, moved := range t.plan.Renamed {
 		from := moved[0]
@@ -37,7 +37,7 @@ func (t *transferring) fitsSource() bool {
 	return true
 }
 
-// stillPlanned reports that the next plan of the source has moved objects.
+// stillPlanned adds the error for a source whose next plan still has moved objects, and returns false.
 func (t *transferring) stillPlanned(changes []*plan.Change) bool {
 	var list []string
 	for _, c := range changes {
@@ -47,7 +47,7 @@ func (t *transferring) stillPlanned(changes []*plan.Change) bool {
 	return t.unfit("The source still declares moved objects, so its next plan would create them again:\n%s\n\nRemove their keys from count or for_each in the source, for example:\n\n  resource %q %q {\n    for_each = toset([…]) # without the key %s\n    …\n  }", strings.Join(list, "\n"), i.Type, i.Name, strings.Trim(i.Key.String(), "[]"))
 }
 
-// fitsTarget reports an error if the target does not declare a moved object with the same provider.
+// fitsTarget adds an error and returns false if the target does not declare a moved object with the same provider.
 func (t *transferring) fitsTarget() bool {
 	for _, m := range t.plan.Moves {
 		res := m.To.Resource()
@@ -74,7 +74,7 @@ func called(p *program.Program, m addr.Module) bool {
 	return declared
 }
 
-// config returns the provider configuration of a resource in the target.
+// config returns the provider configuration that a resource of the target uses.
 func (t *transferring) config(d *program.Declaration) addr.ProviderConfig {
 	p := t.target.Program
 	if of := p.ProviderOf(d.ID); of != program.NoDecl {
@@ -83,18 +83,19 @@ func (t *transferring) config(d *program.Declaration) addr.ProviderConfig {
 	return p.ImpliedProvider(d.Resource)
 }
 
-// declared returns the provider configuration that the target declares for a moved object.
+// declared returns the provider configuration that the target declares for a moved object. was is its provider
+// configuration in the source.
 func (t *transferring) declared(m transfer.Move, was addr.ProviderInstance) addr.ProviderInstance {
 	d, _ := t.target.Program.Resource(m.To.Resource()) // fitsTarget has found it
 	now := addr.ProviderInstance{ProviderConfig: t.config(d)}
 	if p, ok := t.target.Program.ProviderConfig(now.ProviderConfig); ok && p.Prov != nil && p.Prov.ForEach != nil {
-		now.Key = was.Key // until the plan has decided
+		now.Key = was.Key // the key is known only after the plan
 	}
-	now.Provider = was.Provider // the host stays
+	now.Provider = was.Provider // keep the host
 	return now
 }
 
-// used returns the provider instance that the plan of the target uses for a moved object.
+// used returns the provider instance that the next plan of the target uses for a moved object.
 func (t *transferring) used(m transfer.Move, was addr.ProviderInstance) addr.ProviderInstance {
 	now := t.declared(m, was)
 	for _, c := range t.target.next.Changes {

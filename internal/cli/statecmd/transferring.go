@@ -30,12 +30,12 @@ type side struct {
 	*session.Session
 	call *base.Call
 	name string // of the target, for messages: the path as the user gave it
-	role string // for messages, with the name
+	role string // the word for the directory in messages, with its name
 	ws   *workspace.State
-	next *plan.Plan // with the state after the move
+	next *plan.Plan // the plan with the state after the move
 }
 
-// invalid reports a transfer that is not possible.
+// invalid adds the error for a transfer that is not possible, and returns false.
 func (t *transferring) invalid(format string, a ...any) bool {
 	t.source.call.Bag.Add(diag.Errorf("Invalid transfer", format, a...))
 	return false

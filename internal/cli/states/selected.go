@@ -53,7 +53,7 @@ func (at Selected) BeginRepair(ctx context.Context) (*workspace.Repairing, bool)
 	return r, ok
 }
 
-// ReadNotes reads the notes about interrupted runs beside the state, without a lock.
+// ReadNotes reads the notes that interrupted runs left beside the state, without a lock.
 func (at Selected) ReadNotes(ctx context.Context) (workspace.RunNotes, bool) {
 	return workspace.ReadNotes(ctx, at.env, at.store, at.name)
 }
@@ -63,7 +63,8 @@ func (at Selected) Read(ctx context.Context) (*state.Snapshot, bool) {
 	return workspace.Read(ctx, at.env, at.store, at.name)
 }
 
-// Inventory lists all texts that Lethe knows of the state. The error names a list that could not be read.
+// Inventory lists all texts that may contain the state or parts of it, such as copies and journals: see
+// workspace.Inventory. The error names a list that could not be read.
 func (at Selected) Inventory(ctx context.Context) ([]workspace.Text, error) {
 	return workspace.Inventory(ctx, at.env, at.store, at.name)
 }
@@ -76,8 +77,8 @@ func (at Selected) Versions(ctx context.Context) ([]workspace.Text, error) {
 // Capabilities returns the optional abilities of the store.
 func (at Selected) Capabilities() store.Capabilities { return at.store.Capabilities() }
 
-// Open returns the text of a state, or of a copy of the state, in the clear. Text that is not encrypted is returned
-// unchanged, even if the settings refuse it.
+// Open returns the decrypted text of a state, or of a copy of the state. It returns a text that is not encrypted
+// unchanged, even if the settings require encryption.
 func (at Selected) Open(ctx context.Context, data []byte) ([]byte, error) {
 	if !crypt.Sealed(data) {
 		return data, nil
@@ -85,7 +86,8 @@ func (at Selected) Open(ctx context.Context, data []byte) ([]byte, error) {
 	return workspace.Open(ctx, at.store, data)
 }
 
-// Seal encrypts a text that replaces a stored text. A text that was not encrypted stays plain.
+// Seal encrypts a text that replaces a stored text, if the stored text is encrypted. Otherwise it returns the text
+// unchanged.
 func (at Selected) Seal(ctx context.Context, plain, stored []byte) ([]byte, error) {
 	if s := at.store.Capabilities().Sealer; s != nil && crypt.Sealed(stored) {
 		return s.Seal(ctx, plain)
@@ -93,18 +95,19 @@ func (at Selected) Seal(ctx context.Context, plain, stored []byte) ([]byte, erro
 	return plain, nil
 }
 
-// RewriteJournal returns a rewritten journal of the state; nil if nothing changes.
+// RewriteJournal returns the journal data after the rewriting how, or nil if nothing changes.
 func (at Selected) RewriteJournal(data []byte, how journal.Rewriting) ([]byte, error) {
 	return journal.Rewrite(data, workspace.Sealing(at.store), how)
 }
 
-// RewriteFormer passes the former states in the store through a function, as store.FormerRewriter. The store must have the
-// capability.
+// RewriteFormer passes each former state in the store through rewrite, as in store.FormerRewriter. The store must have
+// the capability Rewriter.
 func (at Selected) RewriteFormer(ctx context.Context, rewrite func(serial uint64, stored []byte) ([]byte, error)) (int, error) {
 	return at.store.Capabilities().Rewriter.RewriteFormer(ctx, at.name, rewrite)
 }
 
-// LockInfo returns the path of the file that describes the holder of the lock; "" if the state is not a file.
+// LockInfo returns the path of the file that describes the holder of the lock. It returns "" if the state is not in a
+// local file.
 func (at Selected) LockInfo() string {
 	f := at.store.Capabilities().Files
 	if f == nil {
@@ -114,7 +117,8 @@ func (at Selected) LockInfo() string {
 	return filepath.Join(dir, "."+base+".lock.info")
 }
 
-// Place returns the place of the state by the settings of the backend; "" if the backend cannot name it.
+// Place returns the place of the state according to the settings of the backend. It returns "" if the backend cannot
+// name the place.
 func (at Selected) Place() string {
 	if p := at.store.Capabilities().Place; p != nil {
 		return p.Place(at.name)
@@ -122,21 +126,22 @@ func (at Selected) Place() string {
 	return ""
 }
 
-// MachinePlace identifies the state on this machine: states with the same place are one state.
+// MachinePlace returns a text that identifies the state on this machine: two workspaces with the same text have the
+// same state.
 func (at Selected) MachinePlace() string { return workspace.PlaceOf(at.env, at.store, at.name) }
 
-// DeleteVersion deletes an earlier version that the service keeps. The store must have the capability.
+// DeleteVersion deletes an earlier version that the service keeps. The store must have the capability Service.
 func (at Selected) DeleteVersion(ctx context.Context, v store.ServiceVersion) error {
 	return at.store.Capabilities().Service.DeleteVersion(ctx, at.name, v)
 }
 
-// DeleteCommand returns the command that deletes such a version.
+// DeleteCommand returns the shell command that deletes an earlier version.
 func (at Selected) DeleteCommand(v store.ServiceVersion) string {
 	return at.store.Capabilities().Service.DeleteCommand(at.name, v)
 }
 
-// Objects returns the objects in a journal of the state, and whether the journal is encrypted. damaged is the number of
-// bytes that cannot be read.
+// Objects returns the changes of objects in a journal of the state, and whether the journal is encrypted. damaged is
+// the number of bytes that cannot be read.
 func (at Selected) Objects(data []byte) (changes []journal.Change, encrypted bool, damaged int, err error) {
 	return journal.Objects(data, workspace.Sealing(at.store))
 }

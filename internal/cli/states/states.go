@@ -53,8 +53,8 @@ func New(l *loader.Loader) *States {
 	return s
 }
 
-// Open opens the working directory for a command that only works on states. They are unlocked at the end of the
-// command.
+// Open opens the working directory for a command that only works on states. At the end of the command, the states are
+// unlocked.
 func Open(c *base.Call, o *workdir.Options) (*States, bool) {
 	d, ok := workdir.Open(c, o)
 	if !ok {
@@ -84,7 +84,7 @@ func (s *States) other(ctx context.Context, dir string) (*workspace.Env, store.S
 	return workdir.Workspaces(o), opened.Store, true
 }
 
-// options returns the dependencies of the backend of the working directory.
+// options returns the settings and functions that package backend needs for the working directory.
 func (s *States) options() backend.Options {
 	d, c, vars := s.dir, s.dir.Call, s.loader.Vars
 	return backend.Options{
@@ -106,8 +106,8 @@ func (s *States) options() backend.Options {
 	}
 }
 
-// BackendOf returns the backend that another root module declares. The backend stores its files in the directory data,
-// and reports to bag.
+// BackendOf returns the backend that another root module declares, such as the module of a test run. The backend stores
+// its files in the directory data, and adds its errors to bag.
 func (s *States) BackendOf(root *config.Module, data string, bag *diag.Bag) *backend.Directory {
 	o := s.options()
 	o.Root = func() *config.Module { return root }
@@ -115,12 +115,14 @@ func (s *States) BackendOf(root *config.Module, data string, bag *diag.Bag) *bac
 	return backend.New(o)
 }
 
-// Ready reports whether init has set up the backend of the loaded configuration.
+// Ready reports whether init has set up the backend of the loaded configuration. It adds an error if not. If the
+// backend is unknown, Ready returns true, because OpenStore reports the error.
 func (s *States) Ready() bool {
 	return s.loader.Tree == nil || s.loader.Unsure() != nil || s.Backend.Ready()
 }
 
-// OpenStore opens the store in use. The flags may name other files for the state.
+// OpenStore opens the store in use. If flags such as -state name files, the store reads and writes these files. After
+// an error it returns false.
 func (s *States) OpenStore(ctx context.Context) (*backend.Opened, bool) {
 	if unsure := s.loader.Unsure(); unsure != nil {
 		s.dir.Call.Bag.Move(unsure)
@@ -134,7 +136,8 @@ func (s *States) OpenStore(ctx context.Context) (*backend.Opened, bool) {
 	return s.Backend.Open(ctx, backend.Files{In: c.Path(o.State), Out: c.Path(o.StateOut), Backup: backup, Alone: !o.Runs})
 }
 
-// OpenAll opens the store in use. If init must still choose between the former and the next store, it opens both.
+// OpenAll opens the store in use. If the backend has changed and init must still choose between the former and the next
+// store, OpenAll opens both.
 func (s *States) OpenAll(ctx context.Context) ([]store.Store, bool) {
 	if s.loader.Unsure() == nil {
 		if both, ok := s.Backend.OpenBoth(ctx); !ok || len(both) > 0 {
@@ -166,13 +169,13 @@ func (s *States) Request(of operation.Operation) workspace.Request {
 	}
 }
 
-// Locking describes the state to lock and the purpose.
+// Locking describes which state to lock, and for which purpose.
 type Locking struct {
 	Operation operation.Operation
 	Workspace string              // "" means the selected workspace
-	Part      workspace.Selecting // selects the part of the state that the command needs, if the store can lock parts; nil means the whole state
-	Shared    bool                // other commands that only read may have the lock, too
-	Settles   addr.Instance       // the object whose unknown outcomes the command settles
+	Part      workspace.Selecting // selects the parts to lock, if the store can; nil: the whole state
+	Shared    bool                // other commands that only read may hold the lock, too
+	Settles   addr.Instance       // the instance whose provider calls with an unknown outcome the command settles
 }
 
 // Locked is a locked state with its backend.
@@ -216,7 +219,7 @@ func (s *States) Lock(ctx context.Context, l Locking) (*Locked, bool) {
 	return &Locked{State: ws, Type: st.Type, Place: st.Place(name), Settings: st.ForPlan()}, true
 }
 
-// unkept warns about a system without keepers.
+// unkept warns that this system has no keepers, the processes that close leases if Lethe is killed.
 func (s *States) unkept(o addr.Object) {
 	s.dir.Call.Bag.Add(diag.Warningf("Ephemeral resources stay open if Lethe is killed", "%s is about to be opened. On this system no second process closes ephemeral resources if Lethe is killed. Ctrl-C and Ctrl-Break close them. To turn off this warning, set %s=off.", o, keeper.Variable))
 }
@@ -229,7 +232,7 @@ func (s *States) Unlock() {
 	s.locked = nil
 }
 
-// permitted reports whether the service that stores the state permits the operation.
+// permitted reports whether the service that stores the state permits the operation. If not, it adds an error.
 func (s *States) permitted(ctx context.Context, g store.PolicyChecker, name string, of operation.Operation) bool {
 	version := base.Version
 	if f := s.dir.Call.Flags.Lookup("ignore-remote-version"); f != nil && f.Value.String() == "true" {

@@ -66,7 +66,7 @@ type flags struct {
 	junit   string
 	cloud   string
 	atOnce  int
-	repair  bool // of cleanup
+	repair  bool // a flag of test cleanup
 }
 
 func run(ctx context.Context, c *base.Call, f *flags) int {
@@ -115,7 +115,7 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 			c.Bag.Add(unwritten(f.junit, err))
 		}
 	}
-	undone := sum.Skipped > 0 || sum.Status == suite.Error // an interrupt during the cleanup stops nothing else
+	undone := sum.Skipped > 0 || sum.Status == suite.Error // an interrupt during the cleanup prevents no tests
 	if undone && c.Interrupted() || sum.Status > suite.Pass {
 		return c.UI.Fail()
 	}
@@ -126,7 +126,7 @@ func unwritten(file string, err error) diag.Diagnostic {
 	return diag.Errorf("Failed to write report", "The report cannot be written to %s: %s.", file, disk.Reason(err))
 }
 
-// collector keeps the files for the report.
+// collector forwards reports, and keeps the test files for the report file.
 type collector struct {
 	suite.Reporter
 	files []*suite.File
@@ -174,7 +174,7 @@ func prepare(ctx context.Context, t *tests, f *flags) (*suite.Suite, bool) {
 	}, true
 }
 
-// logged collects the lines of the log.
+// logged collects the lines of the log until they are written to the report.
 type logged struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -194,8 +194,8 @@ func (l *logged) drain() string {
 	return text
 }
 
-// filtered returns the test files that the filter names, or all without a filter. It reports an error for unknown
-// files.
+// filtered returns the test files that the filter names, or all files without a filter. If the filter names an unknown
+// file, filtered adds an error and returns false.
 func filtered(bag *diag.Bag, filter []string, files []*testfile.File) ([]*testfile.File, bool) {
 	if len(filter) == 0 {
 		return files, true

@@ -30,8 +30,8 @@ type tests struct {
 
 func newTests(s *session.Session) *tests { return &tests{teststates.New(s.Dir, s.States), s} }
 
-// values collects the values of variables for the test files in each directory. A file with values beside test files
-// applies to these test files only.
+// values collects the values of variables, by the directory of the test files to which they apply. A values file in the
+// directory of test files applies only to the test files there.
 func (t *tests) values(files []*testfile.File) (given map[string]map[string]frame.Given, ok bool) {
 	vars := t.s.Loader.Vars
 	ok = vars.CollectForTests(files, t.s.Loader.All().Children)
@@ -55,15 +55,15 @@ func (t *tests) Compile(ctx context.Context, e *engine.Engine, tree *config.Tree
 	return prog, ok && installed
 }
 
-// FrameOptions implements suite.Modules. Paths are relative to the working directory, even if the tested module is in a
-// directory below it, because path.module names the files there.
+// FrameOptions implements suite.Modules. Paths such as path.module are relative to the working directory, even if the
+// tested module is in a subdirectory.
 func (t *tests) FrameOptions() frame.Options {
 	o := t.s.FrameOptions()
 	o.Variables = nil
 	return o
 }
 
-// checkBackends reports whether the backend blocks of runs can be evaluated.
+// checkBackends adds an error and returns false if the backend block of a run cannot be evaluated.
 func (t *tests) checkBackends(files []*testfile.File) bool {
 	ok := true
 	for _, f := range files {

@@ -30,7 +30,7 @@ func Flag(c *base.Call, to *string) {
 	})
 }
 
-// recording is a command that is recorded.
+// recording records the times of a command.
 type recording struct {
 	c           *base.Call
 	file        string
@@ -39,8 +39,9 @@ type recording struct {
 	trace       otlp.Trace
 }
 
-// Begin records a command if the user wants its times. file is the value of -timings, or "". It returns false if the
-// file cannot be written. The environment of programs that the command starts has the span of the command.
+// Begin starts to record the times of a command if file is not "" or if the environment requests OpenTelemetry traces.
+// file is the value of -timings. Begin returns false if the file cannot be written. Programs that the command starts
+// inherit its span in their environment.
 func Begin(c *base.Call, file string, parallelism int) bool {
 	r := &recording{c: c, file: file, parallelism: cmp.Or(parallelism, 10)}
 	if file != "" && !r.mayWrite() {
@@ -57,7 +58,7 @@ func Begin(c *base.Call, file string, parallelism int) bool {
 	return true
 }
 
-// join makes the command a part of the trace of its caller.
+// join makes the command a part of its caller's trace, if the environment names one.
 func (r *recording) join() {
 	c := r.c
 	settings, err := otlp.Read(c.Getenv, c.Path)
@@ -93,7 +94,7 @@ func (r *recording) failed(err error) bool {
 	return false
 }
 
-// end writes the file and sends the spans, also if the command failed.
+// end writes the file and sends the spans, even if the command failed.
 func (r *recording) end() {
 	c := r.c
 	interrupted := c.Stops.Begin != nil && c.Stops.Begin.Err() != nil

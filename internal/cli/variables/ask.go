@@ -7,8 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// AskAll asks for the required variables that no source sets. A variable that remains without a value is reported when
-// it is used. AskAll returns false if the user does not answer.
+// AskAll asks for the required variables that no source sets. It returns false if the user does not answer. If
+// questions are not permitted, a variable stays without a value, and its first use reports the error.
 func (v *Values) AskAll() bool {
 	all := v.root.Variables
 	for _, name := range names(all) {
@@ -31,7 +31,7 @@ func (v *Values) LeaveUnset() {
 	}
 }
 
-// Ask asks for the value of a root variable. It reports whether the user answered.
+// Ask asks for the value of a root variable. It returns false if the user does not answer.
 func (v *Values) Ask(of *config.Variable) bool {
 	title := "var." + of.Name
 	if of.Ephemeral {

@@ -29,7 +29,8 @@ func (v *Values) StaticOptions() frame.Options {
 	return o
 }
 
-// asker asks for variables during static evaluations. It provides no functions of providers.
+// asker asks for variables during static evaluations, which happen before a program exists. Functions of providers are
+// not available.
 type asker struct {
 	frame.NoRun
 	v *Values

@@ -13,8 +13,9 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// CollectSaved uses the values of a saved plan. Ephemeral variables are not in the plan; their values are collected as
-// usual. The user may repeat the other values if they are equal.
+// CollectSaved uses the variable values of a saved plan. The plan does not contain ephemeral variables, so CollectSaved
+// collects their values as usual. The user may repeat a value of the plan, but a different value on the command line is
+// an error.
 func (v *Values) CollectSaved(values map[string]plan.Variable) bool {
 	if !v.Collect() {
 		return false

@@ -9,13 +9,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 )
 
-// ExpectTests announces that test files will be read, which may use variables that the root module does not declare.
-// Until CollectForTests, values of such variables are accepted.
+// ExpectTests announces that test files will be read. They may use variables that the root module does not declare.
+// Until CollectForTests is called, Values accepts values of such variables.
 func (v *Values) ExpectTests() { v.undecided = true }
 
-// CollectForTests collects the values of root variables and of the additional variables of test files. modules holds
-// the modules under test, by testfile.Key. For an additional variable without a type, a text that is a valid expression
-// is evaluated.
+// CollectForTests collects the values of root variables and of the variables that only test files use. modules holds
+// the modules under test, by testfile.Key. If such a variable has no type, and its text is a valid expression, the
+// value is the result of the expression.
 func (v *Values) CollectForTests(files []*testfile.File, modules map[string]*config.Node) bool {
 	v.expected = map[string]*config.Variable{}
 	for _, f := range files {
@@ -42,8 +42,8 @@ func (v *Values) CollectForTests(files []*testfile.File, modules map[string]*con
 	return ok
 }
 
-// With returns the given values together with the values files of a directory, which apply to the test files there.
-// Given does not change.
+// With returns the given values together with the values in the files of a directory. These apply to the test files in
+// the directory. With does not change v.Given. It returns false if a file cannot be read.
 func (v *Values) With(dir string) (values map[string]frame.Given, ok bool) {
 	given := v.Given
 	v.Given, ok = maps.Clone(given), true

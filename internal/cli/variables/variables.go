@@ -21,7 +21,7 @@ type Values struct {
 	dir      *workdir.Directory
 	root     *config.Module              // declares the variables; nil before Declare
 	expected map[string]*config.Variable // variables of test files, in addition to the declarations of the root module
-	// undecided is true before test files are read, which may use more variables. Until then, values of undeclared
+	// undecided is true until test files are read, because they may use more variables. Meanwhile, values of undeclared
 	// variables are accepted.
 	undecided bool
 	answers   map[string]frame.Given // answers of the user
@@ -30,7 +30,7 @@ type Values struct {
 // New returns the values for a working directory, without collecting them.
 func New(d *workdir.Directory) *Values { return &Values{dir: d} }
 
-// Declare sets the root module, which declares the variables. It may be called again after the configuration is read
+// Declare sets the root module, which declares the variables. A caller that reads the configuration again calls Declare
 // again.
 func (v *Values) Declare(root *config.Module) { v.root = root }
 
@@ -76,7 +76,8 @@ func (v *Values) fromEnv() {
 	}
 }
 
-// Declared returns the declaration of a root variable or of a variable of test files, or nil without one.
+// Declared returns the declaration of a variable in the root module or for test files. It returns nil if the variable
+// is not declared.
 func (v *Values) Declared(name string) *config.Variable {
 	if v.root == nil {
 		return nil
@@ -116,7 +117,7 @@ func (v *Values) ReadFile(path string) bool {
 	return ok
 }
 
-// hides reports whether the value of a variable must not be shown.
+// hides reports whether the value of a variable must not be shown, because the variable is sensitive or ephemeral.
 func (v *Values) hides(name string) bool {
 	of := v.Declared(name)
 	return of != nil && (of.Ephemeral || of.Sensitive)
@@ -162,7 +163,8 @@ func (v *Values) addUnshown(text []byte, found []diag.Diagnostic) {
 // quotedWord matches the words that messages quote from a text, but not quoted punctuation.
 var quotedWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[\pL\pN_][^"]*"`) })
 
-// blank hides a value and its length. The text after the value keeps its position.
+// blank replaces a value by asterisks and spaces, so that its length is not visible. The text after the value keeps its
+// position.
 func blank(text []byte) {
 	for i := range text {
 		switch {

@@ -20,12 +20,12 @@ type Options struct {
 	Input        bool         // questions may be asked
 	Lock         bool         // the state is locked
 	LockTimeout  time.Duration
-	State        string // files instead of the files of the workspace
+	State        string // the file of -state; "" means the file of the workspace
 	StateOut     string
 	Backup       string
-	Runs         bool // the command calls providers: it works on the state of the workspace
+	Runs         bool // the command calls providers, so it works on the state of the workspace
 	Parallelism  int
-	CloseTimeout time.Duration // for one lease; 0 means the setting of the CLI configuration
+	CloseTimeout time.Duration // the time limit for closing one lease; 0 means the setting of the CLI configuration
 	Deprecation  string        // one of Deprecations
 	Tests        string        // the directory of test files, in addition to the directory of the root module
 	Timings      string        // the file of -timings; "" for none
@@ -55,7 +55,7 @@ func (o *Options) VarFlags(c *base.Call) {
 	c.Flags.Var(assignments{&o.Vars, false}, "var", "Set a root variable, as `name=value`. May be given many times.")
 	c.Flags.Var(assignments{&o.Vars, true}, "var-file", "Load root variables from the `file`. May be given many times.")
 	o.InputFlag(c)
-	c.Misread = func() (diag.Diagnostic, bool) { // -var NAME VALUE: the value is not shown
+	c.Misread = func() (diag.Diagnostic, bool) { // for -var NAME VALUE, the error must not show the value
 		return NoAssignment(""), slices.ContainsFunc(o.Vars, func(a Assignment) bool { return !a.File && !strings.Contains(a.Text, "=") })
 	}
 }

@@ -92,7 +92,7 @@ func (d *Directory) read() (ok bool) {
 	return ok
 }
 
-// inRange reports an error for numbers out of range.
+// inRange adds an error and returns false if a number is out of range.
 func (o *Options) inRange(c *base.Call) bool {
 	switch {
 	case o.CloseTimeout < 0:
@@ -115,8 +115,8 @@ func dataDir(e *base.Env) string {
 	return paths.Text(e.Dir, cmp.Or(e.Getenv("TF_DATA_DIR"), ".terraform"))
 }
 
-// tidy removes the data directory and its standard subdirectories if they are empty: a failed command may have created
-// them.
+// tidy removes the data directory and its standard subdirectories if they are empty, because a failed command may have
+// created them.
 func (d *Directory) tidy() {
 	for _, name := range []string{"modules", "providers", ""} {
 		_ = os.Remove(filepath.Join(d.Data, name)) // fails if the directory has files
@@ -143,7 +143,8 @@ func (d *Directory) PluginCache() string {
 	return d.setting("TF_PLUGIN_CACHE_DIR", d.Settings.CLI.PluginCacheDir)
 }
 
-// Vendored returns the directory from which all providers and modules are installed, or "" if servers may be used.
+// Vendored returns the directory from which init installs all providers and modules. It returns "" if init may use
+// servers.
 func (d *Directory) Vendored() string {
 	return d.setting("LETHE_VENDOR_DIR", d.Settings.CLI.VendorDir)
 }

@@ -33,7 +33,7 @@ func runList(ctx context.Context, c *base.Call, f *workdir.Options) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	if w := env.Selected(); !slices.Contains(names, w) && w != store.Default { // it is created when something is stored in it
+	if w := env.Selected(); !slices.Contains(names, w) && w != store.Default { // the workspace will be created when a command stores a state in it
 		names = append(names, w)
 	}
 	if c.ForPrograms() && c.UI.Into(listDocument(names, env.Selected())) {

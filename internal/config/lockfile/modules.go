@@ -14,12 +14,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// Module is the entry of a module package in the dependency lock file. Source and Constraints together identify it:
-// two calls with equal values use the same package.
+// Module is the entry of a module package in the dependency lock file. Source and Constraints together identify the
+// entry: two calls with the same Source and Constraints use the same package.
 type Module struct {
 	Source      string // address of the package, without subdirectory and secrets
 	Constraints string // for a registry module: the version argument in the form of Constraint
-	Version     string // for a registry module
+	Version     string // the version of a registry module
 	Revision    string // commit of a git repository, or digest of a manifest in an OCI registry; otherwise ""
 	Directory   string // directory of the module in the package, from the registry; "" is the root of the package
 	Hash        string // "h1:…", of all files in the package
@@ -72,8 +72,8 @@ func ParseModules(src []byte, filename string, l limits.Limits, bag *diag.Bag) (
 	return locks, ok
 }
 
-// uncommented returns the lock file with the entries of modules as blocks and spaces in the place of all other text, so
-// that all positions remain the same.
+// uncommented returns a copy of the lock file in which the entries of modules are blocks, not comments. Spaces replace
+// all other text, so that all positions remain the same.
 func uncommented(src []byte) []byte {
 	out := bytes.Repeat([]byte{' '}, len(src))
 	at, inside := 0, false
@@ -92,8 +92,8 @@ func uncommented(src []byte) []byte {
 	return out
 }
 
-// FormatModules returns the entries of modules, sorted, in the form that they have at the end of a dependency lock
-// file. It returns nil if locks is empty.
+// FormatModules returns the entries of modules as text for the end of a dependency lock file, sorted. It returns nil if
+// locks is empty.
 func FormatModules(locks []Module) []byte {
 	if len(locks) == 0 {
 		return nil

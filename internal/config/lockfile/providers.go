@@ -26,7 +26,8 @@ type Provider struct {
 	Hashes      []string // "h1:…", "zh:…", sorted
 }
 
-// ParseProviders reads a dependency lock file. The boolean is false if an error was reported.
+// ParseProviders reads the entries of providers in a dependency lock file. The boolean is false if an error was
+// reported.
 func ParseProviders(src []byte, filename string, l limits.Limits, bag *diag.Bag) ([]Provider, bool) {
 	body, ok := config.ParseBody(filename, src, l, bag)
 	if !ok {
@@ -85,7 +86,7 @@ func parseProvider(b *hcl.Block, bag *diag.Bag) (Provider, bool) {
 	return l, ok
 }
 
-// hashes reads the checksums of a package: "h1:…", "zh:…".
+// hashes reads the checksums of a package, such as "h1:…" or "zh:…". It returns false if it has reported an error.
 func (l *Provider) hashes(a *hcl.Attribute, bag *diag.Bag) bool {
 	list, ds := hcl.ExprList(a.Expr)
 	if ds.HasErrors() {

@@ -1,4 +1,4 @@
-// Package plaintext finds the text of a configuration that is not secret.
+// Package plaintext finds the parts of a configuration that are not secret.
 package plaintext
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A value in the text of the configuration is not secret if the configuration uses it as a plain value. Comments and
-// descriptions are not values. A value that is declared sensitive or ephemeral is not plain.
+// A literal value in the text of a configuration is not secret if the configuration uses it as a plain value. A value
+// that is declared sensitive or ephemeral is not plain. Comments and descriptions are not values.
 
 // notValues holds the arguments of variables and outputs whose text describes something.
 var notValues = map[string]bool{"description": true, "error_message": true, "deprecated": true}
 
-// Of returns the text of a file without the parts that are not plain values. In native syntax strings keep their
-// escape sequences.
+// Of returns the text of a file with NUL bytes in the place of each part that is not a plain value. In native syntax
+// strings keep their escape sequences. For JSON see plainJSON.
 func Of(name string, src []byte) string {
 	if strings.HasSuffix(name, ".json") {
 		return plainJSON(src)
@@ -94,7 +94,7 @@ func plainJSON(src []byte) string {
 	return out.String()
 }
 
-// jsonStrings writes the strings in v. declares is true in a variable or output block.
+// jsonStrings writes the plain strings in v to out. declares is true if v is the content of variable or output blocks.
 func jsonStrings(v any, declares bool, out *strings.Builder) {
 	switch v := v.(type) {
 	case string:

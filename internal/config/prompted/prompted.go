@@ -11,8 +11,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Unset returns the given names that a provider block does not set. If there is no block, it returns all names.
-// It returns nil for a block in JSON syntax or with for_each, because Supply cannot add arguments to such blocks.
+// Unset returns the given names that a provider block does not set. If the module has no such block, Unset returns all
+// names. For a block in JSON syntax or with for_each, Unset returns nil, because Supply cannot add arguments to such
+// blocks.
 func Unset(m *config.Module, name config.ProviderName, names []string) []string {
 	b := m.Providers[name]
 	if b == nil {
@@ -32,7 +33,7 @@ func Unset(m *config.Module, name config.ProviderName, names []string) []string 
 }
 
 // Supply sets arguments of a provider block, such as values that the user entered. It creates the block if it does not
-// exist. The text of the files does not change, so that no entered value is written to a plan.
+// exist. Supply does not change the text of the files, because plans contain this text, and the values may be secret.
 func Supply(m *config.Module, name config.ProviderName, values map[string]cty.Value) {
 	b := m.Providers[name]
 	body := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}}

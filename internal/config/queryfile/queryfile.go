@@ -22,8 +22,8 @@ var schema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
 	{Type: "locals"},
 }}
 
-// Amend returns an option of config.LoadTree (config.Options.Amend): it adds the declarations of the query files in the
-// directory of the root module.
+// Amend returns a function for config.Options.Amend. The function adds the declarations of the query files in the
+// directory of the root module to the root module. It returns false if it has reported an error.
 func Amend(o config.Options) func(root *config.Module, sources *diag.Sources, bag *diag.Bag) bool {
 	return func(root *config.Module, sources *diag.Sources, bag *diag.Bag) bool {
 		var own diag.Bag
@@ -35,8 +35,8 @@ func Amend(o config.Options) func(root *config.Module, sources *diag.Sources, ba
 	}
 }
 
-// Require adds the providers of the query files to the requirements of the root module, as far as the files can be read.
-// It reports nothing: the commands that use query files do.
+// Require adds the providers of the query files to the requirements of the root module, as far as the files can be
+// read. It reports no mistakes, because the commands that use query files report them.
 func Require(root *config.Module, o config.Options) {
 	m := read(&config.Module{Dir: root.Dir}, o, &diag.Sources{}, &diag.Bag{})
 	for name, p := range m.Providers {
@@ -79,7 +79,8 @@ func read(root *config.Module, o config.Options, sources *diag.Sources, bag *dia
 	return parts.Module(blocks)
 }
 
-// warnUnnamed warns of a file whose whole name is a suffix: names that begin with a dot are hidden files.
+// warnUnnamed warns of a file whose whole name is a suffix, such as .tfquery.hcl. Such a name begins with a dot, so the
+// file is hidden and not read.
 func warnUnnamed(dir string, o config.Options, bag *diag.Bag) {
 	if o.Files == nil {
 		o.Files = config.Disk
@@ -92,7 +93,8 @@ func warnUnnamed(dir string, o config.Options, bag *diag.Bag) {
 	}
 }
 
-// merge adds the declarations of query files to the root module. It reports names that both declare.
+// merge adds the declarations of query files to the root module. It reports names that both the query files and the
+// root module declare.
 func merge(root, m *config.Module, bag *diag.Bag) {
 	for name, v := range m.Variables {
 		if first := root.Variables[name]; first != nil {
@@ -124,7 +126,8 @@ func merge(root, m *config.Module, bag *diag.Bag) {
 	}
 }
 
-// imply adds the requirement of a provider that the root module does not require.
+// imply adds the requirement of a provider if the root module does not require the provider. It adds versions to the
+// requirement.
 func imply(root *config.Module, local string, versions []config.VersionConstraint) {
 	if root.Required[local] == nil {
 		root.Required[local] = &config.Requirement{Local: local, Source: addr.Default(local)}

@@ -1,8 +1,8 @@
-// Package rewrite edits configurations so that the state stores a secret no longer.
+// Package rewrite edits configurations so that the state no longer stores a secret.
 //
-// A Draft holds the texts of a configuration in memory. Each of its methods makes one move: it analyses the present texts,
-// and either replaces some of them or refuses and leaves all unchanged. The caller loads the texts, plans with them, and
-// writes them.
+// A Draft holds the texts of a configuration in memory. The methods WriteOnly, Generator, Data and Variable each make
+// one move. A move analyses the present texts. It either replaces some of them, or returns the reason why it refuses
+// and leaves all texts unchanged. The caller loads the texts, plans with them, and writes them.
 //
 // Edits replace ranges of the source, so that comments and the layout of other lines stay. In a file in the canonical style,
 // the edited part is formatted with hclwrite. Other files keep their style, and all files their line ends. A part is one block,
@@ -10,7 +10,7 @@
 //
 //	writeonly.go, version.go   a stored argument becomes a write-only argument, with its version
 //	generator.go               the value of a generator is read from a secret manager
-//	sources.go                 variables and data sources that feed only such uses become ephemeral
+//	sources.go                 variables and data sources become ephemeral if all their uses permit it
 //	permits.go                 whether each use of a value accepts an ephemeral value
 //	reads.go                   whether an expression uses an attribute behind other steps
 //	conceal.go                 differences of texts, without secrets

@@ -14,15 +14,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Inputs are the configuration to edit, and facts about its surroundings.
+// Inputs are the configuration to edit, and functions that return facts about its state, its values and its providers.
 type Inputs struct {
 	Tree  *config.Tree
-	Texts *Texts // of the tree; nil: New parses them
-	// Block returns the schema of a type, nil if it is not available or does not exist.
+	Texts *Texts // the parsed texts of the tree; nil: New parses them
+	// Block returns the schema of a type, or nil if it is not available or does not exist.
 	Block func(p addr.Provider, mode addr.Mode, typ string) *schema.Block
-	// Fixed returns the reason why the file at a path must not be changed, as the end of a sentence; "" if it may be.
+	// Fixed returns "" if the file at a path may be changed. Otherwise it returns the reason why not, as the end of a
+	// sentence.
 	Fixed func(path string) string
-	// Given returns the source of the value of a root variable, such as "prod.tfvars"; "" if only its default is set.
+	// Given returns the source of the value of a root variable, such as "prod.tfvars". It returns "" if only the
+	// default is set.
 	Given func(variable string) string
 	// Exists reports whether the state has an object of the resource.
 	Exists func(addr.Resource) bool
@@ -35,8 +37,8 @@ type Inputs struct {
 // Result describes one move.
 type Result struct {
 	Refused string   // why nothing was changed, as sentences; "" after a move
-	Lives   []string // where the value is afterwards, each as the end of a sentence
-	Callers []string // places that pass the value and must do so at apply, each as a noun
+	Lives   []string // where the value is stored after the move, each as the end of a sentence
+	Callers []string // places that pass the value, and must also pass it to apply; each is a noun
 	Notes   []string // sentences
 	// ByHand are the edited parts of files, if one of the files must not be changed. Nothing was changed then.
 	ByHand []File
@@ -47,11 +49,11 @@ type Result struct {
 	Versions []addr.Resource
 	// Arguments are the names of the changed arguments at the top level of these resources.
 	Arguments []string
-	// ReadsBack is the resource whose write-only argument receives the value that its own object keeps. The object must
-	// not be destroyed before that value was read. It is zero for other moves.
+	// ReadsBack is the resource whose write-only argument receives a value that the resource's own object keeps in the
+	// secret manager. The object must not be destroyed before the value was read. ReadsBack is zero for other moves.
 	ReadsBack addr.Resource
 
-	origins []origin // of the value, for Settle
+	origins []origin // the sources of the value, which Settle makes ephemeral if possible
 }
 
 func refused(text string) *Result { return &Result{Refused: text} }
@@ -92,7 +94,7 @@ type declaration struct {
 // origin is a place that the value of an expression comes from.
 type origin struct {
 	declaration
-	literal string // the place of a constant in the configuration; "" for others
+	literal string // the place of a constant in the configuration; "" for other origins
 	file    string // the place of an expression that reads a file
 	fresh   string // the name of a function that returns a new value at each call
 }
@@ -156,7 +158,7 @@ func (d *Draft) Changed() map[string][]byte {
 
 // File is a changed file, or a changed part of it.
 type File struct {
-	Name          string // in messages
+	Name          string // the name in messages
 	Path          string
 	Before, After []byte
 	Line          int // the number of lines before the part
@@ -202,7 +204,7 @@ func (m *module) at(p *part, offset int) (out []addr.Resource) {
 	return out
 }
 
-// module returns the module at a path, nil if the configuration has none.
+// module returns the module at a path, or nil if the configuration has none.
 func (d *Draft) module(at addr.Module) *module {
 	if n := nodeAt(d.in.Tree, at); n != nil {
 		return d.of[n.Module]
@@ -210,7 +212,7 @@ func (d *Draft) module(at addr.Module) *module {
 	return nil
 }
 
-// nodeAt returns the node of a module in a tree, nil if the configuration has none.
+// nodeAt returns the node of a module in a tree, or nil if the configuration has none.
 func nodeAt(t *config.Tree, at addr.Module) *config.Node {
 	n := t.Root
 	for _, name := range at.Path() {
@@ -296,7 +298,8 @@ func (d *Draft) calls(m *module, f func(parent *module, call string)) {
 	}
 }
 
-// schema returns the schema of the type of a resource, data or ephemeral block; nil if it is not known.
+// schema returns the schema of the type of a resource, data or ephemeral block. It returns nil if the schema is not
+// known.
 func (d *Draft) schema(m *module, b *hclsyntax.Block) *schema.Block {
 	return d.in.Block(m.nodes[0].Provider(localProvider(b)), modes[b.Type], b.Labels[0])
 }
@@ -319,7 +322,8 @@ func (m *module) resource(b *hclsyntax.Block) addr.Resource {
 // generated matches the comments of generators at the beginning of a file.
 var generated = regexp.MustCompile(`(?i)__generated__|code generated|(auto-?|automatically |file (was|is) |this file )generated|generated by|do not edit`)
 
-// fixed returns the reason why a file must not be changed, as the end of a sentence; "" if it may be.
+// fixed returns the reason why a file must not be changed, as the end of a sentence. It returns "" if the file may be
+// changed.
 func (d *Draft) fixed(f *file) string {
 	head, lines := "", strings.Split(string(f.before), "\n")
 	for _, l := range lines[:min(len(lines), 10)] {

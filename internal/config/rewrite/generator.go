@@ -10,7 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// manager is a resource of a secret manager that stores a value, with an ephemeral resource of the same type that reads it.
+// manager is a resource of a secret manager that stores a value. The provider must also have an ephemeral resource of
+// the same type, which reads the value.
 type manager struct {
 	f         *part
 	block     *hclsyntax.Block
@@ -20,7 +21,8 @@ type manager struct {
 }
 
 // Generator moves a value that a managed resource without remote object has generated, such as random_password.result.
-// A secret manager must store the value already. Its users read it from there, and the generator is removed.
+// A resource of a secret manager must store the value already. After the move, all other uses read the value from the
+// secret manager, and the generator is removed.
 func (d *Draft) Generator(of addr.Resource, attribute string) *Result {
 	m := d.module(of.Module)
 	if m == nil {
@@ -92,7 +94,7 @@ func (d *Draft) managerAt(m *module, u use) *manager {
 	for _, a := range reader.Attrs {
 		if a.Required {
 			if u.block.Body.Attributes[a.Name] == nil {
-				return nil // only the object itself knows it, so its write-only argument cannot depend on it
+				return nil // only the object knows the value, so its own write-only argument cannot depend on the value
 			}
 			x.required = append(x.required, a.Name)
 		}
@@ -126,7 +128,7 @@ func (d *Draft) readBack(m *module, of addr.Resource, attribute string, in *part
 			edits = append(edits, insert(from.f, from.block, a, v.Name+" = "+number(v))...)
 		}
 	}
-	for _, e := range edits { // a block that is removed beside another edit
+	for _, e := range edits { // another edit inside the generator, which is removed
 		if e.f == in && e.from > edits[0].from && e.from < edits[0].to {
 			return fmt.Sprintf("%s uses itself.", of)
 		}

@@ -8,13 +8,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// Defect is a known defect of a provider that a move of an argument causes.
+// Defect is a known defect of a provider that takes effect if an argument becomes write-only.
 type Defect struct {
 	Provider string `json:"provider"` // namespace and type, in every registry
 	Type     string `json:"type"`
 	Argument string `json:"argument"` // the stored argument, a path of names
 	Issue    string `json:"issue"`    // the URL of the provider's issue
-	Effect   string `json:"effect"`   // a sentence without its full stop
+	Effect   string `json:"effect"`   // the effect as a sentence without its full stop
 }
 
 type generator struct {
@@ -23,8 +23,9 @@ type generator struct {
 	Attribute string `json:"attribute"`
 }
 
-// reader has arguments of an ephemeral resource that reads a secret manager, beside the required ones. The stage of a version
-// is written out because it is then a public text for the guard, which other objects may return.
+// reader has additional arguments for an ephemeral resource that reads a secret manager. The stage of a version is one
+// of them, because a text in the configuration is public: the guard, which searches output for secrets, then accepts
+// this text in other objects.
 type reader struct {
 	Provider  string `json:"provider"`
 	Type      string `json:"type"`
@@ -40,7 +41,7 @@ var known = sync.OnceValue(func() (k struct {
 	Generators []generator `json:"generators"`
 }) {
 	if err := json.Unmarshal(knownText, &k); err != nil {
-		panic(err) // a test reads the file
+		panic(err) // a test checks that the file can be read
 	}
 	return k
 })

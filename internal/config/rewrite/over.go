@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 )
 
-// Over returns the disk with other texts for existing files, by their paths.
+// Over returns the files of the disk, with other texts for some existing files. texts has the texts by path.
 func Over(texts map[string][]byte) config.Files {
 	o := &over{Files: config.Disk, texts: map[string][]byte{}}
 	for path, text := range texts {
@@ -20,7 +20,7 @@ type over struct {
 	texts map[string][]byte
 }
 
-// key returns the path without symbolic links in the directory.
+// key returns the path with the symbolic links in its directory resolved.
 func (o *over) key(path string) string {
 	return filepath.Join(o.Same(filepath.Dir(path)), filepath.Base(path))
 }

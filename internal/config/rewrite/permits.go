@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// permission follows a value from its declaration to all its uses.
+// permission is the result of following a value from its declaration to all its uses.
 type permission struct {
 	d       *Draft
 	flips   []declaration // variables, and outputs of child modules, that must become ephemeral
@@ -23,7 +23,8 @@ func (d *Draft) permits(of declaration) (_ *permission, why string) {
 	return p, p.follow(of)
 }
 
-// follow returns the reason why a use refuses an ephemeral value, "" if none does.
+// follow follows the uses of a declaration. It returns the reason why a use refuses an ephemeral value, or "" if all
+// uses accept it.
 func (p *permission) follow(of declaration) string {
 	if p.visited[of] {
 		return ""
@@ -33,7 +34,7 @@ func (p *permission) follow(of declaration) string {
 		p.flips = append(p.flips, of)
 	}
 	m := of.m
-	if of.kind == "module" { // an output, seen from its own module: the uses are in the calling modules
+	if of.kind == "module" { // an output: its uses are in the modules that call its module
 		why := ""
 		p.d.calls(m, func(parent *module, call string) {
 			if why == "" {
@@ -57,7 +58,7 @@ func (p *permission) uses(m *module, s symbol) string {
 	return ""
 }
 
-// use returns the reason why one use refuses an ephemeral value.
+// use returns the reason why one use refuses an ephemeral value, or "" if it accepts it.
 func (p *permission) use(m *module, u use, s symbol) string {
 	switch u.kind {
 	case session, provision, condition:
@@ -96,7 +97,7 @@ func (d *Draft) writeOnly(m *module, u use) bool {
 	return s != nil && s.IsWriteOnly(attrs(u.path))
 }
 
-// attrs returns the path of names.
+// attrs returns a path of attribute steps with these names.
 func attrs(names []string) cty.Path {
 	var out cty.Path
 	for _, n := range names {
@@ -153,7 +154,7 @@ func (d *Draft) declare(flips []declaration) bool {
 	return d.apply(edits)
 }
 
-// seenAll reports whether all blocks of a declaration are in seen, and there is one.
+// seenAll reports whether a declaration has a block in seen.
 func seenAll(of declaration, typ string, seen map[*hclsyntax.Block]bool) bool {
 	any := false
 	of.m.blocks(typ, []string{of.a}, func(_ *part, b *hclsyntax.Block) { any = any || seen[b] })

@@ -191,7 +191,8 @@ func readBy(typ, name string) string {
 	return fmt.Sprintf("in the secret manager that ephemeral.%s.%s reads", typ, name)
 }
 
-// unless makes edits. If make returns a reason, or a file must not be changed, all texts stay, and it returns the reason.
+// unless calls make, which edits texts and returns the reason why it refuses, or "". If make refuses, or a file that it
+// has edited must not be changed, unless restores all texts. It returns the reason, or "".
 func (d *Draft) unless(make func() string) string {
 	mark := len(d.log)
 	why := make()
@@ -215,7 +216,7 @@ func (r *Result) lives(text string) {
 	}
 }
 
-// settleVariable makes a root variable ephemeral, if each use permits that.
+// settleVariable makes a root variable ephemeral if each use permits that. It records in r where the value is stored.
 func (d *Draft) settleVariable(of declaration, r *Result) {
 	var p *permission
 	why := d.unless(func() (why string) {
@@ -246,8 +247,8 @@ func (r *Result) caller(text string) {
 	}
 }
 
-// convert replaces a data block by an ephemeral block. It returns the reason why that is not possible, as the end of a
-// sentence, and "" if it was done.
+// convert replaces a data block by an ephemeral block. It returns "" if it has replaced the block. Otherwise it returns
+// the reason why this is not possible, as the end of a sentence.
 func (d *Draft) convert(of declaration) string {
 	m := of.m
 	var edits []edit
@@ -282,7 +283,7 @@ func (d *Draft) convert(of declaration) string {
 	taken := false
 	m.blocks("ephemeral", []string{of.a, of.b}, func(*part, *hclsyntax.Block) { taken = true })
 	switch {
-	case !found && taken: // converted before
+	case !found && taken: // another move has converted it before
 		return ""
 	case !found:
 		return "its block is in no file that can be edited"
@@ -301,7 +302,7 @@ func (d *Draft) convert(of declaration) string {
 	return ""
 }
 
-// meta lists the arguments of resources that belong to the language.
+// meta lists the arguments of resources that the language defines, not the provider.
 var meta = map[string]bool{"count": true, "for_each": true, "provider": true, "depends_on": true}
 
 // unique removes equal edits.
@@ -348,7 +349,8 @@ func (d *Draft) Variable(name string) *Result {
 	})
 }
 
-// attempt makes a move. If make returns a reason, or an edited file must not be changed, all texts stay.
+// attempt makes a move. If make returns a reason, or an edited file must not be changed, attempt restores all texts.
+// The result then has Refused or ByHand.
 func (d *Draft) attempt(r *Result, make func() (why string)) *Result {
 	mark := len(d.log)
 	if why := make(); why != "" {

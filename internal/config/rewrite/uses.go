@@ -27,8 +27,8 @@ func (s symbol) String() string {
 	return s.text()
 }
 
-// steps returns the names on a reference after the name of its symbol. It ends at the first step that is no name; a known
-// key directly after the symbol is skipped.
+// steps returns the names on a reference after the name of its symbol. It skips a known key directly after the symbol,
+// and ends at the next step that is not a name.
 func (u use) steps(s symbol) []string {
 	n := map[string]int{"resource": 2, "data": 3, "ephemeral": 3}[s.kind]
 	if n == 0 {
@@ -113,7 +113,7 @@ func (p place) refer(e hclsyntax.Expression) {
 	}
 }
 
-// keyOf returns the constant key of an item of an object, "" for other keys.
+// keyOf returns the constant key of an item of an object. It returns "" for any other key.
 func keyOf(e hclsyntax.Expression) string {
 	if word := hcl.ExprAsKeyword(e); word != "" {
 		return word

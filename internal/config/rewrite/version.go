@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// beside returns the attributes in the block or nested attribute that a path of names ends in.
+// beside returns the attributes of the block or nested object that contains the last name of a path.
 func beside(b *schema.Block, names []string) []*schema.Attr {
 	attrs := b.Attrs
 	for _, name := range names[:len(names)-1] {
@@ -93,13 +93,13 @@ type occurrence struct {
 	block *hclsyntax.Block // of the resource
 	in    scope
 	name  string
-	at    hcl.Range // of the name
+	at    hcl.Range // the range of the name
 	expr  hclsyntax.Expression
-	// Beside the argument: the block that has it, or the items of an object.
+	// These fields describe where the argument is: the block that has it, or the object with its items.
 	body   *hclsyntax.Block
 	attr   *hclsyntax.Attribute
 	object *hclsyntax.ObjectConsExpr
-	inside bool // in a block inside the resource, or in an object: more than one instance may have it
+	inside bool // the argument is in a nested block or an object, so there may be several
 }
 
 // HasWriteOnly reports whether a schema has a write-only argument at a path of names.

@@ -11,9 +11,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// WriteOnly moves the value of an argument of a managed resource to a write-only argument. Both are paths of names.
+// WriteOnly moves the value of an argument of a managed resource to a write-only argument. stored and to are the paths
+// of the two arguments, as names.
 func (d *Draft) WriteOnly(of addr.Resource, stored, to []string) *Result {
-	stored = stored[:min(len(stored), len(to))] // the whole value of an argument moves
+	stored = stored[:min(len(stored), len(to))] // the path may lead inside the argument, but the whole value moves
 	m := d.module(of.Module)
 	if m == nil || d.in.Tree == nil {
 		return refused(undeclared(of))
@@ -189,7 +190,7 @@ func inObject(f *part, resource *hclsyntax.Block, e hclsyntax.Expression, names 
 			}
 			out = append(out, occurrence{f: f, block: resource, in: in, name: names[0], at: item.KeyExpr.Range(), expr: item.ValueExpr, object: e, inside: true})
 		}
-		if !any { // a map of objects
+		if !any { // an expression for a map of objects
 			for _, item := range e.Items {
 				out = append(out, inObject(f, resource, item.ValueExpr, names, in)...)
 			}
@@ -218,7 +219,7 @@ func ignores(b *hclsyntax.Block, name string) bool {
 }
 
 // substitute returns the edits that replace references to an attribute, which is null after the move, by the expression
-// that the argument has now. It returns a reason if that is not possible.
+// that the argument has now. If that is not possible, substitute returns the reason.
 func (d *Draft) substitute(m *module, of addr.Resource, stored []string, found []occurrence) ([]edit, string) {
 	s := symbol{"resource", of.Type, of.Name}
 	null := func(u use, which string) string {
@@ -260,7 +261,8 @@ func portable(e hclsyntax.Expression) bool {
 	return true
 }
 
-// operand returns the text of the expression of an argument, as a part of another expression.
+// operand returns the text of the expression of an argument, in parentheses if that is necessary inside another
+// expression.
 func operand(a occurrence) string {
 	text := a.f.source(a.expr.Range())
 	switch a.expr.(type) {
@@ -270,7 +272,8 @@ func operand(a occurrence) string {
 	return "(" + text + ")"
 }
 
-// inJSON describes the edit of a resource in a JSON file.
+// inJSON sets r.ByHand to a description of the edit if a JSON file declares the resource. It returns the reason why the
+// move is refused.
 func (d *Draft) inJSON(m *module, of addr.Resource, stored, to []string, r *Result) string {
 	for n := range m.nodes[0].Module.Resources {
 		if n.Mode != of.Mode || n.Type != of.Type || n.Name != of.Name {

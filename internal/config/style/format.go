@@ -18,8 +18,8 @@ import (
 // makes all changes, and the second round confirms that.
 const maxRounds = 4
 
-// Format formats a text in native syntax in the canonical style. If the text cannot be parsed, Format reports the
-// errors and returns the text unchanged, and false.
+// Format formats a text in native syntax in the canonical style. If the text cannot be parsed, Format adds the errors
+// to bag, and returns the text unchanged and false.
 func Format(name string, src []byte, bag *diag.Bag) ([]byte, bool) {
 	l := limits.Limits{}.Filled()
 	for range maxRounds {
@@ -65,7 +65,7 @@ func (e *editor) replace(start, end int, text []byte) {
 	}
 }
 
-// apply returns the text with all edits. Edits may not overlap.
+// apply returns the text after all edits, which must not overlap.
 func (e *editor) apply() []byte {
 	if len(e.edits) == 0 {
 		return e.src
@@ -110,8 +110,8 @@ func (e *editor) labels(b *hclsyntax.Block) {
 	e.replace(b.TypeRange.End.Byte, b.LabelRanges[n-1].End.Byte, text)
 }
 
-// unwrap replaces a string that consists of one interpolation by the expression in it. It does the same for such
-// strings nested in the interpolation.
+// unwrap replaces a string that consists of one interpolation by the expression in it. If this expression is such a
+// string, too, unwrap removes all levels.
 func (e *editor) unwrap(a *hclsyntax.Attribute) {
 	w := e.wrapped(a.Expr)
 	if w == nil {
@@ -129,7 +129,8 @@ func (e *editor) unwrap(a *hclsyntax.Attribute) {
 	e.replace(whole.Start.Byte, whole.End.Byte, inner)
 }
 
-// wrapped returns x as a template if it is a quoted string that consists of one interpolation, otherwise nil.
+// wrapped returns x as a template if it is a quoted string that consists of one interpolation. For any other expression
+// it returns nil.
 func (e *editor) wrapped(x hclsyntax.Expression) *hclsyntax.TemplateWrapExpr {
 	w, ok := x.(*hclsyntax.TemplateWrapExpr)
 	if !ok || e.src[w.SrcRange.Start.Byte] != '"' {
@@ -153,8 +154,9 @@ func trimLines(text []byte) []byte {
 
 // spansLines reports whether an expression spans several lines so that it needs parentheses. Terraform and OpenTofu add
 // parentheses for every line end except in comments, but never to an expression that begins and ends with a
-// parenthesis. Both rules are wrong for line ends outside of all brackets, which need parentheses. The line end of a
-// comment at the very end needs them only if more text follows on the line (last is false).
+// parenthesis. Both rules are wrong for line ends outside of all brackets, which need parentheses. If the text ends
+// with a comment, the line end of this comment needs parentheses only if last is false: then more text follows on the
+// line.
 func spansLines(text []byte, last bool) bool {
 	toks, _ := hclsyntax.LexExpression(text, "", hcl.InitialPos)
 	between := bytes.HasPrefix(text, []byte("(")) && bytes.HasSuffix(text, []byte(")"))
@@ -179,7 +181,7 @@ func spansLines(text []byte, last bool) bool {
 	return false
 }
 
-// endsLine reports whether only a comment or nothing follows on the line.
+// endsLine reports whether the rest of the line after the offset at is empty or a comment.
 func (e *editor) endsLine(at int) bool {
 	rest := bytes.TrimLeft(e.src[at:], " \t\r")
 	return len(rest) == 0 || rest[0] == '\n' || rest[0] == '#' || bytes.HasPrefix(rest, []byte("//"))

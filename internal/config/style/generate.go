@@ -121,7 +121,7 @@ func (g Generation) Config() cty.Value {
 			return v, nil
 		}
 		if last, ok := path[len(path)-1].(cty.GetAttrStep); !ok || last.Name != a.Name {
-			return v, nil // inside the value of an attribute
+			return v, nil // the path leads inside the value of an attribute
 		}
 		id := len(path) == 1 && a.Name == "id"
 		if a.Computed && (!a.Optional || id || unset(a, v, zeros)) || a.Deprecated || a.WriteOnly || g.Omit != nil && g.Omit(path) {
@@ -161,7 +161,7 @@ func (w *writer) body(b *schema.Block, v cty.Value, at cty.Path) {
 	for _, a := range b.Attrs {
 		path := append(at[:len(at):len(at)], cty.GetAttrStep{Name: a.Name})
 		if len(at) == 0 && a.Name == "id" && a.Optional && a.Computed {
-			continue // older providers declare id in this way, but it cannot be configured
+			continue // older providers declare id as optional, but users cannot set it
 		}
 		if text, ok := w.attr(a, get(v, a.Name), path); ok {
 			w.line("%s = %s", a.Name, text)
@@ -180,7 +180,7 @@ func get(v cty.Value, name string) cty.Value {
 	return v.GetAttr(name)
 }
 
-// attr returns the text of the value of an attribute, and false if the attribute is omitted.
+// attr returns the text for the value of an attribute. It returns false if the block omits the attribute.
 func (w *writer) attr(a *schema.Attr, v cty.Value, path cty.Path) (string, bool) {
 	optional := a.Optional && !a.Required
 	switch {
@@ -208,7 +208,8 @@ func (w *writer) attr(a *schema.Attr, v cty.Value, path cty.Path) (string, bool)
 	return b.String(), true
 }
 
-// empty reports whether a value is null or a zero value, which providers return for arguments that are not set.
+// empty reports whether a value is null, zero, false or an empty string or collection. Providers return such values for
+// arguments that are not set.
 func empty(v cty.Value) bool {
 	switch {
 	case v.IsNull():
@@ -378,7 +379,7 @@ func (w *writer) stringExpression(b *strings.Builder, s string) {
 	b.WriteString(config.Quoted(s))
 }
 
-// encodes reports whether jsonencode of a value returns a text.
+// encodes reports whether jsonencode of v returns exactly text.
 func encodes(v cty.Value, text string) bool {
 	got, err := stdlib.JSONEncode(v)
 	return err == nil && got.AsString() == text

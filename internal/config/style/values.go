@@ -34,8 +34,8 @@ func WriteValues(values map[string]cty.Value) (string, error) {
 // markAfterEscape matches a combining mark immediately after an escape sequence in a string.
 var markAfterEscape = regexp.MustCompile(`(\\(?:[nrt"\\]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}))(\p{M})`)
 
-// apart escapes combining marks after escape sequences. Otherwise normalization would combine them with the last letter
-// of the escape sequence.
+// apart replaces combining marks after escape sequences by escape sequences. Without this, normalization would combine
+// the mark with the last letter of the sequence before it.
 func apart(text []byte) []byte {
 	for {
 		next := markAfterEscape.ReplaceAllFunc(text, func(m []byte) []byte {

@@ -73,7 +73,7 @@ func (r *reader) mockFiles(m *Mock, dir string, at diag.Range) {
 	}
 }
 
-// mocked reads the blocks of a mock about types and objects.
+// mocked reads the blocks of a mock: the defaults for types, and the overrides for objects.
 func (r *reader) mocked(m *Mock, blocks hcl.Blocks) {
 	for _, b := range blocks {
 		if strings.HasPrefix(b.Type, "override_") {
@@ -105,7 +105,8 @@ func modeOf(block string) addr.Mode {
 	return mode
 }
 
-// override reads an override block.
+// override reads an override block and returns into with the override. If the block is invalid, override reports an
+// error.
 func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
 	o := &Override{Mode: modeOf(b.Type), Range: config.Place(b)}
 	content, ok := r.Content(b.Body, overrideSchema)

@@ -15,8 +15,8 @@ var fileSchema = &hcl.BodySchema{Blocks: slices.Concat([]hcl.BlockHeaderSchema{
 }, overrideBlocks)}
 
 // Read reads the test files of some directories, sorted by name within each directory. The first directory must be the
-// directory of the root module. Read reports mistakes and returns the files that it could parse. found reports for each
-// directory whether it could be read.
+// directory of the root module. Read reports mistakes and returns the files that it could parse. found has true for
+// each directory that could be read.
 func Read(dirs []string, o config.Options, sources *diag.Sources, bag *diag.Bag) (files []*File, found []bool) {
 	seen := map[string]bool{}
 	for _, dir := range dirs {
@@ -100,8 +100,8 @@ func (r *reader) backends() {
 	}
 }
 
-// passed reports provider configurations that a run passes and that the file does not contain. A run cannot pass
-// provider configurations of the module under test.
+// passed reports provider configurations that a run passes and that the file does not contain. A run can only pass
+// configurations of the file, not configurations of the module under test.
 func (r *reader) passed() {
 	for _, run := range r.file.Runs {
 		for _, p := range run.Providers {
@@ -112,7 +112,8 @@ func (r *reader) passed() {
 	}
 }
 
-// references reports references of runs to runs that are not before them in the file. Such a file is not run.
+// references reports an error for each reference of a run to a run that does not precede it in the file. Such a file is
+// not run.
 func (r *reader) references() {
 	for i, run := range r.file.Runs {
 		for ref, at := range run.uses() {

@@ -20,7 +20,7 @@ type reader struct {
 	sources *diag.Sources
 	file    *File
 
-	parallel, skipCleanup bool // from the test block
+	parallel, skipCleanup bool // defaults from the test block
 }
 
 var testSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "parallel"}, {Name: "skip_cleanup"}}}
@@ -32,8 +32,8 @@ func (r *reader) test(b *hcl.Block) {
 	r.Bool(content.Attributes["skip_cleanup"], &r.skipCleanup)
 }
 
-// sole returns the first block, nil if blocks is empty. It reports the others, because a file may have only one block
-// of the type.
+// sole returns the first block, or nil if blocks is empty. It reports an error for each further block, because a file
+// may have only one block of the type.
 func (r *reader) sole(blocks hcl.Blocks) *hcl.Block {
 	if len(blocks) == 0 {
 		return nil
@@ -60,7 +60,7 @@ func (r *reader) variables(b *hcl.Block, into map[string]*Value) {
 	}
 }
 
-// literal returns the value of a literal string, number or boolean, and NilVal for any other expression.
+// literal returns the value of a literal string, number or boolean. It returns NilVal for any other expression.
 func literal(e hclsyntax.Expression) cty.Value {
 	switch x := e.(type) {
 	case *hclsyntax.LiteralValueExpr:

@@ -12,13 +12,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Refs holds the names that expressions of a test file refer to, with the range of one reference for each.
+// Refs holds the names to which expressions of a test file refer. The value is the range of one reference to the name.
 type Refs map[Ref]diag.Range
 
 // Ref is the first two names of a reference.
 type Ref struct{ Root, Name string }
 
-// Run returns the run that a reference refers to, directly or by the variable of the run (see RunVariable).
+// Run returns the run to which a reference refers, directly or by the variable of the run (see RunVariable). It returns
+// false for any other reference.
 func (r Ref) Run() (string, bool) {
 	switch r.Root {
 	case "run":
@@ -158,11 +159,11 @@ func (f *File) Wanted() map[string]*config.Variable {
 // variable of a configuration can have this name.
 func RunVariable(run string) string { return "run." + run }
 
-// RunOf returns the run of such a variable (see RunVariable), and false for any other variable.
+// RunOf returns the run whose outputs a variable contains (see RunVariable). It returns false for any other variable.
 func RunOf(variable string) (string, bool) { return strings.CutPrefix(variable, "run.") }
 
-// liftRuns replaces references to runs in the settings of a provider by references to variables (see RunVariable). It
-// returns false if the settings are in JSON syntax and refer to a run.
+// liftRuns replaces references to runs in the settings of a provider by references to variables (see RunVariable),
+// because provider blocks cannot refer to runs. It returns false if the settings are in JSON syntax and refer to a run.
 func liftRuns(p *config.Provider) (ok bool) {
 	body, native := p.Body.(*hclsyntax.Body)
 	if !native {
@@ -195,8 +196,8 @@ func lift(in hclsyntax.Node) {
 	})
 }
 
-// source returns the source of the module that a run tests, "" for the module of the working directory. For a source
-// that is not a constant it returns the name of the run.
+// source returns the source of the module that a run tests. It returns "" for the module of the working directory. If
+// the source is not a constant, it returns the name of the run.
 func (run *Run) source() string {
 	if run.Module == nil {
 		return ""
@@ -219,7 +220,7 @@ type Wait struct {
 //
 //   - all earlier runs, if the run itself may not run at the same time as others;
 //   - all runs up to and including the last earlier run that may not run at the same time as others;
-//   - earlier runs whose outputs the run, or the file for all runs, refers to;
+//   - earlier runs to whose outputs the run refers, or the declarations of the file that apply to all runs;
 //   - earlier runs that use the same state.
 func (f *File) Waits() []Wait {
 	everywhere := f.uses()
@@ -245,18 +246,18 @@ func (f *File) Waits() []Wait {
 	return waits
 }
 
-// alongside reports whether a run may run at the same time as others. A run with canaries may not: its log is searched
-// for canaries, and the log contains the output of all runs.
+// alongside reports whether a run may run at the same time as other runs. A run with canaries may not: the log is
+// searched for the canaries of the run, and the log contains the output of all runs.
 func (run *Run) alongside() bool { return run.Parallel && len(run.NoLeak) == 0 }
 
-// Uses returns the references of a run, and of the declarations of the file for all runs.
+// Uses returns the references of a run, and of the declarations of the file that apply to all runs.
 func (f *File) Uses(run *Run) Refs {
 	r := f.uses()
 	maps.Copy(r, run.uses())
 	return r
 }
 
-// uses returns the references of the declarations of the file for all runs.
+// uses returns the references in the declarations of the file that apply to all runs.
 func (f *File) uses() Refs {
 	r := Refs{}
 	for _, v := range f.Variables {
@@ -301,7 +302,8 @@ func (r Refs) Use(run string) bool {
 	return used
 }
 
-// run returns the range of a reference to a run, direct or by the variable of the run.
+// run returns the range of a reference to a run, directly or by the variable of the run. It returns false if r has no
+// such reference.
 func (r Refs) run(name string) (diag.Range, bool) {
 	if at, ok := r[Ref{"run", name}]; ok {
 		return at, true

@@ -133,7 +133,7 @@ func (r *reader) module(run *Run, b *hcl.Block) {
 	}
 }
 
-// checkable reports a reference to an object that cannot have conditions.
+// checkable reports an error if a reference in expect_failures names an object that cannot have conditions.
 func (r *reader) checkable(ref *config.Reference) {
 	root, name, _ := strings.Cut(ref.Text, ".")
 	switch root {

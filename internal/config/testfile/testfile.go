@@ -18,15 +18,15 @@ import (
 
 // File is one test file.
 type File struct {
-	Name      string                                   // in messages
+	Name      string                                   // the name in messages
 	Dir       string                                   // directory, as passed to Read
-	Variables map[string]*Value                        // of its variables blocks
-	Declared  map[string]*config.Variable              // of its variable blocks: types of values from outside the file
-	Providers map[config.ProviderName]*config.Provider // settings of providers for all runs
-	Mocks     map[config.ProviderName]*Mock            // mocks of providers for all runs
-	Overrides []*Override                              // for all runs
+	Variables map[string]*Value                        // from the variables blocks of the file
+	Declared  map[string]*config.Variable              // from the variable blocks: types of values from outside the file
+	Providers map[config.ProviderName]*config.Provider // the provider blocks of the file, for all runs
+	Mocks     map[config.ProviderName]*Mock            // the mock_provider blocks of the file, for all runs
+	Overrides []*Override                              // the overrides for all runs
 	Runs      []*Run                                   // in the order of the file
-	NoLeak    []*Canary                                // not set: the test block has no expect_no_leak
+	NoLeak    []*Canary                                // always empty: a test block has no expect_no_leak
 }
 
 // Expression is an expression of a test file.
@@ -60,9 +60,9 @@ type Run struct {
 	StateKey  string // "" is the state of the module under test
 	NoLeak    []*Canary
 
-	Parallel    bool            // it may run at the same time as others
-	SkipCleanup bool            // its objects are not destroyed at the end of the file
-	Backend     *config.Backend // stores its state between executions of the file; nil: not stored
+	Parallel    bool            // the run may run at the same time as other runs
+	SkipCleanup bool            // the objects of the run are not destroyed at the end of the file
+	Backend     *config.Backend // where the state of the run is kept between executions of the file; nil: not kept
 }
 
 // Canary is a value that must not occur in stored data or in output.
@@ -74,7 +74,7 @@ type Canary struct {
 // During is the phase in which made-up values become known.
 type During uint8
 
-// These are the phases.
+// The phases.
 const (
 	Inherited   During = iota // the phase of the enclosing block or file; at the top level DuringApply
 	DuringApply               // computed values are unknown during plan

@@ -1,7 +1,8 @@
 // Package code assigns a code to each diagnostic of Lethe, and a page to each code. The page shows the mistake, the
 // message and the correction.
 //
-// Other packages write titles without codes. The first lines of each page list the titles with its code:
+// Other packages write titles without codes. The first lines of each page list the titles that have the code of the
+// page:
 //
 //	---
 //	titles:
@@ -30,7 +31,7 @@ var files embed.FS
 // Page is the description of a code.
 type Page struct {
 	Code    string            // "LE0301"
-	Titles  []string          // with asterisks for parts that vary; titles with an example first
+	Titles  []string          // the titles, with asterisks for parts that vary; titles with an example first
 	Unshown map[string]string // titles without an example on the page, with the reason
 	Head    string            // the heading of the page
 	Text    string            // the page in Markdown, without front matter and heading
@@ -41,7 +42,7 @@ func (p *Page) Has(title string) bool {
 	return slices.ContainsFunc(p.Titles, func(t string) bool { return matches(t, title) })
 }
 
-// Of returns the code of a diagnostic with this title, or "" if it has none.
+// Of returns the code of the page that lists this title, or "" if no page lists it.
 func Of(title string) string {
 	x := titles()
 	if c := x.exact[title]; c != "" {
@@ -73,7 +74,7 @@ var pages = sync.OnceValue(func() (all []*Page) {
 	each(func(p *Page, text *bufio.Reader) {
 		rest, err := io.ReadAll(text)
 		if err != nil {
-			panic(err) // they are part of the program
+			panic(err) // the pages are embedded in the program, so they can always be read
 		}
 		head, body, _ := strings.Cut(strings.TrimSpace(string(rest)), "\n")
 		p.Head = strings.TrimPrefix(head, "# ")
@@ -90,8 +91,8 @@ type indexed struct {
 
 type pattern struct{ title, code string }
 
-// titles reads the front matter of all pages at the first call. It does not read the whole pages, because they are long and
-// nearly every command that prints a message asks for a code.
+// titles reads the front matter of all pages at the first call. It does not read the whole pages: they are long, and
+// nearly every command that prints a message needs the code of a title.
 var titles = sync.OnceValue(func() *indexed {
 	x := &indexed{exact: map[string]string{}}
 	each(func(p *Page, _ *bufio.Reader) {
@@ -107,11 +108,12 @@ var titles = sync.OnceValue(func() *indexed {
 	return x
 })
 
-// each calls do for each page, sorted by code, with its front matter and a reader of the rest.
+// each calls do for each page, in the order of the codes. p has the front matter of the page, and text reads the rest
+// of the page.
 func each(do func(p *Page, text *bufio.Reader)) {
 	entries, err := files.ReadDir("pages")
 	if err != nil {
-		panic(err) // they are part of the program
+		panic(err) // the pages are embedded in the program, so they can always be read
 	}
 	r := bufio.NewReaderSize(nil, 1<<10)
 	for _, e := range entries {
@@ -126,7 +128,7 @@ func each(do func(p *Page, text *bufio.Reader)) {
 	}
 }
 
-// front reads the front matter.
+// front reads the front matter at the beginning of r into p.
 func (p *Page) front(r *bufio.Reader) {
 	unshown := false
 	for begun := false; ; begun = true {
@@ -148,7 +150,7 @@ func (p *Page) front(r *bufio.Reader) {
 	}
 }
 
-// matches reports whether a title matches a pattern.
+// matches reports whether a title matches a pattern. An asterisk in the pattern matches any text.
 func matches(pattern, title string) bool {
 	first, rest, some := strings.Cut(pattern, "*")
 	if !some {

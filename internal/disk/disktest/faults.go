@@ -12,7 +12,7 @@ import (
 type Faults struct {
 	disk.FS
 	At   int   // the number of the call that fails, from 1; 0: no call fails
-	Err  error // the error of the call
+	Err  error // the error of the failing calls
 	Dead bool  // all later calls fail too, as if the process had been killed
 	Half bool  // a write that fails writes half of the data
 
@@ -38,7 +38,7 @@ func (f *Faults) Last() string {
 	return f.log[f.At-1]
 }
 
-// call counts one call and returns its error.
+// call counts and logs one call. It returns Err if this call must fail, and nil otherwise.
 func (f *Faults) call(what string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

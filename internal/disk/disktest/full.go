@@ -10,8 +10,8 @@ import (
 )
 
 // Full forwards calls to a file system that becomes full: the files below a directory can receive Limit bytes. A write
-// beyond that writes the bytes that fit and fails with ENOSPC. All other calls succeed, and removing a file does not
-// free space.
+// that exceeds the limit writes the bytes that fit, and returns ENOSPC. All other calls succeed, and removing a file
+// does not free space.
 type Full struct {
 	disk.FS
 	Under string // the directory; "": all files
@@ -37,7 +37,7 @@ func (f *Full) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, err
 	return &fullFile{file, f}, nil
 }
 
-// reserve returns how many of n bytes fit, and subtracts them from Limit.
+// reserve returns how many of n bytes still fit, and subtracts this number from Limit.
 func (f *Full) reserve(n int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

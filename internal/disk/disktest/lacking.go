@@ -6,7 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// Lacking is a file system that does not support some calls. If an error is nil, the call is supported.
+// Lacking is a file system that lacks some calls. NoLink and NoSync are the errors of the calls Link and SyncDir. If
+// such an error is nil, the call is supported.
 type Lacking struct {
 	disk.FS
 	NoLink, NoSync error

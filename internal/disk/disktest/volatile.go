@@ -14,9 +14,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// Volatile is a file system in memory that can lose its power. After a power failure, changes that were not durable may
-// exist in part: of a file, the first bytes written since its last sync; of a directory, the first changes since it was
-// synced, in order. Paths are absolute. The file system has no links and no permissions.
+// Volatile is a file system in memory that can lose its power. After a power failure, a part of the changes that were
+// not durable may exist. For a file, this part is the first bytes written since its last sync. For a directory, it is
+// the first changes since its last sync, in order. Paths are absolute. The file system has no links and no permissions.
 type Volatile struct {
 	mu    sync.Mutex
 	names map[string]*inode // the files that a process sees
@@ -28,7 +28,7 @@ type inode struct {
 	synced []byte
 }
 
-// directory holds the durable names of a directory, and the changes since.
+// directory holds the durable names of a directory, and the changes of the names since the last sync.
 type directory struct {
 	durable map[string]*inode
 	changes []func(map[string]*inode)
@@ -39,7 +39,8 @@ func NewVolatile() *Volatile {
 	return &Volatile{names: map[string]*inode{}, dirs: map[string]*directory{}}
 }
 
-// Crash returns the file system after a power failure. choose selects one of n possible results of a part.
+// Crash returns the file system after a power failure. Several results are possible for each file and directory. choose
+// selects the result for the part what, as a number from 0 to n-1.
 func (v *Volatile) Crash(choose func(what string, n int) int) *Volatile {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -67,7 +68,7 @@ func (v *Volatile) Crash(choose func(what string, n int) int) *Volatile {
 	return after
 }
 
-// crash returns the content of a file after a power failure.
+// crash returns the file after a power failure. choose selects the content, as in Crash.
 func (i *inode) crash(name string, choose func(string, int) int) *inode {
 	data := i.synced
 	if len(i.now) >= len(i.synced) && string(i.now[:len(i.synced)]) == string(i.synced) {
@@ -87,7 +88,7 @@ func (v *Volatile) dir(name string) *directory {
 	return d
 }
 
-// change changes a directory. The change is not durable yet.
+// change changes the names in a directory at once, and records the change, which is not durable before the next sync.
 func (v *Volatile) change(dir string, f func(map[string]*inode)) {
 	f(v.names)
 	d := v.dir(dir)
@@ -185,7 +186,7 @@ func (v *Volatile) Remove(name string) error {
 // RemoveAll implements disk.FS for one file.
 func (v *Volatile) RemoveAll(name string) error { return v.Remove(name) }
 
-// MkdirAll implements disk.FS. It does nothing, because all directories exist.
+// MkdirAll implements disk.FS. It does nothing, because all directories exist implicitly.
 func (v *Volatile) MkdirAll(string, fs.FileMode) error { return nil }
 
 // SyncDir implements disk.FS.
@@ -223,7 +224,7 @@ func (f *volatileFile) Stat() (fs.FileInfo, error) {
 	return info{f.name, int64(len(f.i.now))}, nil
 }
 
-// Write appends p to the file.
+// Write appends p to the file, or writes it at the position of the file.
 func (f *volatileFile) Write(p []byte) (int, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()

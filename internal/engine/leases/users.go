@@ -10,9 +10,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Users closes leases during planning, if all receivers of an ephemeral resource name instances. It closes each lease
-// when the last receiver that may name it has ended, without waiting for receivers of other instances. In the apply
-// walk such a lease is a separate hold.
+// Users closes leases during planning. It handles an ephemeral resource only if each of its receivers names the
+// instance that it uses, such as [each.key] or ["a"]. Users closes the lease of an instance as soon as every receiver
+// that may use this instance has ended. It does not wait for receivers of other instances, so that no lease stays open
+// longer than necessary. The apply walk does not need Users: a step of the plan's order closes each such lease (package
+// ordering).
 type Users struct {
 	leases *Leases
 
@@ -20,14 +22,16 @@ type Users struct {
 	of map[program.Decl][]*user // by ephemeral resource: users that have not ended
 }
 
-// user is a receiver with the instance that it names.
+// user is a receiver and the instance of the ephemeral resource that it names. If means.Same, each instance of the
+// receiver names the instance with its own key.
 type user struct {
 	by    program.Decl
 	means receivers.Instance
 	done  map[place]bool // if means.Same: the instances of the receiver that have ended
 }
 
-// place identifies an instance of a declaration. Its key is hidden.
+// place identifies an instance of a declaration. key is a result of Key.Hide, so that places of the same instance are
+// equal.
 type place struct {
 	in  addr.ModuleInstance
 	key addr.Key
@@ -52,7 +56,8 @@ func (u *Users) Add(d program.Decl) bool {
 	return named
 }
 
-// InstanceDone records that one instance of a receiver has ended, with or without success.
+// InstanceDone records that one instance of a receiver has ended, with or without success. It closes the lease that no
+// other user may need now.
 func (u *Users) InstanceDone(d program.Decl, in addr.ModuleInstance, key addr.Key) {
 	at := place{in, key.Hide()}
 	for _, w := range u.leases.o.Receivers.Received(d) {
@@ -67,7 +72,7 @@ func (u *Users) InstanceDone(d program.Decl, in addr.ModuleInstance, key addr.Ke
 	}
 }
 
-// Done records that all instances of a receiver have ended.
+// Done records that all instances of a receiver have ended. It closes the leases that no other user may need now.
 func (u *Users) Done(d program.Decl) {
 	for _, w := range u.leases.o.Receivers.Received(d) {
 		mine := u.usersOf(w.Of, d)

@@ -13,7 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Types describes the types of objects to package object, each once in a walk. Its methods may be called concurrently.
+// Types makes an object.Type for each type of objects. It makes each only once in a walk. Its methods may be called
+// concurrently.
 type Types struct {
 	pool    *provider.Pool
 	program *program.Program
@@ -26,16 +27,18 @@ type typeKey struct {
 	provider addr.Provider
 	mode     addr.Mode
 	name     string
-	meta     bool        // its module has a provider_meta block
-	module   addr.Module // that module
+	meta     bool        // the module of the resource has a provider_meta block
+	module   addr.Module // the module of the resource, only if meta
 }
 
 func newTypes(pool *provider.Pool, p *program.Program) *Types {
 	return &Types{pool: pool, program: p, of: map[typeKey]*object.Type{}}
 }
 
-// Of returns the type of the objects of a resource. If the provider does not have the type, it reports an error about
-// the object and returns nil.
+// Of returns the type of the objects of res. If the schemas of the provider cannot be loaded, or the schema of the type
+// is missing or unusable, Of adds an error and returns nil. about is the instance that errors about the type name. If
+// bag has errors and res is declared, Of does not report a missing type, because an earlier error has reported the
+// declaration.
 func (t *Types) Of(ctx context.Context, bag *diag.Bag, p addr.Provider, res addr.Resource, about addr.Instance) *object.Type {
 	k := typeKey{provider: p, mode: res.Mode, name: res.Type}
 	meta := t.program.Meta(res.Module, p)
@@ -58,7 +61,7 @@ func (t *Types) Of(ctx context.Context, bag *diag.Bag, p addr.Provider, res addr
 		return nil
 	}
 	if _, declared := t.program.Resource(res); sch == nil && declared && bag.HasErrors() {
-		return nil // its declaration was refused
+		return nil // an earlier error has reported the declaration
 	}
 	if sch == nil {
 		bag.Add(diag.Errorf("Invalid resource type", "Provider %s does not support the %s type %q of an object in the state. Select a version of the provider that supports it, or remove the object from the state with `lethe state rm`.", p.ForDisplay(), noun(res.Mode), res.Type).About(about))

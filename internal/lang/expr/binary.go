@@ -48,8 +48,8 @@ func (e *Binary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// howToJoin adds a suggestion to the errors of an addition whose operands are strings, collections or objects: how to
-// join them. It keeps only the first error, because the two operands are one mistake.
+// howToJoin extends the errors of an addition whose operands are strings, collections or objects: it suggests how to
+// join them. It keeps only the first error, because errors about the two operands have one cause.
 func howToJoin(l, r cty.Value, ds hcl.Diagnostics) hcl.Diagnostics {
 	if len(ds) == 0 || ds[0].Summary != "Invalid operand" {
 		return ds
@@ -70,8 +70,8 @@ func howToJoin(l, r cty.Value, ds hcl.Diagnostics) hcl.Diagnostics {
 	return ds[:1]
 }
 
-// tooLong returns an error for a number with so many digits that writing them may never end. Every operation and
-// conversion checks its result, so no value holds such a number.
+// tooLong returns an error for a number that takes too long to write because it has too many digits. Every operation
+// and conversion calls tooLong for its result, so no value contains such a number.
 func tooLong(v cty.Value) error {
 	if v.Type() != cty.Number {
 		return nil
@@ -83,8 +83,9 @@ func tooLong(v cty.Value) error {
 	return convert.Writable(unmarked)
 }
 
-// surelyDiffer reports whether two values of one type differ for all possible values of their unknown parts. The
-// library stops at the first unknown part, in no defined order.
+// surelyDiffer reports whether two values of one type differ for all possible values of their unknown parts. The HCL
+// library compares the parts in no defined order and stops at the first unknown part, so its result is not
+// deterministic.
 func surelyDiffer(l, r cty.Value) bool {
 	l, _ = mark.Unmark(l)
 	r, _ = mark.Unmark(r)
@@ -117,8 +118,8 @@ func surelyDiffer(l, r cty.Value) bool {
 	return false
 }
 
-// quick evaluates an operation on two plain primitive values of the same type. It returns false if it leaves the
-// operation to the library.
+// quick evaluates an operation on two plain primitive values of the same type. It returns false if the HCL library must
+// evaluate the operation.
 func (e *Binary) quick(l, r cty.Value) (cty.Value, bool) {
 	ty := l.Type()
 	if !ty.IsPrimitiveType() || ty != r.Type() || !isPlain(l) || !isPlain(r) {
@@ -140,8 +141,8 @@ func (e *Binary) quick(l, r cty.Value) (cty.Value, bool) {
 	return e.count(l, r)
 }
 
-// count calculates with two numbers, or compares them. It returns false for operations and numbers (zero, large, small,
-// negative) where the library's result could differ.
+// count calculates with two numbers, or compares them. It returns false for calculations on which it could disagree
+// with the HCL library: with a number that is negative, very large or very small, or with zero as the second number.
 func (e *Binary) count(l, r cty.Value) (cty.Value, bool) {
 	switch e.Op {
 	case hclsyntax.OpLessThan:
@@ -171,7 +172,8 @@ func (e *Binary) count(l, r cty.Value) (cty.Value, bool) {
 	return cty.NilVal, false
 }
 
-// modulo returns l.Modulo(r), which divides, rounds, multiplies and subtracts. The result has the precision of l.
+// modulo returns l.Modulo(r), faster for small whole numbers. The result has the precision of l, like the result of the
+// library.
 func modulo(l, r cty.Value) cty.Value {
 	a, b := ctyvalue.Number(l), ctyvalue.Number(r)
 	m, lok := a.Int64()
@@ -223,7 +225,7 @@ func (e *NullTest) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(out), diags
 }
 
-// TestsNull reports whether an operation compares an operand with null.
+// TestsNull reports whether an operation compares an operand with the constant null.
 func TestsNull(e *hclsyntax.BinaryOpExpr) bool {
 	if e.Op != hclsyntax.OpEqual && e.Op != hclsyntax.OpNotEqual {
 		return false

@@ -33,24 +33,24 @@ type BodyBlocks struct {
 	Items []BodyBlock
 	Ready cty.Value // the value, if it is constant; else NilVal
 
-	// Attr is true if the blocks set an attribute. If dynamic blocks generate no block, the attribute is null: only an
-	// empty list in the configuration sets it to an empty list.
+	// Attr is true if the blocks set an attribute. If dynamic blocks generate no block, the value of the attribute is
+	// null, and not an empty list. To set an empty list, the configuration must contain an empty list.
 	Attr bool
 }
 
-// BodyBlock is one block or dynamic block in the configuration.
+// BodyBlock is one block or dynamic block in the configuration. Dynamic is nil for a block.
 type BodyBlock struct {
 	Body     *Body
 	Labels   []string
 	Dynamic  *Dynamic
-	Mistakes []diag.Diagnostic // of the content of a dynamic block; reported if a block is generated
+	Mistakes []diag.Diagnostic // mistakes in the content of a dynamic block; they matter only if it generates a block
 	At       hcl.Range
 	Raw      written
 }
 
 // written is the source of a block.
 type written interface {
-	// Where returns the range of the last step of a path that is written out, or at if no step is.
+	// Where returns the range of the last step of a path that the source contains, or at if it contains no step.
 	Where(at hcl.Range, path cty.Path) hcl.Range
 }
 
@@ -81,7 +81,7 @@ func (b *Body) Eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 }
 
 // WriteOnly returns a copy of the body that evaluates only write-only arguments and the blocks that can contain them.
-// It returns nil if the body has neither.
+// It returns nil if the body sets no such arguments.
 func (b *Body) WriteOnly() *Body {
 	out, empty, written := &Body{Schema: b.Schema, Ty: b.Ty}, b.Schema.Empty(), false
 	for _, a := range b.Attrs {
@@ -118,14 +118,14 @@ func (a *BodyAttr) eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 		return cty.UnknownVal(a.Attr.Type)
 	}
 	if a.Attr.WriteOnly && a.Attr.Required && out.IsNull() {
-		// The provider cannot report it, because the planned value of a write-only argument is always null.
+		// The provider cannot report this mistake, because the planned value of a write-only argument is always null.
 		s.Error(diag.Errorf("Missing required argument", "The argument %q is required, but its value is null.", a.Attr.Name).At(a.Expr.Range()))
 	}
 	s.Finite(out, a.Attr.Name, a.Expr, ctx)
 	return out
 }
 
-// blockValue is the value of one block of a type.
+// blockValue is the value of one block. key is the label of a block in a map.
 type blockValue struct {
 	val cty.Value
 	key string
@@ -148,8 +148,8 @@ type expansion struct {
 	n       *BodyBlocks
 	elems   []blockValue
 	unknown bool
-	unsure  cty.Value                   // a block that may be generated, if the number of blocks is unknown
-	remark  []func(cty.Value) cty.Value // add the marks of the for_each values
+	unsure  cty.Value                   // a sample block, if the number of blocks is unknown
+	remark  []func(cty.Value) cty.Value // functions that add the marks of the for_each values
 }
 
 func (e *expansion) item(it *BodyBlock, ctx *hcl.EvalContext) {
@@ -195,7 +195,7 @@ func (e *expansion) dynamic(it *BodyBlock, ctx *hcl.EvalContext) {
 	}
 }
 
-// once generates one block of a dynamic block.
+// once evaluates one generated block of a dynamic block, with k and v as the key and the value of the iterator.
 func (e *expansion) once(it *BodyBlock, ctx *hcl.EvalContext, k, v cty.Value) {
 	child := ctx.NewChild()
 	child.Variables = map[string]cty.Value{it.Dynamic.Iterator: cty.ObjectVal(map[string]cty.Value{"key": k, "value": v})}
@@ -231,7 +231,7 @@ func (e *expansion) value() cty.Value {
 	var v cty.Value
 	switch {
 	case e.unknown && e.unsure != cty.NilVal && !n.Attr && (n.Nesting == schema.Single || n.Nesting == schema.Group):
-		v = n.Block.Unsure(e.unsure) // a provider must not receive a wholly unknown block
+		v = n.Block.Unsure(e.unsure) // a provider must not receive a wholly unknown single block
 	case e.unknown:
 		v = cty.UnknownVal(n.Type())
 		if n.Nesting != schema.Single && !n.Attr {
@@ -297,7 +297,7 @@ func (e *expansion) many() cty.Value {
 	return cty.ListVal(vals)
 }
 
-// leaf records the place of the first ephemeral value in the blocks of a set.
+// leaf records the place of the first ephemeral value in the blocks of a set (see Env.SetLeaves).
 func (e *expansion) leaf() {
 	for _, el := range e.elems {
 		if m, ok := mark.Split(el.val).Find(mark.Ephemeral); ok {
@@ -325,8 +325,8 @@ func (e *expansion) mapping(ty cty.Type) cty.Value {
 	return cty.MapVal(vals)
 }
 
-// Fold evaluates constant blocks once. It returns NilVal if the blocks are not constant, or if evaluation would report
-// an error, because each evaluation reports it for its instance.
+// Fold evaluates constant blocks once. It returns NilVal if the blocks are not constant, or if the evaluation would
+// report an error: each later evaluation must report this error for its instance.
 func (n *BodyBlocks) Fold() cty.Value {
 	least, most := blockCounts(n.Nested)
 	if len(n.Items) < least || most > 0 && len(n.Items) > most || n.Nesting == schema.Map && len(n.Items) > 1 {
@@ -362,7 +362,7 @@ func (s *Env) labelError(detail string, at hcl.Range) {
 	s.Error(diag.Errorf("Invalid dynamic block label", "%s", detail).At(at))
 }
 
-// countBlocks reports too few or too many blocks.
+// countBlocks reports an error if a body has too few or too many blocks of a type.
 func (s *Env) countBlocks(n *BodyBlocks, elems []blockValue) {
 	min, max := n.Min, n.Max
 	switch {
@@ -380,7 +380,8 @@ func (s *Env) countBlocks(n *BodyBlocks, elems []blockValue) {
 	}
 }
 
-// BlocksAsList evaluates blocks to the list value of an attribute.
+// BlocksAsList is the expression for an attribute that the configuration sets with blocks. Its value is the list of the
+// blocks.
 type BlocksAsList struct {
 	*hclsyntax.LiteralValueExpr
 	N *BodyBlocks

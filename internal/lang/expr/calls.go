@@ -10,9 +10,10 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// A call keeps marks that its function loses. If the call fails, the result has the marks of all arguments. If the
-// result is unknown, it has the ephemeral marks of all arguments, because no ephemeral value may lose its mark. In all
-// other cases, and for sensitive marks of unknown results, the function decides (package funcs).
+// The HCL library and some functions lose marks of arguments. A Call keeps them. If the call fails, the result has the
+// marks of all arguments. If the result is unknown, it has the ephemeral marks of all arguments, because no ephemeral
+// value may lose its mark. In all other cases, and for sensitive marks of unknown results, the function decides
+// (package funcs).
 
 // Call is a call of a function.
 type Call struct {
@@ -28,7 +29,7 @@ func NewCall(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	switch name := strings.TrimPrefix(e.Name, "core::"); name {
 	case "try", "can":
 		return &Attempt{e}
-	case "ephemeralasnull", "nonsensitive", "issensitive": // they remove marks intentionally, and lose no other marks
+	case "ephemeralasnull", "nonsensitive", "issensitive": // they remove marks intentionally, but lose none
 		return e
 	default:
 		for i, a := range e.Args {
@@ -51,7 +52,7 @@ func (e *Call) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := e.run(ctx)
 	if len(s.seen) > first {
 		v = keepMarks(v, diags, s.seen[first:]...)
-		if e.Name != "keys" && e.Name != "core::keys" { // the elements of the result are names
+		if e.Name != "keys" && e.Name != "core::keys" { // the elements are names, not parts of the argument
 			v = mark.MadeOf(mark.Compact(v), s.seen[first:])
 		}
 		s.noteNames(v, s.seen[first:])
@@ -61,7 +62,7 @@ func (e *Call) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// noteNames records the new attribute names in the type of an ephemeral result.
+// noteNames records the attribute names in the type of an ephemeral result that the types of the arguments do not have.
 func (s *Env) noteNames(v cty.Value, args []cty.Value) {
 	if !structural(v.Type()) || !mark.Is(v, mark.Ephemeral) {
 		return
@@ -73,8 +74,8 @@ func (s *Env) noteNames(v cty.Value, args []cty.Value) {
 	s.Names.Learn(v.Type(), of...)
 }
 
-// run calls the function. If the expanded argument (...) is unknown, it returns an unknown value without calling the
-// function.
+// run calls the function. If the argument that "..." expands is unknown, run returns an unknown value without calling
+// the function.
 func (e *Call) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if !e.ExpandFinal {
 		return e.FunctionCallExpr.Value(ctx)
@@ -97,8 +98,8 @@ func (e *Call) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return call.Value(ctx)
 }
 
-// Argument is an argument of a call. It records its value for the call while the call runs, and counts the function's
-// work on the value.
+// Argument is an argument of a Call. While the call runs, Argument records its value for the call, and counts the work
+// of the function on this value.
 type Argument struct {
 	hclsyntax.Expression
 	cost int
@@ -123,8 +124,8 @@ func (e *Argument) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // UnwrapExpression returns the wrapped expression, for functions that require a reference.
 func (e *Argument) UnwrapExpression() hcl.Expression { return e.Expression }
 
-// Attempt is a call of try or can. It evaluates each of its expressions at most once, however often the function uses
-// it: otherwise n nested attempts would cost two to the power of n.
+// Attempt is a call of try or can. It evaluates each of its expressions at most once, even if the function evaluates
+// its arguments several times. Without this, n nested attempts would take two to the power of n evaluations.
 type Attempt struct{ *hclsyntax.FunctionCallExpr }
 
 func (e *Attempt) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -142,7 +143,7 @@ func (e *Attempt) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// remembered is an expression that is evaluated once.
+// remembered is an expression that is evaluated only once and keeps its result.
 type remembered struct {
 	hclsyntax.Expression
 	done  bool
@@ -169,22 +170,22 @@ func (e *ProviderCall) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 	return envOf(ctx).Scope.Call(e, ctx)
 }
 
-// CallWith evaluates call e with function f instead of a function of the table.
+// CallWith evaluates the call e with the function f, although f is not in the table of functions.
 func CallWith(e *hclsyntax.FunctionCallExpr, f function.Function, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	child := ctx.NewChild()
 	child.Functions = map[string]function.Function{e.Name: f}
 	return (&Call{e, true}).Value(child)
 }
 
-// FreeArgument returns an argument of a function whose work is not counted.
+// FreeArgument returns an argument of a function. The work of the function on this argument is not counted.
 func FreeArgument(e hclsyntax.Expression) hclsyntax.Expression { return &Argument{e, costNone} }
 
-// The costs of a function for each element, or every 16 bytes of text, of an argument.
+// The costs of a function, for each element of an argument, or for every 16 bytes of text.
 const (
-	costNone  = 0  // it reads only the selected part
-	costLook  = 1  // it reads each element
-	costMake  = 8  // it converts or compares each element
-	costBuild = 32 // it sorts or encodes each element, or matches it with a regular expression
+	costNone  = 0  // the function reads only the part that it selects
+	costLook  = 1  // the function reads each element
+	costMake  = 8  // the function converts or compares each element
+	costBuild = 32 // the function sorts or encodes each element, or matches it with a regular expression
 )
 
 // costs lists the functions whose cost is not the default, costMake.

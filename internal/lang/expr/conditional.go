@@ -49,7 +49,8 @@ func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(mark.Same(out, other)), diags
 }
 
-// unifyArms returns the type of a conditional's result, or false if the arms have no common type.
+// unifyArms returns the type of a conditional's result. It returns false if the values of the two arms have no common
+// type.
 func unifyArms(yes, no cty.Value) (cty.Type, bool) {
 	yt, nt := yes.Type(), no.Type()
 	switch {
@@ -91,7 +92,8 @@ func selectsAbsent(arm hclsyntax.Expression, ctx *hcl.EvalContext) bool {
 
 func isNullLiteral(v cty.Value) bool { return v.Type() == cty.DynamicPseudoType && v.IsNull() }
 
-// mismatch returns the library's error about two different types. It hides the details if they contain ephemeral names.
+// mismatch returns the error of the HCL library about two arms with different types. If the types contain names made
+// from ephemeral text, mismatch hides the details.
 func (e *Conditional) mismatch(yes, no cty.Type, ctx *hcl.EvalContext) hcl.Diagnostics {
 	stub := *e.ConditionalExpr
 	stub.Condition = &hclsyntax.LiteralValueExpr{Val: cty.True, SrcRange: e.Condition.Range()}
@@ -108,7 +110,8 @@ func (e *Conditional) mismatch(yes, no cty.Type, ctx *hcl.EvalContext) hcl.Diagn
 	return diags
 }
 
-// either returns an unknown value with the combined range of two possible results. The library combines the ranges.
+// either returns an unknown value for a conditional whose condition is unknown. The refinements of the value, such as
+// its range, permit both results. The library combines them.
 func (e *Conditional) either(yes, no cty.Value, ty cty.Type) cty.Value {
 	yes, _ = mark.UnmarkDeep(yes)
 	no, _ = mark.UnmarkDeep(no)

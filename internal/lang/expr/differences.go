@@ -14,8 +14,8 @@ import (
 // mostDifferences limits the list of differences between two values.
 const mostDifferences = 10
 
-// differences lists the differences of a collection or object a from b. name is the name of a in the list. Marked and
-// unknown parts of either value are skipped. The result is nil if a or b has no parts.
+// differences lists the differences between a, which is a collection or object, and b. name is the name of a in the
+// list. Marked and unknown parts of either value are skipped. The result is nil if a or b has no parts.
 func differences(a, b cty.Value, name string) []diag.Value {
 	var c comparison
 	if kindOf(a) == single || kindOf(b) == single {
@@ -117,7 +117,7 @@ func (c *comparison) numbers(left, right []cty.Value, name string) {
 	}
 }
 
-// maybe compares two parts, of which one may be missing (NilVal).
+// maybe compares two parts. NilVal means that the part is missing. At most one may be missing.
 func (c *comparison) maybe(a, b cty.Value, name string) {
 	switch {
 	case a == cty.NilVal && !concealed(b):

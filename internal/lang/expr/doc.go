@@ -3,8 +3,8 @@
 // A compiled expression is a tree of the HCL library in which some nodes are replaced by nodes of this package. The
 // replacements differ from the library's nodes as follows:
 //
-//   - References are evaluated in place (Ref, Index, OutputOf). So conditionals, try and for evaluate only the references
-//     that they need, and a reference to one instance does not evaluate the others.
+//   - References are evaluated in place (Ref, Index, OutputOf). So conditionals, try and for evaluate only the
+//     references that they need, and a reference to one instance does not evaluate the other instances.
 //   - No mark is lost. The library drops marks inside of a value that makes a result unknown, and marks of keys of
 //     objects and maps. In a for expression, it removes the marks of a collection from the elements, so that messages
 //     would show them.
@@ -13,9 +13,9 @@
 //
 // Nodes use the library's error messages: users know these texts, and search for them.
 //
-// A node finds its environment in an Env, which represents one evaluation: a Scope, which resolves names, a meter, which
-// counts the work, a bag for diagnostics, and the state of the evaluation. Package frame implements Scope and meter for
-// production. Tests use small implementations.
+// A node finds its environment in an Env, which represents one evaluation: a Scope, which resolves names, a meter,
+// which counts the work, a bag for diagnostics, and the state of the evaluation. Package frame implements Scope and
+// meter for production. Tests use small implementations.
 //
 // The files form layers, each above the files that it uses: body.go and for.go evaluate composite nodes and report
 // errors with values (explain.go, suggest.go); below are the files for the other kinds of nodes, env.go with the

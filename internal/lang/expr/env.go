@@ -16,12 +16,13 @@ type Scope interface {
 	// Value returns the value that a reference names, before e.Rest is selected from it.
 	Value(e *Ref) (cty.Value, hcl.Diagnostics)
 	// Instance returns the value of one instance of the target of a reference, or of the instance's output e.Output. at
-	// is the range of the key. The result need not have the key's marks.
+	// is the range of the key. The caller adds the key's marks to the result.
 	Instance(e *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics)
-	// Sample returns a value that represents any instance of a repeated target whose instances are not known. For
-	// example, its parts may be ephemeral. It returns false if the instances are known.
+	// Sample returns a value for any instance of a repeated target whose instances are not known. It shows the
+	// properties that an instance can have: for example, its parts may be ephemeral. Sample returns false if the
+	// instances are known.
 	Sample(e *Ref) (cty.Value, bool)
-	// Call calls a provider function.
+	// Call calls a provider function with the arguments of e in the context ctx.
 	Call(e *ProviderCall, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics)
 }
 
@@ -32,7 +33,8 @@ type meter interface {
 	Element(at hcl.Range) bool
 	// Work counts the work of a function in a loop on a value, at a cost for each element.
 	Work(cost int, v cty.Value, at hcl.Range) bool
-	// Keep counts the value that a loop keeps from one iteration. made is the sum for this loop so far.
+	// Keep counts the value that a loop keeps from one iteration. made is the number of elements that this loop has
+	// kept so far; Keep increases it.
 	Keep(made *int, v cty.Value, at hcl.Range) bool
 	// TextLimit returns the greatest length of a string in bytes.
 	TextLimit() int
@@ -43,28 +45,28 @@ type meter interface {
 // Env is one evaluation, as nodes see it: the names, the limits, and the state. Nodes find it in the root of the
 // library's evaluation context, under a name that no identifier can have.
 type Env struct {
-	Ctx      *hcl.EvalContext // the root; its only variable refers to this Env
+	Ctx      *hcl.EvalContext // the root context; its only variable refers to this Env
 	Scope    Scope            // nil: no names are defined
 	Meter    meter            // nil: no limits
 	Bag      *diag.Bag
 	Names    *EphemeralNames
 	Block    diag.Range // the evaluated block, for errors about missing parts
-	Validate bool       // only literal values are known: all mistakes are reported
+	Validate bool       // only literal values are known, so that all mistakes in the configuration can be reported
 
-	// Again returns the result of the call of uuid at a place. It makes the call, unless an earlier round of the command
-	// has made it. nil: each call is made.
+	// Again returns the result of the call of uuid at a place. If an earlier round of the command has made this call,
+	// Again returns the earlier result. Otherwise it calls call. If Again is nil, each call is made.
 	Again func(at hcl.Range, call func() (cty.Value, hcl.Diagnostics)) (cty.Value, hcl.Diagnostics)
 
 	// Marked is set when a marked value is read or created. While it is false, results need no search for marks.
 	Marked bool
-	Failed bool // a value that was read has failed, which is reported elsewhere
-	Broken bool // an error is in the bag
+	Failed bool // a value that was read has failed; the evaluation that produced it has reported the error
+	Broken bool // this evaluation has added an error to Bag
 
 	// SetLeaves lists the places of ephemeral values in sets, in order. The marks of a set do not identify the element,
 	// because elements of a set have no paths.
 	SetLeaves []SetLeaf
 
-	explaining bool        // values are collected for a diagnostic; errors of this evaluation collect none
+	explaining bool        // values are being collected for a diagnostic; errors meanwhile collect none
 	seen       []cty.Value // arguments of the running calls
 }
 
@@ -85,7 +87,7 @@ func (v *Env) Init() {
 	v.Ctx = &hcl.EvalContext{Variables: map[string]cty.Value{envName: cty.CapsuleVal(envType, v)}}
 }
 
-// Fresh returns a new evaluation with the same context.
+// Fresh returns the state for a new evaluation that reuses the context of v.
 func (v *Env) Fresh() Env {
 	v.Ctx.Functions = nil
 	return Env{Ctx: v.Ctx, seen: v.seen[:0]}
@@ -98,7 +100,7 @@ func NewEnv(bag *diag.Bag) *Env {
 	return out
 }
 
-// envOf returns the evaluation of a context, or nil if it has none.
+// envOf returns the Env of an evaluation context. It returns nil if the context has none.
 func envOf(ctx *hcl.EvalContext) *Env {
 	if ctx == nil {
 		return nil
@@ -127,14 +129,15 @@ func (v *Env) errors(ds []diag.Diagnostic) {
 	}
 }
 
-// Suppose evaluates the content of a dynamic block that may generate no block: mistakes are reported as warnings.
+// Suppose calls evaluate for the content of a dynamic block that may generate no block. Its errors become warnings,
+// except if a limit is exceeded.
 func (v *Env) Suppose(evaluate func()) {
 	bag, broken := v.Bag, v.Broken
 	own := &diag.Bag{}
 	v.Bag = own
 	evaluate()
 	v.Bag = bag
-	exceeded := v.Meter != nil && v.Meter.Exceeded() // a limit stops the evaluation
+	exceeded := v.Meter != nil && v.Meter.Exceeded() // an error about a limit stays an error
 	v.Broken = broken || exceeded
 	for _, d := range own.List() {
 		if d.Severity == diag.Error && !exceeded {
@@ -145,18 +148,19 @@ func (v *Env) Suppose(evaluate func()) {
 	}
 }
 
-// Ref is a compiled reference: a target in its unit, and the steps that are selected from its value.
+// Ref is a compiled reference: a target in the unit of the expression (see program.Unit), and the steps that are
+// selected from its value.
 type Ref struct {
 	*hclsyntax.ScopeTraversalExpr
 	Root     Root
 	Local    int32    // index of the declaration in the unit
 	Key      addr.Key // the instance, if HasKey
 	HasKey   bool
-	Output   string        // of a module call; "" for all outputs
-	Field    string        // of path, terraform, count, each
+	Output   string        // the output that is selected from a module call; "" for all outputs
+	Field    string        // the attribute of path, terraform, count or each
 	Rest     hcl.Traversal // steps after the name
 	Repeated bool          // the target has count or for_each
-	Wrong    bool          // the schema has no such attribute, as Bind has reported
+	Wrong    bool          // the schema has no such attribute; Bind has reported this
 }
 
 // Root is the kind of target of a reference.

@@ -10,15 +10,15 @@ import (
 
 // EphemeralNames holds the names of attributes that were made from ephemeral text: keys of objects, and names in
 // decoded ephemeral documents. A name is part of a type, and types have no marks. A null, an unknown value or an empty
-// list keeps its type, and so the name, although it contains no marked value. Forget removes the type of such values
-// before they are stored. Objects with such a name need no treatment, because their marks prevent storing.
+// list keeps its type, and so the name, although it contains no marked value. Forget removes the types of such values
+// before they are stored. An object with such a name needs no treatment, because its marks prevent that it is stored.
 type EphemeralNames struct {
 	some  atomic.Bool
 	mu    sync.RWMutex
 	names map[string]struct{}
 }
 
-// Learn records the names in type made that are not in the types of.
+// Learn records the names that occur in the type made, but not in the types of.
 func (h *EphemeralNames) Learn(made cty.Type, of ...cty.Type) {
 	if !structural(made) {
 		return
@@ -56,12 +56,13 @@ func (h *EphemeralNames) Has(name string) bool {
 	return ok
 }
 
-// in reports whether a type contains such a name.
+// in reports whether a type contains a name that was made from ephemeral text.
 func (h *EphemeralNames) in(ty cty.Type) bool {
 	return structural(ty) && !namesOf(ty, func(name string) bool { return !h.Has(name) })
 }
 
-// Forget returns v without the types that contain such names. Parts whose type is fixed by place are unchanged.
+// Forget returns v without the types that contain names made from ephemeral text. place is the type of the attribute
+// that stores v: parts of v whose type place fixes remain unchanged.
 func (h *EphemeralNames) Forget(v cty.Value, place cty.Type) cty.Value {
 	if !h.some.Load() || !h.in(v.Type()) {
 		return v
@@ -85,7 +86,8 @@ func (h *EphemeralNames) Forget(v cty.Value, place cty.Type) cty.Value {
 	return v
 }
 
-// untyped returns v with every null or unknown part whose type contains such a name replaced by an untyped one.
+// untyped returns v with an untyped part in place of each null or unknown part whose type contains a name made from
+// ephemeral text.
 func (h *EphemeralNames) untyped(v cty.Value) cty.Value {
 	ty := v.Type()
 	if !h.in(ty) {

@@ -43,7 +43,7 @@ func Trail(o *mark.Origin) string {
 	return strings.Join(parts, " ← ")
 }
 
-// Report adds the library's diagnostics to the bag, with the values in scope.
+// Report adds diagnostics of the HCL library to the bag, with the values of the names in the expression.
 func (s *Env) Report(ds hcl.Diagnostics) {
 	for _, d := range ds {
 		out := diag.FromHCL(d)
@@ -99,7 +99,7 @@ func parameterOf(p function.Parameter) diag.Param {
 	return diag.Param{Name: p.Name, Type: p.Type, Nullable: p.AllowNull}
 }
 
-// About is the subject of a diagnostic, which decides the values that help to understand it.
+// About is the subject of a diagnostic. It determines which values the diagnostic shows to help the user.
 type About uint8
 
 // The subjects of a diagnostic.
@@ -109,13 +109,13 @@ const (
 	AboutMarks                // a sensitive or ephemeral value
 )
 
-// WithValues adds the values in scope to a diagnostic about an expression. It never shows marked values, and it
-// mentions their marks only if the diagnostic is about marks.
+// WithValues adds the values of the names in an expression to a diagnostic about the expression. It never shows marked
+// values. It mentions their marks only if the diagnostic is about marks.
 func (s *Env) WithValues(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext) diag.Diagnostic {
 	return s.WithValuesAbout(d, e, ctx, AboutValue)
 }
 
-// WithValuesAbout works like WithValues, for a diagnostic with the subject what.
+// WithValuesAbout works like WithValues, for a diagnostic whose subject is what.
 func (s *Env) WithValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, what About) diag.Diagnostic {
 	if s.explaining {
 		return d
@@ -197,8 +197,8 @@ func (c *collector) Enter(n hclsyntax.Node) hcl.Diagnostics {
 
 func (c *collector) Exit(hclsyntax.Node) hcl.Diagnostics { return nil }
 
-// ref evaluates a reference again; its needs have been evaluated before. It skips references to all instances, because
-// some instances may not exist yet.
+// ref evaluates a reference again. This is cheap, because the cells that it reads have their values. It skips
+// references to all instances, because some instances may not exist yet.
 func (c *collector) ref(e *Ref) {
 	if e.Repeated && !e.HasKey || e.Root == RootCall && e.Output == "" {
 		return
@@ -210,7 +210,7 @@ func (c *collector) ref(e *Ref) {
 	c.steps(v, e.Traversal[:len(e.Traversal)-len(e.Rest)], e.Rest)
 }
 
-// traversal adds the value selected from a for variable or an iterator.
+// traversal adds the value that a traversal selects from a loop variable or an iterator.
 func (c *collector) traversal(t hcl.Traversal) {
 	if len(t) < 2 {
 		return
@@ -221,7 +221,7 @@ func (c *collector) traversal(t hcl.Traversal) {
 	}
 }
 
-// steps follows the steps as far as possible and adds the value at the end.
+// steps selects from v along rest as far as possible, and adds the value at the end. name is the traversal of v.
 func (c *collector) steps(v cty.Value, name, rest hcl.Traversal) {
 	for i, step := range rest {
 		next, diags := step.TraversalStep(v)

@@ -62,10 +62,10 @@ func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 }
 
 // veiledTurn evaluates one iteration over a sensitive collection. As in HCL, the loop variables are not sensitive, but
-// the result of the loop is: nonsensitive() around the loop reveals the whole result. Diagnostics must not show the
-// elements of coll. If the iteration reports a diagnostic, veiledTurn evaluates it again with sensitive variables, to
-// replace the diagnostics. Ephemeral marks stay on the variables, because Names recognizes names made from ephemeral
-// text by its mark.
+// the result of the loop is sensitive: nonsensitive() around the loop reveals the whole result. Diagnostics must not
+// show the elements of coll. If the iteration reports a diagnostic, veiledTurn evaluates it again with sensitive
+// variables, and reports the diagnostics of this evaluation instead. Ephemeral marks stay on the variables, because
+// Names recognizes names made from ephemeral text by their mark.
 func (t *turns) veiledTurn(k, v, coll cty.Value) {
 	visible := mark.Without(coll, mark.Sensitive)
 	before, reported := len(t.diags), &diag.Bag{}
@@ -75,7 +75,7 @@ func (t *turns) veiledTurn(k, v, coll cty.Value) {
 	}
 	seen := t.diags[before:]
 	t.diags, t.child = t.diags[:before:before], nil
-	if t.s != nil && t.s.Meter != nil && t.s.Meter.Exceeded() { // the limit is reported once, and its message shows no values
+	if t.s != nil && t.s.Meter != nil && t.s.Meter.Exceeded() { // an error about a limit shows no values
 		t.s.Bag.Add(reported.List()...)
 		return
 	}
@@ -92,7 +92,7 @@ func (t *turns) veiledTurn(k, v, coll cty.Value) {
 	}
 }
 
-// reportingTo calls evaluate with another bag for its diagnostics.
+// reportingTo calls evaluate and collects its diagnostics in bag instead of the bag of the evaluation.
 func (t *turns) reportingTo(bag *diag.Bag, evaluate func()) {
 	if t.s == nil {
 		evaluate()
@@ -137,7 +137,7 @@ type turns struct {
 	diags   hcl.Diagnostics
 	known   bool
 	result  cty.Value   // has the marks of the collection, conditions and keys
-	dropped []cty.Value // values that are not in the result, because a key or condition is unknown
+	dropped []cty.Value // values not in the result because a key or condition is unknown; their marks are in it
 
 	made   int // number of elements made
 	list   []cty.Value
@@ -156,10 +156,10 @@ func (t *turns) begin(n int) {
 	}
 }
 
-// enough is the number of errors of one loop after which the loop stops: further errors are probably the same.
+// enough is the number of errors after which a loop stops. Further errors are probably the same.
 const enough = 20
 
-// within reports whether the budget allows one more iteration.
+// within reports whether the meter allows one more iteration.
 func (t *turns) within() bool {
 	if t.s == nil || t.s.Meter == nil || t.s.Meter.Element(t.e.SrcRange) {
 		return true
@@ -168,7 +168,7 @@ func (t *turns) within() bool {
 	return false
 }
 
-// scope returns the context of one iteration.
+// scope returns the context of one iteration, with k and v as the values of the loop variables.
 func (t *turns) scope(k, v cty.Value) *hcl.EvalContext {
 	if t.child == nil {
 		t.child = t.ctx.NewChild()
@@ -181,8 +181,8 @@ func (t *turns) scope(k, v cty.Value) *hcl.EvalContext {
 	return t.child
 }
 
-// report adds the diagnostics of an iteration. The diagnostics refer to the context, so the next iteration gets a new
-// one.
+// report adds the diagnostics of an iteration. Each diagnostic keeps the context of its iteration, so the next
+// iteration gets a new context.
 func (t *turns) report(ds ...*hcl.Diagnostic) {
 	if len(ds) > 0 {
 		t.diags = append(t.diags, ds...)
@@ -204,7 +204,7 @@ func (t *turns) turn(k, v cty.Value) {
 	name, ok := t.key(ctx)
 	val, diags := t.e.ValExpr.Value(ctx)
 	if !ok {
-		t.dropped = append(t.dropped, val) // the result gets its marks
+		t.dropped = append(t.dropped, val) // the result gets the marks of val
 		return
 	}
 	t.report(diags...)
@@ -221,7 +221,7 @@ func (t *turns) turn(k, v cty.Value) {
 	}
 }
 
-// weigh charges the budget for a new element. It returns an unknown value if the budget is exhausted.
+// weigh counts a new element of the result. If the limit is exceeded, weigh returns an unknown value.
 func (t *turns) weigh(v cty.Value) cty.Value {
 	if t.s != nil && t.s.Meter != nil && !t.s.Meter.Keep(&t.made, v, t.e.SrcRange) {
 		t.known = false
@@ -230,7 +230,7 @@ func (t *turns) weigh(v cty.Value) cty.Value {
 	return v
 }
 
-// included evaluates the if clause.
+// included evaluates the if clause of an iteration. It returns false if the result is not true, or not known.
 func (t *turns) included(ctx *hcl.EvalContext) bool {
 	v, diags := t.e.CondExpr.Value(ctx)
 	t.report(diags...)
@@ -248,7 +248,7 @@ func (t *turns) included(ctx *hcl.EvalContext) bool {
 		t.wrong(ctx, t.e.CondExpr, "Invalid 'for' condition", fmt.Sprintf("The 'if' clause value is invalid: %s.", err))
 	case !b.IsKnown():
 		t.known = false
-		val, diags := t.e.ValExpr.Value(ctx) // the element may be in the result, so the result gets its marks
+		val, diags := t.e.ValExpr.Value(ctx) // the result gets the marks of this element
 		if !diags.HasErrors() {
 			t.dropped = append(t.dropped, val)
 		}
@@ -258,7 +258,7 @@ func (t *turns) included(ctx *hcl.EvalContext) bool {
 	return false
 }
 
-// key evaluates the key of an object's element. It returns false if the key is invalid or unknown.
+// key evaluates the key of an element of an object. It returns false if the key is invalid or unknown.
 func (t *turns) key(ctx *hcl.EvalContext) (string, bool) {
 	v, diags := t.e.KeyExpr.Value(ctx)
 	t.report(diags...)
@@ -310,8 +310,8 @@ func (t *turns) duplicate(name string, ctx *hcl.EvalContext) {
 	t.report(d)
 }
 
-// tryCondition checks the if clause with unknown variables if the loop has no known element. It reports an error and
-// returns false if the clause is invalid.
+// tryCondition evaluates the if clause with unknown loop variables. It is called for a loop without known elements. If
+// the clause is invalid, tryCondition reports an error and returns false.
 func (t *turns) tryCondition() bool {
 	if t.e.CondExpr == nil {
 		return true
@@ -333,8 +333,8 @@ func (t *turns) tryCondition() bool {
 	return true
 }
 
-// probe evaluates the body for an unknown element, to find the marks that the body adds and, during validation, the
-// mistakes in it.
+// probe evaluates the clauses of the loop for an unknown element. It returns the result with the marks that the clauses
+// add. During validation, it also reports the mistakes in the clauses.
 func (t *turns) probe(k, v cty.Value) cty.Value {
 	ctx := t.scope(k, v)
 	out := t.result
@@ -410,8 +410,8 @@ func elementsOf(v cty.Value) []cty.Value {
 	return v.AsValueSlice()
 }
 
-// sample returns a value that represents any instance of a repeated source whose instances are not known. For example,
-// its parts may be ephemeral. ok is false for other sources.
+// sample returns a value for any instance of source, if source refers to a repeated declaration whose instances are not
+// known (see Scope.Sample). ok is false for other sources.
 func sample(source hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
 	e, ok := source.(*Ref)
 	if !ok || !e.Repeated || e.HasKey || e.Wrong || len(e.Rest) > 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Fold evaluates e at once if all its parts are literals, and returns a literal. It returns e if the evaluation reports
-// a diagnostic.
+// Fold evaluates e at once if all its parts are literals, and returns the value as a literal. If a part is no literal,
+// or the evaluation reports a diagnostic, Fold returns e.
 func Fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expression {
 	for _, p := range parts {
 		if _, ok := Constant(p); !ok {
@@ -22,8 +22,9 @@ func Fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expre
 	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: e.Range()}
 }
 
-// InsideExpr returns the range of the expression that a path leads to inside object and tuple constructors. It follows
-// the path as far as possible. at is the range of e.
+// InsideExpr returns the range of the expression that a path leads to inside object and tuple constructors. If the
+// expression spells only a part of the path, InsideExpr returns the range at the end of this part. at is the range of
+// e.
 func InsideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
 	if len(path) == 0 {
 		return at
@@ -75,7 +76,7 @@ func itemName(e hclsyntax.Expression) (string, bool) {
 	return LiteralKey(e)
 }
 
-// LiteralKey returns the text of a constant object key.
+// LiteralKey returns the text of a constant object key. It returns false if the key is not a constant string.
 func LiteralKey(e hclsyntax.Expression) (string, bool) {
 	v, diags := e.Value(nil)
 	if diags.HasErrors() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {

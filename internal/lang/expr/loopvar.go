@@ -8,8 +8,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 )
 
-// LoopVar is the name of a loop variable or of an iterator, with the steps after it. Loops evaluate many of them, so
-// LoopVar selects attributes directly if possible. It leaves everything else to the library, including errors.
+// LoopVar is the name of a loop variable or of an iterator, with the steps after it. Loops evaluate many such names, so
+// LoopVar selects attributes directly if possible. In all other cases, including errors, the HCL library evaluates the
+// name.
 type LoopVar struct {
 	*hclsyntax.ScopeTraversalExpr
 	name  string
@@ -46,7 +47,8 @@ func (e *LoopVar) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return e.ScopeTraversalExpr.Value(ctx)
 }
 
-// attributesOf selects one attribute after the other. It returns false if ctyvalue.Attribute cannot select one of them.
+// attributesOf selects one attribute after the other. It returns false if ctyvalue.Attribute cannot select an
+// attribute.
 func attributesOf(v cty.Value, names []string) (cty.Value, bool) {
 	for _, name := range names {
 		var ok bool

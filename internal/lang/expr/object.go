@@ -14,7 +14,7 @@ import (
 // Object is { key = value, … }.
 type Object struct {
 	*hclsyntax.ObjectConsExpr
-	names   []string // of all attributes, if all keys are constant
+	names   []string // the names of all attributes, if all keys are constant
 	builder *ctyvalue.ObjectBuilder
 }
 
@@ -80,7 +80,7 @@ func (e *Object) named(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return e.builder.Object(e.names, vals), diags
 }
 
-// noteKey records the name of an attribute if the key is ephemeral.
+// noteKey records name, the name of an attribute, if it was made from an ephemeral key.
 func noteKey(ctx *hcl.EvalContext, key cty.Value, name string) {
 	if s := envOf(ctx); s != nil && mark.Is(key, mark.Ephemeral) {
 		s.Names.add(name)

@@ -55,8 +55,8 @@ func (e *Ref) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// ofAny turns errors about any instance of a resource into warnings, if validation does not know whether an instance
-// exists. So a module written for another version of a provider can be used if the resource has no instance.
+// ofAny turns errors about a resource into warnings, if validation does not know whether the resource has an instance.
+// So a module for another version of a provider is valid if the resource has no instance.
 func (e *Ref) ofAny(diags hcl.Diagnostics, ctx *hcl.EvalContext) hcl.Diagnostics {
 	if len(diags) == 0 || e.Root != RootResource {
 		return diags
@@ -71,8 +71,7 @@ func (e *Ref) ofAny(diags hcl.Diagnostics, ctx *hcl.EvalContext) hcl.Diagnostics
 	return onceKnown(diags, "an instance of "+syntax.ReferenceText(e.Traversal))
 }
 
-// onceKnown turns errors into warnings. It adds a sentence to each warning: the problem becomes an error when the thing
-// that the parameter what describes exists.
+// onceKnown turns errors into warnings. It adds a sentence to each warning: this becomes an error when what exists.
 func onceKnown(diags hcl.Diagnostics, what string) hcl.Diagnostics {
 	for i, d := range diags {
 		if d.Severity == hcl.DiagError {
@@ -85,7 +84,7 @@ func onceKnown(diags hcl.Diagnostics, what string) hcl.Diagnostics {
 	return diags
 }
 
-// After returns the number of steps after the name of the target.
+// After returns the number of steps that the source has after the name of the target.
 func (e *Ref) After() int {
 	if e.Root == RootCall && e.Output != "" {
 		return len(e.Rest) + 1
@@ -103,7 +102,7 @@ func (e *Ref) KeyRange() hcl.Range {
 	return e.SrcRange
 }
 
-// base returns the value that the reference selects from.
+// base returns the value from which e.Rest selects.
 func (e *Ref) base(s *Env) (cty.Value, hcl.Diagnostics) {
 	if e.Wrong {
 		return cty.DynamicVal, nil
@@ -111,8 +110,8 @@ func (e *Ref) base(s *Env) (cty.Value, hcl.Diagnostics) {
 	return s.Scope.Value(e)
 }
 
-// Index is collection[key]. For a repeated declaration it evaluates only one instance. For other collections it keeps
-// the marks of the key, which the library drops for objects and maps.
+// Index is collection[key]. For a repeated declaration it evaluates only one instance. For other collections, the
+// result has the marks of the key, which the HCL library drops for objects and maps.
 type Index struct {
 	*hclsyntax.IndexExpr
 	Target *Ref
@@ -168,7 +167,7 @@ func (e *OutputOf) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, append(diags, more...)
 }
 
-// at evaluates the instance that a key selects. The result has the key's marks.
+// at evaluates the instance of target that key selects. The result has the marks of key.
 func (s *Env) at(target *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	if target.Wrong {
 		return cty.DynamicVal, nil
@@ -177,12 +176,13 @@ func (s *Env) at(target *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagn
 	return mark.Same(v, key), diags
 }
 
-// UnknownAt returns an unknown value that replaces an expression whose error was reported.
+// UnknownAt returns a constant expression with an unknown value, in place of an expression whose error was reported.
 func UnknownAt(r hcl.Range) hclsyntax.Expression {
 	return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: r}
 }
 
-// Attribute splits t after a first name, written .name or ["name"]. It returns false if t begins with anything else.
+// Attribute splits a traversal after its first step, if this step is a name: .name or ["name"]. It returns the name and
+// the other steps. It returns false if t begins with anything else.
 func Attribute(t hcl.Traversal) (string, hcl.Traversal, bool) {
 	if len(t) == 0 {
 		return "", nil, false

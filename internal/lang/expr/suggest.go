@@ -38,7 +38,8 @@ func (s *Env) suggest(d *hcl.Diagnostic) string {
 	return diag.DidYouMean(given, NamesIn(v))
 }
 
-// missing returns the value that lacks a name, and the name. The name is "" if neither is known.
+// missing returns the value that lacks a name, and the name, for an expression that failed. The name is "" if they
+// cannot be determined.
 func (s *Env) missing(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, string) {
 	switch e := unwrapNode(e).(type) {
 	case *Ref:
@@ -63,7 +64,8 @@ func (s *Env) missing(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, 
 	return cty.DynamicVal, ""
 }
 
-// follow follows a traversal up to the step that fails. It returns the value before that step, and the step's name.
+// follow follows a traversal up to the step that fails. It returns the value before this step, and the name in this
+// step.
 func follow(v cty.Value, steps hcl.Traversal) (cty.Value, string) {
 	for _, step := range steps {
 		next, diags := step.TraversalStep(v)

@@ -30,8 +30,8 @@ func (e *TemplateJoin) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 	return v, append(diags, more...)
 }
 
-// Template is a template with more than one part. It differs from the library's template by a limit on the length of
-// the result: templates that repeat one another double the length with every step.
+// Template is a template with more than one part. Unlike the template of the HCL library, it limits the length of its
+// result: if each template contains the previous one twice, the length doubles with every template.
 type Template struct{ *hclsyntax.TemplateExpr }
 
 func (e *Template) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -53,7 +53,7 @@ type writer struct {
 	known bool
 	long  bool
 	limit int
-	marks []cty.Value // the marked parts
+	marks []cty.Value // the parts that have marks; the result gets their marks
 	diags hcl.Diagnostics
 }
 
@@ -74,7 +74,7 @@ func (w *writer) part(part hclsyntax.Expression) {
 		return
 	}
 	switch {
-	case !w.known && v.Type().IsPrimitiveType(): // text after the first unknown part is not kept
+	case !w.known && v.Type().IsPrimitiveType(): // text after the first unknown part does not matter
 	case v.Type() == cty.String:
 		w.write(part, v.AsString())
 	case v.Type() == cty.Number:

@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// common reports whether a known number is between 1/2 and 2⁶⁴, like most numbers. Such a number, and the result of one
-// operation on two of them, has few digits.
+// common reports whether a known number is positive and its size is between 1/2 and 2⁶⁴, like most numbers. Such a
+// number, and the result of one operation on two such numbers, has few digits.
 func common(v cty.Value) bool {
 	f := ctyvalue.Number(v)
 	e := f.MantExp(nil)
@@ -35,7 +35,7 @@ func Constant(e hclsyntax.Expression) (cty.Value, bool) {
 }
 
 // Entries iterates over the keys and values of a known collection, without marks, in the library's order. For a set it
-// avoids the library's iterator, whose sorting grows faster than the set.
+// does not use the iterator of the library, which takes too long to sort a large set.
 func Entries(v cty.Value) iter.Seq2[cty.Value, cty.Value] {
 	return func(yield func(k, v cty.Value) bool) {
 		if v.Type().IsSetType() {
@@ -67,7 +67,8 @@ type evaluated struct {
 
 func (e *evaluated) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) { return e.val, e.diags }
 
-// keepMarks adds the marks of the arguments that a function lost to the result of its call.
+// keepMarks returns v, the result of a call, with the marks of the arguments that the function has lost (see the
+// comment at the beginning of calls.go).
 func keepMarks(v cty.Value, diags hcl.Diagnostics, args ...cty.Value) cty.Value {
 	switch {
 	case diags.HasErrors():

@@ -26,7 +26,8 @@ func (r ActionReader) Triggers(d program.Decl) []*program.ActionTrigger {
 	return r.f.local(d).Lifecycle.ActionTriggers
 }
 
-// Holding evaluates the condition of an action_trigger block for one instance. A block without a condition holds.
+// Holding evaluates the condition of an action_trigger block for one instance, and returns the result. It returns true
+// for a block without a condition.
 func (r ActionReader) Holding(d program.Decl, k addr.Key, t *program.ActionTrigger, self *mark.Value, face Face, bag *diag.Bag) (bool, Outcome) {
 	f := r.f
 	if t.Test == nil {
@@ -59,7 +60,8 @@ func (r ActionReader) Holding(d program.Decl, k addr.Key, t *program.ActionTrigg
 	return b.True(), OK
 }
 
-// Invoked evaluates the key of a reference to an action.
+// Invoked evaluates the key of a reference to an action, and returns the instance of the action. k is the key of the
+// instance whose trigger has the reference.
 func (r ActionReader) Invoked(d program.Decl, k addr.Key, ref program.ActionRef, face Face, bag *diag.Bag) (ActionInstance, Outcome) {
 	f := r.f
 	out := ActionInstance{Decl: f.n.Decl(ref.Local)}
@@ -97,8 +99,8 @@ func (r ActionReader) Invoked(d program.Decl, k addr.Key, ref program.ActionRef,
 	return out, OK
 }
 
-// Config evaluates the configuration of an instance of an action: the value of its config block. caller is the
-// object whose change invokes the action; nil if no change does.
+// Config evaluates the configuration of an instance of an action: the value of its config block. caller is the object
+// whose change invokes the action. It is nil if the user invokes the action directly.
 func (r ActionReader) Config(i ActionInstance, caller *mark.Value, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	f := r.f
 	ld := f.local(i.Decl)
@@ -112,7 +114,7 @@ func (r ActionReader) Config(i ActionInstance, caller *mark.Value, face Face, ba
 	return BlockOf(v, program.ActionConfig, f.w.p.Schema(i.Decl).Empty()), OK
 }
 
-// BlockOf returns the nested block with a name of a value. If the block is absent, it returns empty.
+// BlockOf returns the nested block called name in a value. If the block is absent, BlockOf returns empty.
 func BlockOf(v mark.Value, name string, empty cty.Value) mark.Value {
 	out := mark.Plain(empty)
 	inner := v.Raw.GetAttr(name)

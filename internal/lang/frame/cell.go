@@ -24,16 +24,16 @@ type cell struct {
 
 // result is the result of computing a cell.
 type result struct {
-	val     cty.Value // with cty marks, for references
+	val     cty.Value // the value with cty marks, for references
 	rest    mark.Value
 	outcome Outcome
 	diags   []diag.Diagnostic
 	early   fillCount
 }
 
-// fillCount identifies the time of an evaluation that missed a value: a lease that was not open, or an empty slot. It
-// is zero if no value was missing, and the result is final then. Otherwise the result is valid until a lease is opened
-// or a missed slot is filled.
+// fillCount identifies the time of an evaluation that missed a value, because a lease was not open or a slot was empty.
+// It is zero if no value was missing: then the result of the evaluation is final. Otherwise the result is valid until a
+// lease is opened or a missed slot is filled.
 type fillCount uint64
 
 // fills counts the events in a walk that may provide a value that an evaluation missed.
@@ -44,8 +44,8 @@ func (n *fills) now() fillCount { return fillCount(n.Load() + 1) }
 
 func (m fillCount) valid(n *fills) bool { return m == 0 || m == n.now() }
 
-// get returns the cell's result. It computes the result on first use, and again if a value was missing and may exist
-// now.
+// get returns the cell's result. It calls compute on first use. It calls compute again if a value was missing then, and
+// a lease was opened or a slot was filled since.
 func (c *cell) get(n *fills, compute func() *result) *result {
 	if r := c.got.Load(); r != nil && r.early.valid(n) {
 		return r

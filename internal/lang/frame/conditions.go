@@ -27,7 +27,7 @@ var failedTitles = map[program.When]string{
 	program.Tested: "Test assertion failed",
 }
 
-// Assertion is a condition that is not part of the program, such as an assertion of a test.
+// Assertion is a condition that is not part of the program, such as an assertion of a test file.
 type Assertion struct {
 	*config.Condition
 	Names  map[string]cty.Value    // values of names that the program does not declare
@@ -55,8 +55,9 @@ func (f *Frame) Holds(c Assertion, face Face, bag *diag.Bag) Result {
 	return out
 }
 
-// Conditions evaluates the conditions of a declaration and adds failures to the bag. It returns nil if there are no
-// conditions. It also returns nil, except for validation rules, if given outputs replace the module instance.
+// Conditions evaluates the conditions of a declaration and adds failures to the bag. It returns nil if the declaration
+// has no such conditions. If given outputs replace the module instance, it evaluates only validation rules, and returns
+// nil for other conditions.
 func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *mark.Value, bag *diag.Bag) []Result {
 	ld := f.local(d)
 	conds := ld.Conditions[when]
@@ -73,8 +74,8 @@ func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *
 	return out
 }
 
-// Refuse discards a variable's value after a validation error was reported. Evaluations that read the variable later
-// fail without a further error. Only the validation rules may have read the variable before.
+// Refuse discards the value of a variable after a validation error was reported. Evaluations that read the variable
+// later fail without a further error. Before Refuse, only the validation rules may read the variable.
 func (f *Frame) Refuse(d program.Decl) {
 	ld := f.local(d)
 	c := &f.vals[2*ld.Index+int32(f.faceOf(ld, After))]
@@ -86,11 +87,11 @@ type conditionCheck struct {
 	s      *scope
 	c      *program.Condition
 	when   program.When
-	source func(diag.Range) string // for assertions of a test; nil otherwise
+	source func(diag.Range) string // returns the source text of a range, for assertions of a test; nil otherwise
 }
 
-// noBool reports a condition whose result is neither true nor false. The argument validation states the reason in the
-// wording for validation rules of variables, and the argument but in the wording for all other conditions.
+// noBool reports a condition whose result is neither true nor false. The message for a validation rule of a variable
+// contains the argument validation as the reason. The message for any other condition contains the argument but.
 func (k *conditionCheck) noBool(but, validation string) {
 	d := diag.Errorf("Invalid condition result", "Condition expression must return either true or false, %s.", but)
 	if k.when == program.Validation {
@@ -135,14 +136,14 @@ func (k *conditionCheck) run() Result {
 	return out
 }
 
-// decided reports whether a false condition is an error. Outside validation, it always is. During validation, it is an
-// error only for an output, and for a variable that a module call sets. An object or a check may turn out to have no
-// instance, so that its conditions are never checked.
+// decided reports whether a false condition is an error. Outside validation, it always is. During validation, only the
+// conditions of outputs, and of variables that a module call sets, are decided. A resource or a check may turn out to
+// have no instance, and then its conditions are never checked.
 func (k *conditionCheck) decided() bool {
 	return !k.s.f.w.o.Validate || k.when == program.OutputPre || k.s.tried != nil
 }
 
-// tryMessage evaluates the message whether or not the condition fails, to find errors in the message.
+// tryMessage evaluates the error message even if the condition holds, to find mistakes in the message.
 func (k *conditionCheck) tryMessage() {
 	if k.c.Message == nil {
 		return
@@ -153,8 +154,8 @@ func (k *conditionCheck) tryMessage() {
 	}
 }
 
-// messageType converts the message to a string, which may be unknown. It reports an error and returns false if the
-// conversion fails or the message is null.
+// messageType converts the message to a string, which may be unknown. If the conversion fails or the message is null,
+// it reports an error and returns false.
 func (k *conditionCheck) messageType(v cty.Value) (cty.Value, bool) {
 	str, err := convert.To(v, cty.String)
 	switch {

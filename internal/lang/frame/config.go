@@ -26,7 +26,8 @@ func (f *Frame) Config(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (ma
 	return v, outcome
 }
 
-// stores reports whether the configuration of a resource or an action is stored, in a state or a plan. The configurations of leases and searches are not.
+// stores reports whether the configuration of a resource or an action is stored, in a state or a plan. The
+// configurations of ephemeral resources and of list blocks are not stored.
 func stores(m addr.Mode) bool { return m == addr.Managed || m == addr.Data || m == addr.Action }
 
 // WriteOnly evaluates the write-only arguments of an instance. All other arguments in the value are empty. It returns
@@ -74,8 +75,8 @@ func evalBody(f *Frame, d *program.Def, k addr.Key, self *mark.Value, face Face,
 	return s.split(v), s.SetLeaves, OK
 }
 
-// acceptEphemeral reports an error for each ephemeral value in an argument of a managed resource or a data source that
-// would be stored. It returns true if there are no such values.
+// acceptEphemeral reports an error for each ephemeral value that would be stored: in any argument except write-only
+// arguments. It returns true if the value has no such parts.
 func acceptEphemeral(f *Frame, d *program.Def, v mark.Value, leaves []expr.SetLeaf, bag *diag.Bag) bool {
 	ok := true
 	for _, m := range v.Marks {
@@ -111,8 +112,9 @@ func refuseEphemeral(f *Frame, d *program.Def, b *schema.Block, m mark.At, path 
 	bag.Add(out)
 }
 
-// sinkPath returns a suggestion of arguments that accept ephemeral values: the write-only sibling of an attribute if
-// one exists, otherwise the write-only arguments of the type.
+// sinkPath returns a paragraph that suggests arguments which accept ephemeral values: the write-only counterpart of an
+// attribute if it exists, and otherwise the write-only arguments of the type. It returns "" if the type has none at its
+// top level.
 func sinkPath(d *program.Def, b *schema.Block, path cty.Path) string {
 	for i := len(path) - 1; i >= 0; i-- {
 		step, ok := path[i].(cty.GetAttrStep)
@@ -144,8 +146,8 @@ func sinkPath(d *program.Def, b *schema.Block, path cty.Path) string {
 	return fmt.Sprintf("\n\nThese arguments accept ephemeral values: %s.", strings.Join(names, ", "))
 }
 
-// Where returns the range in the configuration that sets an attribute of a body: the last step of the path that is
-// written out, or the block itself. It returns an empty range for an implied provider configuration.
+// Where returns the range in the configuration that sets an attribute of a body: the range of the last step of the path
+// that the source contains, or the range of the block. It returns an empty range for an implied provider configuration.
 func (f *Frame) Where(d program.Decl, path cty.Path) diag.Range {
 	if f.w.p.NodeOf(d) == nil {
 		return diag.Range{}
@@ -153,7 +155,8 @@ func (f *Frame) Where(d program.Decl, path cty.Path) diag.Range {
 	return sourceRange(f.local(d), path)
 }
 
-// WhereIn works like Where, for a body without a declaration, such as the body of a provisioner.
+// WhereIn works like Where for a body without a declaration, such as the body of a provisioner. otherwise is the range
+// of the block.
 func (f *Frame) WhereIn(b hcl.Body, sch *schema.Block, otherwise diag.Range, path cty.Path) diag.Range {
 	return f.n.Where(b, sch, otherwise, path)
 }

@@ -42,8 +42,9 @@ func (c Console) Eval(src []byte, filename string, bag *diag.Bag) (mark.Value, O
 	return c.f.Eval(e, Scope{}, c.face, bag)
 }
 
-// callable reports whether e may be evaluated. It reports an error for calls of provider functions that Bind would
-// reject, and for the function type as part of another expression: its result can be shown, but is not a value.
+// callable reports whether e may be evaluated. It reports an error for a call of a provider function that cannot exist
+// (see offered). It also reports an error if a call of the function type is a part of another expression: the result of
+// type can be shown, but is not a value.
 func callable(f *Frame, e hclsyntax.Expression, bag *diag.Bag) bool {
 	ok := true
 	whole := map[hclsyntax.Node]bool{} // calls of type that are the whole expression, or the argument of such a call
@@ -77,8 +78,8 @@ func callable(f *Frame, e hclsyntax.Expression, bag *diag.Bag) bool {
 	return ok
 }
 
-// offered reports whether a called provider function may exist: the provider is declared, and it has the function or a
-// configuration that may have it. Otherwise offered adds an error.
+// offered reports whether a provider function may exist. The provider must be declared, and must either have the
+// function or have a configuration that may add it. If not, offered adds an error.
 func offered(f *Frame, call *hclsyntax.FunctionCallExpr, parts []string, bag *diag.Bag) bool {
 	e := &expr.ProviderCall{Local: parts[1], Name: parts[len(parts)-1], Provider: f.n.Config.Provider(parts[1])}
 	required := f.u.Module.Required
@@ -106,7 +107,7 @@ const (
 // Typed returns the state of the typed text.
 func Typed(src []byte) Input {
 	if len(src) > LongestInput {
-		return Closed // Eval rejects it
+		return Closed // Eval rejects such a text
 	}
 	if bytes.HasSuffix(bytes.TrimRight(src, " \t\r\n"), []byte(`\`)) {
 		return Open
@@ -133,8 +134,8 @@ func Typed(src []byte) Input {
 	return Closed
 }
 
-// MayClose reports whether a line may complete the input before it: it has a closing bracket, or may be the end marker
-// of a heredoc. Only then must the caller call Typed for the whole input.
+// MayClose reports whether a line may complete the input before it: the line has a closing bracket, or may be the end
+// marker of a heredoc. If not, the caller need not call Typed.
 func MayClose(line string) bool {
 	return strings.ContainsAny(line, `)]}\`) || hclsyntax.ValidIdentifier(strings.TrimSpace(line))
 }

@@ -65,7 +65,7 @@ func (r references) Sample(e *expr.Ref) (cty.Value, bool) {
 	}
 	if e.Root == expr.RootCall {
 		if !r.s.f.w.o.Validate {
-			return cty.DynamicVal, true // no instance exists in this walk
+			return cty.DynamicVal, true // this walk knows no instance
 		}
 		return moduleCalls(r).allOutputs(r.s.f.child(d, addr.NoKey)), true
 	}
@@ -99,7 +99,7 @@ func (r references) builtin(e *expr.Ref) cty.Value {
 	return cty.StringVal(r.s.f.n.Config.SourceDir(o.shown))
 }
 
-// instanceAt returns one instance of a resource.
+// instanceAt returns the value of the instance of a resource that key selects. at is the range of the key.
 func (o resources) instanceAt(d *program.Def, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	keys := o.s.keysOf(o.s.f, d)
 	k, known, diags := o.s.keyOf(d, keys, key, at)
@@ -112,8 +112,8 @@ func (o resources) instanceAt(d *program.Def, key cty.Value, at hcl.Range) (cty.
 	return o.instance(o.s.f, d, k), nil
 }
 
-// keyOf converts an index into the key of an existing instance of d. known is false if the instance cannot be decided
-// yet.
+// keyOf converts an index into the key of an existing instance of d. known is false if it is not known yet whether the
+// instance exists.
 func (s *scope) keyOf(d *program.Def, keys Keys, index cty.Value, at hcl.Range) (k addr.Key, known bool, diags hcl.Diagnostics) {
 	if keys.Hidden = keys.Hidden || index.IsMarked(); keys.Hidden {
 		index, _ = mark.Unmark(index)
@@ -186,13 +186,13 @@ func (m moduleCalls) module(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	return assemble(keys, get, func() cty.Value { return cty.DynamicVal }), nil
 }
 
-// unexpectedKey returns the error for a number as the key of a single module, whose outputs have names. It is an error
-// of evaluation, not of compilation: the expression may never be evaluated, or may be inside try.
+// unexpectedKey returns the error for a number as the key of a single module, whose outputs have names. The error is
+// not reported before the evaluation, because the expression may never be evaluated, or may be inside try.
 func unexpectedKey(e *expr.Ref) hcl.Diagnostics {
 	return expr.ErrorAt("Unexpected module instance key", fmt.Sprintf(`Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this module.`, syntax.ReferenceText(e.Traversal[:2])), e.Traversal[:3].SourceRange())
 }
 
-// moduleAt returns one instance of a module call, or one output of it.
+// moduleAt returns the outputs of the instance of a module call that key selects, or the output e.Output.
 func (m moduleCalls) moduleAt(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	call := m.s.f.u.Defs[e.Local]
 	k, known, diags := m.s.keyOf(call, m.s.keysOf(m.s.f, call), key, at)
@@ -230,7 +230,7 @@ func (m moduleCalls) allOutputs(f *Frame) cty.Value {
 		return cty.DynamicVal
 	}
 	if f.u.Module.Unreadable() {
-		return cty.DynamicVal // some outputs may be unreadable
+		return cty.DynamicVal // an output may be in a part that could not be read
 	}
 	vals := make(map[string]cty.Value, len(f.u.ByName[program.Output]))
 	for name, i := range f.u.ByName[program.Output] {
@@ -239,7 +239,8 @@ func (m moduleCalls) allOutputs(f *Frame) cty.Value {
 	return cty.ObjectVal(vals)
 }
 
-// nearKey returns " Did you mean …?" for a key that does not exist, or "".
+// nearKey returns " Did you mean …?" with the key most similar to given, which does not exist. It returns "" if no key
+// is similar.
 func nearKey(keys Keys, given string) string {
 	if keys.Hidden || len(keys.List) > expr.MostNames {
 		return ""

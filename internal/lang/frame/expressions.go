@@ -29,8 +29,8 @@ func (f *Frame) Named(k program.Kind, name string, face Face, bag *diag.Bag) (ma
 type Scope struct {
 	Decl program.Decl // the declaration of the expression; ignored if neither Key nor Self is set
 	Key  addr.Key     // the instance of Decl
-	Self *mark.Value  // self; nil if self is not available
-	// Names are additional values, such as run and output in the assertions of a test.
+	Self *mark.Value  // the value of self; nil if self is not available
+	// Names has the values of additional names, such as run and output in the assertions of a test.
 	Names map[string]cty.Value
 }
 
@@ -68,8 +68,8 @@ func (s *scope) know(names map[string]cty.Value) func() {
 }
 
 // Body evaluates a body that belongs to no provider's schema, such as the body of a provisioner or a connection. It
-// compiles the body against schema s at each call. All symbols are allowed: the compiler checked them with the
-// declaration of the body.
+// compiles the body against schema s at each call. The body may use count, each and self: when the program was
+// compiled, the uses of these symbols were checked.
 func (f *Frame) Body(b hcl.Body, s *schema.Block, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
 	body, ok := f.n.Block(b, s, program.AllowedRefs{Count: true, Each: true, Self: true}, "", bag)
 	if !ok {

@@ -25,7 +25,7 @@ type walk struct {
 	static bool                 // no program exists yet: see StaticFrame
 	fills  fills
 	stage  atomic.Uint32 // idle, walking or over: how to treat an empty slot
-	past   []atomic.Bool // by declaration: the walk will not fill its slots any more
+	past   []atomic.Bool // by declaration: true if the walk will fill no more of its slots
 	names  expr.EphemeralNames
 }
 
@@ -103,8 +103,8 @@ func (f *Frame) local(d program.Decl) *program.Def {
 	return f.u.Defs[i]
 }
 
-// faceOf returns the face under which a declaration's values are stored. Steady declarations store both faces as
-// Before.
+// faceOf returns the face under which a declaration's values are stored. If a declaration is steady (Options.Steady),
+// its two faces are equal, and both are stored as Before.
 func (f *Frame) faceOf(d *program.Def, face Face) Face {
 	if face == After && f.w.o.Steady != nil && f.w.o.Steady(f.n.Decl(d.Index)) {
 		return Before
@@ -163,8 +163,8 @@ func (f *Frame) root() *Frame {
 	return f
 }
 
-// At returns the frame of a module instance, or nil if the instance is not among the keys known so far. It evaluates
-// nothing.
+// At returns the frame of a module instance. It returns nil if the instance is not among the keys known so far. At
+// evaluates nothing.
 func (f *Frame) At(mi addr.ModuleInstance, face Face) *Frame {
 	if mi.IsRoot() {
 		return f.root()
@@ -202,7 +202,7 @@ func nameOf(f *Frame, d *program.Def) string {
 	return "output." + d.Name
 }
 
-// The messages about ephemeral values begin like the messages of the RFC that introduced them.
+// The messages about ephemeral values begin like the messages in the RFC of OpenTofu that introduced them.
 
 // trailOf returns a paragraph with the place of a mark in a value and its origin, or "" if neither is known.
 func trailOf(m mark.At) string {

@@ -11,8 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Imports returns the imports into all instances of a resource, from the import blocks of the frame's module. It
-// evaluates the blocks once. Errors are added to the bag.
+// Imports returns the imports into all instances of a resource. It evaluates the import blocks of the frame's module at
+// the first call only. It adds their errors to the bag at every call.
 func (f *Frame) Imports(d program.Decl, bag *diag.Bag) ([]Import, Outcome) {
 	target := f.w.p.Decls()[d].Resource
 	return importsInto(f, func(b *program.ImportBlock) bool { return b.Target(f.n.Config.Path) == target }, bag)
@@ -35,7 +35,7 @@ func importsInto(f *Frame, wanted func(*program.ImportBlock) bool, bag *diag.Bag
 	return out, outcome
 }
 
-// of evaluates import block b of f, unless an earlier call did.
+// of evaluates the import block b of f, unless an earlier call has evaluated it.
 func (got *imported) of(f *Frame, b *program.ImportBlock) *imported {
 	got.once.Do(func() {
 		var bag diag.Bag
@@ -76,9 +76,9 @@ func (p *eachPair) of(field string) cty.Value {
 	return p.value
 }
 
-// pairs lists the elements of the for_each of an import block. An import creates no instances, so for_each accepts
-// every collection, as in Terraform. In a list, each.key is the index; in a set, it is the element itself. The mark of
-// a sensitive collection does not apply to its elements, as in a for expression.
+// pairs lists the elements of the for_each of an import block. Because an import block creates no instances, its
+// for_each may be any collection, as in Terraform. In a list, each.key is the index; in a set, it is the element
+// itself. The mark of a sensitive collection does not apply to its elements, as in a for expression.
 func (r *repeater) pairs() []eachPair {
 	v := r.s.Eval(r.e)
 	if r.s.outcome() != OK || mark.Is(v, mark.Ephemeral) && !r.mayBeMarked(v, "for_each") {
@@ -190,7 +190,7 @@ func (im *importer) identity(out Import) (Import, bool) {
 	return out, true
 }
 
-// address evaluates the target address of an import block.
+// address evaluates the target address of an import block. It returns false if a key cannot be evaluated or is invalid.
 func (im *importer) address() (addr.Instance, bool) {
 	r := im.b.Config.Resource
 	mi := im.s.f.addr
@@ -205,7 +205,8 @@ func (im *importer) address() (addr.Instance, bool) {
 	return addr.Instance{Module: mi, Mode: r.Mode, Type: r.Type, Name: r.Name, Key: key}, ok
 }
 
-// instanceKey evaluates one key of the address. It returns NoKey if e is nil.
+// instanceKey evaluates one key of the address. It returns NoKey and true if e is nil. It returns false if the key
+// cannot be evaluated or is invalid.
 func (im *importer) instanceKey(e hclsyntax.Expression) (addr.Key, bool) {
 	if e == nil {
 		return addr.NoKey, true

@@ -9,14 +9,14 @@ import (
 )
 
 // Instances lists the known instances of a module below the root frame. It evaluates nothing. The status is the worst
-// status of the calls in the path. A call that is not expanded, or whose keys are unknown or failed, contributes no
-// instances.
+// status of the module calls in the path. A call whose keys were not evaluated yet, are unknown or failed contributes
+// no instances.
 func (f *Frame) Instances(m addr.Module, face Face) ([]*Frame, Status) {
 	return instancesOf(f, m, func(p *Frame, call *program.Def) Keys { return p.repetition(call, face).expanded(call, face) })
 }
 
-// Expand lists the instances of a module, and evaluates the repetition of the calls in the path. It is for frames
-// outside of a walk: a walk expands each call at the call's node.
+// Expand lists the instances of a module. It evaluates the count and for_each of the module calls in the path. It is
+// for frames outside of a walk: in a walk, the node of each call does this.
 func (f *Frame) Expand(m addr.Module, face Face, bag *diag.Bag) ([]*Frame, Status) {
 	return instancesOf(f, m, func(p *Frame, call *program.Def) Keys { return p.keys(call, face, bag) })
 }
@@ -49,14 +49,15 @@ func (f *Frame) Keys(d program.Decl, face Face, bag *diag.Bag) Keys {
 	return f.keys(f.local(d), face, bag)
 }
 
-// SetKeys sets the instance keys, which replace the keys from the configuration. On the Before face they come from the
-// state, and during apply they come from the plan.
+// SetKeys sets the instance keys of a declaration, in place of the keys from the configuration. On the Before face they
+// come from the state. During apply, the keys of the After face come from the plan.
 func (f *Frame) SetKeys(d program.Decl, face Face, k Keys) {
 	slices.SortFunc(k.List, addr.Key.Compare)
 	f.repetition(f.local(d), face).set[face].Store(&k)
 }
 
-// Expanded returns the instance keys that were set or evaluated. It evaluates nothing: the status is Unknown before.
+// Expanded returns the instance keys that were set or evaluated before. It evaluates nothing: if no keys were set or
+// evaluated, the status is Unknown.
 func (f *Frame) Expanded(d program.Decl, face Face) Keys {
 	ld := f.local(d)
 	return f.repetition(ld, face).expanded(ld, face)
@@ -82,7 +83,8 @@ func (f *Frame) keys(d *program.Def, face Face, bag *diag.Bag) Keys {
 	return got.Keys
 }
 
-// repeat evaluates a repetition once, and again if a value was missing.
+// repeat evaluates the repetition of d on first use. It evaluates it again if a value was missing then and may exist
+// now (see fillCount).
 func (f *Frame) repeat(d *program.Def, face Face, from *scope) *repeated {
 	rep := f.repetition(d, face)
 	if r := rep.got.Load(); r != nil && r.early.valid(&f.w.fills) {
@@ -107,7 +109,7 @@ func (f *Frame) repeat(d *program.Def, face Face, from *scope) *repeated {
 	return r
 }
 
-// keysOf reads the keys of a declaration into an evaluation, with their diagnostics.
+// keysOf returns the keys of a declaration for an evaluation, and adds the diagnostics of the keys to its bag.
 func (s *scope) keysOf(f *Frame, d *program.Def) Keys {
 	if d.Repetition == nil && f.repetition(d, s.face).set[s.face].Load() == nil {
 		return Keys{List: onlyOne}
@@ -127,8 +129,8 @@ func (s *scope) keysOf(f *Frame, d *program.Def) Keys {
 	return k
 }
 
-// placeholders returns the literal keys of a repeated declaration during validation. It returns nil if the keys are not
-// known or too many.
+// placeholders returns the keys of a repeated declaration that validation knows, because they are literals. It returns
+// nil if the keys are not known, or if there are more than fewKeys.
 func (s *scope) placeholders(d *program.Def) []addr.Key {
 	if d.Repetition == nil {
 		return nil

@@ -17,7 +17,7 @@ type Keys struct {
 	Repeat program.RepeatKind
 	List   []addr.Key // sorted
 	Hidden bool       // the keys come from ephemeral values and must not be shown
-	More   bool       // of set keys: the keys of the repetition are added to them
+	More   bool       // the keys were set, and the keys of the repetition are added to them
 	// Waits is the error about unknown keys that Options.Defers suppressed, or nil.
 	Waits *diag.Diagnostic
 	early fillCount
@@ -28,13 +28,13 @@ func (k Keys) has(key addr.Key) bool {
 	return ok
 }
 
-// Lacks reports whether a key is known not to be among the instances.
+// Lacks reports whether it is known that no instance has the key.
 func (k Keys) Lacks(key addr.Key) bool { return k.Status == Known && !k.More && !k.has(key) }
 
 var onlyOne = []addr.Key{addr.NoKey}
 
-// with adds the keys of an evaluated repetition to keys that were set. If the repetition is not known, the result has
-// only the keys that were set.
+// with returns k, keys that were set, together with the keys of the evaluated repetition. If the repetition is not
+// known, the result has only the keys that were set.
 func (k Keys) with(declared Keys) Keys {
 	out := Keys{Repeat: k.Repeat, List: k.List, More: declared.Status != Known, early: declared.early}
 	switch {

@@ -73,8 +73,9 @@ func (r *lifecycles) resource(n *config.Node, res *config.Resource, outer around
 	n.Amended[res.Name] = &amended
 }
 
-// value evaluates an argument in a module. The result is null if the argument is null, or if it is not known because
-// the variables have no values.
+// value evaluates a lifecycle argument in a module and converts it to the type to. It returns null if the argument is
+// null, or if its value is not known because the variables have no values. what and want describe the argument and the
+// type in errors.
 func (r *lifecycles) value(n *config.Node, e hcl.Expression, what string, to cty.Type, want string) cty.Value {
 	var bag diag.Bag
 	v, ok := staticOf(n, r.o).Eval(e, what, &bag)
@@ -107,13 +108,14 @@ func (r *lifecycles) value(n *config.Node, e hcl.Expression, what string, to cty
 	return got
 }
 
-// flag evaluates a boolean argument. Null means false.
+// flag evaluates a boolean argument. It returns false if the argument is null, or after an error.
 func (r *lifecycles) flag(n *config.Node, e hcl.Expression, what string) bool {
 	v := r.value(n, e, what, cty.Bool, "a boolean")
 	return !v.IsNull() && v.True()
 }
 
-// ignored evaluates ignore_changes: a list of attribute names or paths, or "all".
+// ignored evaluates ignore_changes, whose value is a list of attribute names or paths. all is true if the list contains
+// "all".
 func (r *lifecycles) ignored(n *config.Node, e hcl.Expression, what string) (all bool, out []hcl.Traversal) {
 	const want = "a list of attribute names, such as [\"tags\"], or [\"all\"]"
 	v := r.value(n, e, what, cty.List(cty.String), want)

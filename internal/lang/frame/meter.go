@@ -9,10 +9,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// meter limits one evaluation. It counts the work against the budget of the walk, and reports an error once if a limit
-// is exceeded. It implements expr.Meter.
+// meter limits one evaluation. It counts the work against the budget of the walk. If a limit is exceeded, it reports
+// one error. It implements the interface for Env.Meter in package expr.
 type meter struct {
-	env      *expr.Env // the limited evaluation; errors go to its bag
+	env      *expr.Env // the limited evaluation, whose bag gets the errors
 	budget   *budget
 	spent    int       // cost of elements made by loops and read by functions in loops
 	watched  int       // cost since the last check of memory and time
@@ -20,21 +20,23 @@ type meter struct {
 	exceeded bool      // a limit was exceeded, and an error reported
 }
 
-// Element counts one more element made by a loop (expr.Meter).
+// Element counts one more element that a loop has made, and reports whether the evaluation is within its limit
+// (expr.Meter).
 func (m *meter) Element(at diag.Range) bool {
 	return m.spend(makeCost, at, tooManyMade)
 }
 
 const tooManyMade = "The loops of this expression would produce more than %d elements. A sensitive or ephemeral element counts as eight. Reduce them, or raise the limit with LETHE_LIMITS=elements=NUMBER."
 
-// Work counts the elements that a function reads in a loop, at a cost for each element (expr.Meter). A loop can make
-// small elements with much work for each. Outside of loops Work counts nothing, because the arguments of a call have
-// separate limits.
+// Work counts the elements that a function reads in a loop, at a cost for each element, and reports whether the
+// evaluation is within its limit (expr.Meter). It limits loops that make small elements with much work for each
+// element. Outside of loops Work counts nothing, because other limits bound the arguments of a call.
 func (m *meter) Work(cost int, v cty.Value, at diag.Range) bool {
 	return m.spent == 0 || m.spend(cost*extent(v), at, "Functions in the loops of this expression search a large value again and again. The work exceeds the limit of %d elements. Move parts that do not depend on the loop into a local value, and look up elements in a map.")
 }
 
-// Keep counts the value that a loop keeps from one iteration (expr.Meter). made is the sum for this loop so far.
+// Keep counts the value that a loop keeps from one iteration, and reports whether the evaluation is within its limits
+// (expr.Meter). made is the number of elements that this loop has kept so far; Keep increases it.
 func (m *meter) Keep(made *int, v cty.Value, at diag.Range) bool {
 	n := extent(v)
 	if !v.Type().IsPrimitiveType() {
@@ -57,8 +59,8 @@ func (m *meter) TextLimit() int { return int(m.budget.l.Bytes) }
 // Exceeded reports whether a limit was exceeded (expr.Meter).
 func (m *meter) Exceeded() bool { return m.exceeded }
 
-// spend subtracts a cost from the budget of the evaluation. It reports text as an error and returns false if the budget
-// is exhausted.
+// spend subtracts a cost from the budget of the evaluation. If the budget is exhausted, spend adds an error and returns
+// false. text is the text of this error.
 func (m *meter) spend(cost int, at diag.Range, text string) bool {
 	most := m.budget.l.Elements
 	m.spent += cost
@@ -81,7 +83,7 @@ func (m *meter) watchCost(cost int) bool {
 	return true
 }
 
-// watch reports whether memory and time are within their limits. It adds an error if not.
+// watch reports whether memory and time are within their limits. If not, it adds an error.
 func (m *meter) watch(at diag.Range) bool {
 	if m.began.IsZero() {
 		m.began = time.Now()
@@ -95,7 +97,8 @@ func (m *meter) watch(at diag.Range) bool {
 	return false
 }
 
-// exceed adds an error for an exceeded limit, once in an evaluation, and makes all loops end.
+// exceed adds the error for an exceeded limit, once in an evaluation. After it, all calls of spend return false, so
+// that all loops end.
 func (m *meter) exceed(d diag.Diagnostic) {
 	if !m.exceeded {
 		m.exceeded = true

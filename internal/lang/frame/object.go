@@ -9,7 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// slot holds the value of one instance of a resource. The engine fills it; references read it.
+// slot holds the value of one instance of an object. The engine fills the slot, and references read it. load, if any,
+// computes rest when the value is first read. joined is the result of rest.Join.
 type slot struct {
 	once   sync.Once
 	load   func() mark.Value
@@ -29,8 +30,9 @@ func (s *slot) force() {
 	})
 }
 
-// whole holds the value of all instances together, cached when a reference first reads it. A slot may be filled while
-// the value is computed: the cached value is valid only if object.puts did not change since the computation began.
+// whole is the cached value of all instances together. It is computed when a reference first reads it. A slot may be
+// filled during the computation: the cached value is valid only if object.puts did not change since the computation
+// began.
 type whole struct {
 	val    cty.Value
 	marked bool
@@ -38,7 +40,9 @@ type whole struct {
 	early  fillCount
 }
 
-// object holds the keys and instances of a resource or a provider in a frame, in one face.
+// object holds the values of a resource or a provider in one face of a frame, before or after. rep determines the
+// instance keys. one, ints and strs hold the slot of each instance by its key. whole caches the value of all instances
+// together.
 type object struct {
 	rep   repetition
 	mu    sync.RWMutex

@@ -34,21 +34,21 @@ func (f Face) Other() Face {
 // Status states how far keys are known. Outcome is the result of an evaluation.
 type Status uint8
 
-// Outcome is a Status: Failed means the same in both.
+// Outcome is the Status of an evaluation. Failed has the same meaning for both.
 type Outcome = Status
 
 // The outcomes.
 const (
 	Known   Status = iota // keys are decided
 	Unknown               // keys depend on unknown values
-	Failed                // a needed value failed; no error was reported here
+	Failed                // a needed value failed; its evaluation has reported the error
 	Broken                // an error is in the bag
 	OK      = Known
 )
 
 // Options configure a walk.
 type Options struct {
-	Variables map[string]Given // values of root variables from the user
+	Variables map[string]Given // values that the user gave to root variables
 	Workspace string
 	Applying  bool                    // terraform.applying
 	PlanTime  time.Time               // plantimestamp(); zero: unknown
@@ -58,7 +58,7 @@ type Options struct {
 	RootDir   string                  // directory of the root module: path.root and path.module are relative to it; "": Module.Dir of the root
 	Cwd       string                  // path.cwd
 	BaseDir   string                  // base of relative paths in file functions; "": RootDir
-	Named     string                  // name of BaseDir for abspath; "": BaseDir
+	Named     string                  // the name of BaseDir in results of abspath; "": BaseDir
 	Validate  bool                    // every value that is not literal is unknown
 	Defers    bool                    // an unknown repetition is no error: a later round decides about the instances
 	Run       Run                     // nil: NoRun
@@ -66,8 +66,9 @@ type Options struct {
 	Limits    limits.Limits
 	Console   bool         // enables the function type
 	Closed    shortcut.Set // disabled shortcuts
-	// Replaced returns the outputs that replace a module instance, and whether it is replaced. A replaced instance has
-	// no resources. An output without a value is null. nil: no module is replaced.
+	// Replaced returns the outputs that replace a module instance. It returns false if the module instance is not
+	// replaced. A replaced instance has no resources. An output without a value is null. If Replaced is nil, no module
+	// is replaced.
 	Replaced func(addr.ModuleInstance) (outputs map[string]cty.Value, is bool)
 }
 
@@ -117,16 +118,16 @@ type Run interface {
 	// Guard is called with the value of an ephemeral variable, including its previous marks, before any other code gets
 	// the value.
 	Guard(at addr.ModuleInstance, variable string, v cty.Value)
-	// Ask is called for a root variable that a static evaluation needs and that has no value. It may set the value in
-	// Options.Variables, and reports whether it did.
+	// Ask is called for a root variable without a value that a static evaluation needs. If Ask sets the value in
+	// Options.Variables, it returns true.
 	Ask(v *config.Variable) bool
 }
 
 // Functions calls and describes provider functions.
 type Functions interface {
-	// Call calls a function. config is the provider configuration that the name selects or the module's default, or
-	// NoDecl. The error is a diag.Diagnostic if the provider did not answer, and an *Unavailable if no provider process
-	// is available.
+	// Call calls a function. config is the provider configuration that the name of the function selects, or otherwise
+	// the default configuration of the module. It is NoDecl if neither exists. The error is a diag.Diagnostic if the
+	// provider did not answer, and an *Unavailable if no provider process is available.
 	Call(config program.Decl, p addr.Provider, fn string, args []cty.Value) (cty.Value, error)
 	// Function returns a function's signature, or nil if the provider's schema has no such function.
 	Function(p addr.Provider, fn string) *provider.Function
@@ -153,7 +154,7 @@ func (NoRun) Call(program.Decl, addr.Provider, string, []cty.Value) (cty.Value, 
 // Function returns nil.
 func (NoRun) Function(addr.Provider, string) *provider.Function { return nil }
 
-// Configured returns no functions.
+// Configured returns no functions and no error.
 func (NoRun) Configured(program.Decl, addr.Provider) (map[string]*provider.Function, bool, error) {
 	return nil, false, nil
 }

@@ -33,8 +33,8 @@ type providerCall struct {
 // anything is the signature of a function whose signature is not known.
 var anything = &provider.Function{Variadic: &provider.Param{Name: "args", Type: cty.DynamicPseudoType, AllowNull: true}, Return: cty.DynamicPseudoType}
 
-// signature returns the function's signature: from the provider's schema, or if the schema does not have the function,
-// from the configured provider. It returns anything if the signature is not known.
+// signature returns the function's signature. It comes from the provider's schema, or from the configured provider if
+// the schema does not have the function. If the signature is not known, signature returns anything.
 func (c providerCall) signature() (*provider.Function, hcl.Diagnostics) {
 	caller := c.f.w.o.Run
 	if sig := caller.Function(c.e.Provider, c.e.Name); sig != nil {
@@ -57,8 +57,8 @@ func (c providerCall) signature() (*provider.Function, hcl.Diagnostics) {
 	}
 }
 
-// function wraps the provider's function for the HCL library. It accepts marks, nulls and unknown values, which invoke
-// handles, so that messages do not reveal hidden values.
+// function wraps the provider's function for the HCL library. The wrapped function accepts marks, nulls and unknown
+// values, and invoke handles them. If the library handled them, its messages could reveal marked values.
 func (c providerCall) function(sig *provider.Function) function.Function {
 	spec := &function.Spec{Type: function.StaticReturnType(sig.Return)}
 	for i := range sig.Params {
@@ -117,8 +117,8 @@ func (c providerCall) invoke(sig *provider.Function, args []cty.Value) (cty.Valu
 	return out, nil
 }
 
-// unavailable reports whether err is an Unavailable. If so, it marks the evaluation as failed and adds the reasons to
-// its bag.
+// unavailable reports whether err is an *Unavailable. If so, unavailable sets Failed in the evaluation, and adds the
+// reasons to its bag.
 func (c providerCall) unavailable(err error) bool {
 	var u *Unavailable
 	if !errors.As(err, &u) {

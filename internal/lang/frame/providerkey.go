@@ -11,9 +11,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ProviderKey evaluates the key of the provider instance that a resource instance uses. The key is in the provider
-// argument of the resource, or in the providers argument of a call above it. ProviderKey returns NoKey if neither has a
-// key.
+// ProviderKey evaluates the key of the provider instance that a resource instance uses. The provider argument of the
+// resource can contain the key, and so can the providers argument of a module call above the resource. If neither
+// contains a key, ProviderKey returns NoKey.
 func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
 	ld := f.local(d)
 	if ld.ProviderKey != nil {
@@ -51,7 +51,7 @@ func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *progr
 	return key, o
 }
 
-// providerKey evaluates the key in provider = aws.x[key].
+// providerKey evaluates the key expression of a provider argument, such as key in provider = aws.x[key].
 func providerKey(f *Frame, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
 	s := newScope(f, face, bag).of(d, k)
 	defer s.release()

@@ -55,7 +55,7 @@ func (s *scope) repeat(d *program.Def) *repeated {
 	return r
 }
 
-// fewKeys is the greatest number of instances that validation distinguishes.
+// fewKeys is the largest number of instances of a declaration that validation evaluates one by one.
 const fewKeys = 100
 
 // repeater evaluates one repetition argument and checks it.
@@ -75,8 +75,8 @@ func (r *repeater) errorAbout(what expr.About, format string, a ...any) {
 	r.s.Error(r.s.WithValuesAbout(d, r.e, r.s.Ctx, what))
 }
 
-// value evaluates the argument and removes the marks of the value itself. It returns false if the evaluation failed or
-// the marks are not allowed.
+// value evaluates the argument called what, and removes the marks of the value itself. It returns false if the
+// evaluation failed, or if the marks are not allowed.
 func (r *repeater) value(what string) (cty.Value, bool) {
 	v := r.s.Eval(r.e)
 	if r.s.outcome() != OK {
@@ -89,8 +89,8 @@ func (r *repeater) value(what string) (cty.Value, bool) {
 	return v, true
 }
 
-// mayBeMarked reports whether the marks of a value are allowed. Ephemeral values are allowed only in ephemeral blocks,
-// and sensitive values only in count. mayBeMarked adds an error otherwise.
+// mayBeMarked reports whether the marks of v are allowed in the argument called what. Ephemeral values are allowed only
+// in ephemeral blocks, and sensitive values only in count. If the marks are not allowed, mayBeMarked adds an error.
 func (r *repeater) mayBeMarked(v cty.Value, what string) bool {
 	if mark.Is(v, mark.Ephemeral) {
 		if r.d.Kind == program.Resource && r.d.Src.Res.Mode == addr.Ephemeral {
@@ -150,15 +150,15 @@ func (r *repeater) count() {
 	}
 }
 
-// unknown sets the status to Unknown and adds an error, except during validation, for ephemeral blocks, and for prior
-// keys.
+// unknown sets the status to Unknown and adds an error. It adds no error during validation, for ephemeral blocks, and
+// on the Before face, whose keys are in the state.
 func (r *repeater) unknown(format string, a ...any) {
 	r.out.Status = Unknown
 	if r.s.f.w.o.Validate || r.d.Kind == program.Resource && r.d.Src.Res.Mode == addr.Ephemeral {
-		return // nothing of an ephemeral block is stored, so the whole block is deferred
+		return // a plan stores nothing of an ephemeral block, so apply can evaluate the whole block
 	}
 	if r.s.face == Before && r.s.f.faceOf(r.d, After) != Before {
-		return // the prior keys are in the state
+		return // the keys of the Before face are in the state
 	}
 	if r.s.f.w.o.Defers && r.s.face == After && r.d.Kind != program.Provider && !r.early {
 		d := r.s.WithValuesAbout(diag.Errorf(r.title, format, a...).At(r.e.Range()), r.e, r.s.Ctx, expr.AboutUnknown)
@@ -222,7 +222,7 @@ func (r *repeater) forEach() {
 // badSet is the title of errors about sets whose elements cannot be keys.
 const badSet = "Invalid for_each set argument"
 
-// setOfStrings checks the element type of a set. It adds an error and returns false if the elements are not strings.
+// setOfStrings reports whether the elements of a set are strings. If not, it adds an error.
 func (r *repeater) setOfStrings(v cty.Value) bool {
 	ety := v.Type().ElementType()
 	if ety == cty.String || ety == cty.DynamicPseudoType || v.IsKnown() && v.LengthInt() == 0 {
@@ -233,7 +233,7 @@ func (r *repeater) setOfStrings(v cty.Value) bool {
 	return false
 }
 
-// elements adds an instance for each element of v.
+// elements adds an instance for each element of v. remark adds the marks of the collection to each.value.
 func (r *repeater) elements(v cty.Value, remark func(cty.Value) cty.Value) {
 	if v.Type().IsSetType() && !v.IsWhollyKnown() {
 		r.unknown(unknownForEach, "set", "values")
@@ -257,7 +257,7 @@ func (r *repeater) elements(v cty.Value, remark func(cty.Value) cty.Value) {
 	slices.SortFunc(r.out.List, addr.Key.Compare)
 }
 
-// fits reports whether n instances are within the limit. It adds an error if not.
+// fits reports whether n instances are within the limit. If not, it adds an error.
 func (r *repeater) fits(n int64) bool {
 	limit := r.s.f.w.budget.instances()
 	if n <= limit {

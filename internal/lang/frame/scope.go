@@ -12,19 +12,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// scope is the state of one evaluation in a frame: a face, an instance, the outcome so far. Scopes come from a pool to
-// avoid an allocation for each evaluation.
+// scope is the state of one evaluation in a frame: a face, an instance, and the outcome so far. Scopes come from a
+// pool, so that an evaluation need not allocate one.
 type scope struct {
 	expr.Env
 	f     *Frame
 	face  Face
-	d     *program.Def // the declaration that count, each and self belong to
+	d     *program.Def // the declaration to which count, each and self belong
 	key   addr.Key     // the instance of d, if d is repeated
 	self  *cty.Value
-	tried *cty.Value   // during validation: the value of variable d while its rules are checked; all other variables are unknown
+	tried *cty.Value   // while validation checks the rules of variable d: its value; other variables are unknown
 	pair  *eachPair    // each.key and each.value of an import block, which has no instances
 	depth int          // number of cells being computed around this evaluation
-	from  *scope       // the evaluation that needs this cell; nil at the top
+	from  *scope       // the evaluation that needs the value of this cell; nil at the top
 	cell  *program.Def // the cell being computed; nil at the top
 	what  string       // the purpose of a static evaluation, for messages
 
@@ -59,7 +59,7 @@ func newScope(f *Frame, face Face, bag *diag.Bag) *scope {
 	return s
 }
 
-// uuid returns the result of the call of uuid at a place.
+// uuid returns the result of a call of uuid at a place (see Env.Again and UUIDs).
 func (s *scope) uuid(at hcl.Range, call func() (cty.Value, hcl.Diagnostics)) (cty.Value, hcl.Diagnostics) {
 	if s.uuids == nil {
 		s.uuids = map[hcl.Range]int{}
@@ -74,7 +74,7 @@ func (s *scope) release() {
 	scopes.Put(s)
 }
 
-// of sets the declaration and instance that the scope belongs to.
+// of sets the declaration and the instance to which the scope belongs.
 func (s *scope) of(d *program.Def, key addr.Key) *scope {
 	if s.d, s.key = d, key; d != nil {
 		s.Block = d.At
@@ -93,7 +93,7 @@ func (s *scope) outcome() Outcome {
 	return OK
 }
 
-// below records that the evaluation computes a value for evaluation from, which may be nil.
+// below records that the evaluation s computes a value for the evaluation from. from may be nil.
 func (s *scope) below(from *scope) {
 	s.from = from
 	if from != nil {
@@ -101,7 +101,7 @@ func (s *scope) below(from *scope) {
 	}
 }
 
-// took adds the marks, diagnostics and outcome of a value that was read to the evaluation.
+// took adds the marks, diagnostics and outcome of r to the evaluation, which has read the value of r.
 func (s *scope) took(r *result) {
 	s.Marked = s.Marked || len(r.rest.Marks) > 0
 	s.early = s.early || r.early != 0
@@ -119,7 +119,7 @@ func (s *scope) took(r *result) {
 	}
 }
 
-// split separates the marks from a result of the evaluation.
+// split separates the marks from v, a result of the evaluation.
 func (s *scope) split(v cty.Value) mark.Value {
 	if !s.Marked {
 		return mark.Plain(v)

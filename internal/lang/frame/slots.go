@@ -10,10 +10,10 @@ import (
 )
 
 // The treatment of an empty slot depends on the stage of the frame. During a walk, on the After face, the order of the
-// nodes ensures that each slot is filled before it is read. If an empty slot is read anyway, the walk has a bug, unless
-// the walk is past the resource: then the operation that should have filled the slot failed, or the module instance
-// does not exist. In all other cases the value of an empty slot is unknown, and results computed from it are computed
-// again when the slot is filled.
+// nodes ensures that each slot is filled before it is read. If an empty slot is read nevertheless, there are two cases.
+// If the walk is past the resource (see Past), the operation that should have filled the slot failed, or the module
+// instance does not exist. Otherwise the walk has a bug. In all other stages, and on the Before face, the value of an
+// empty slot is unknown. Results that were computed from it are computed again when the slot is filled.
 const (
 	idle    uint32 = iota // no walk fills the slots
 	walking               // a walk is filling the slots
@@ -23,19 +23,21 @@ const (
 // Begin marks the start of a walk, which fills the slots of the After face.
 func (f *Frame) Begin() { f.w.stage.Store(walking) }
 
-// Past records that the walk will not fill more slots of a resource. Reading an empty slot of it then fails without a
-// further error, because the reason was reported. A slot that is filled later can be read nevertheless.
+// Past records that the walk will fill no more slots of a resource. An evaluation that reads an empty slot of the
+// resource then fails without a further error, because the reason was reported. If a slot is filled later, it can be
+// read.
 func (f *Frame) Past(d program.Decl) { f.w.past[d].Store(true) }
 
-// End marks the end of the walk. Reading an empty slot then fails without an error.
+// End marks the end of the walk. After it, an evaluation that reads an empty slot fails without an error.
 func (f *Frame) End() { f.w.stage.Store(done) }
 
 // resources reads the objects of resources into an evaluation.
 type resources struct{ s *scope }
 
-// empty returns the value of an instance whose slot is empty. It panics if the walk should have filled the slot.
+// empty returns the value of an instance whose slot is empty. It panics if the walk should have filled the slot before
+// this evaluation.
 func (r resources) empty(f *Frame, d *program.Def, k addr.Key) cty.Value {
-	// A lease is open only for its receivers, so its slot may be empty.
+	// A lease is open only while its receivers need it, so its slot may be empty.
 	if !f.w.o.Validate && r.s.face == After && d.Src.Res.Mode != addr.Ephemeral {
 		id := f.n.Decl(d.Index)
 		switch stage := f.w.stage.Load(); {
@@ -77,7 +79,8 @@ func (f *Frame) Got(d program.Decl, k addr.Key, face Face) (mark.Value, bool) {
 	return s.rest, true
 }
 
-// put fills a slot, or empties it if s is nil. References that read the slot before are evaluated again.
+// put fills a slot, or empties it if s is nil. Values of references that have read the slot are computed again when
+// they are needed.
 func put(f *Frame, d program.Decl, k addr.Key, face Face, s *slot) {
 	def := f.local(d)
 	o := f.object(def, face)
@@ -106,7 +109,8 @@ func (r resources) instance(f *Frame, d *program.Def, k addr.Key) cty.Value {
 	return r.owned(f, d, sl.joined)
 }
 
-// owned marks the object of an ephemeral resource as ephemeral, and records its attribute names as ephemeral.
+// owned returns v, the object of a resource. For an ephemeral resource it marks the object as ephemeral, and records
+// the attribute names that the schema does not have as ephemeral.
 func (r resources) owned(f *Frame, d *program.Def, v cty.Value) cty.Value {
 	if d.Src.Res.Mode == addr.Ephemeral {
 		r.s.Marked = true
@@ -123,7 +127,7 @@ func (r resources) placeholder(f *Frame, d *program.Def) cty.Value {
 	return placeholderOf(f, d)
 }
 
-// markDeclared marks the value of an ephemeral resource as ephemeral.
+// markDeclared returns v, the value of a resource. For an ephemeral resource it marks the value as ephemeral.
 func markDeclared(f *Frame, d *program.Def, v cty.Value) cty.Value {
 	if d.Src.Res.Mode != addr.Ephemeral {
 		return v
@@ -144,7 +148,8 @@ func placeholderOf(f *Frame, d *program.Def) cty.Value {
 	return markDeclared(f, d, v)
 }
 
-// wholeOf returns the value of all instances together: the object itself, a tuple, or an object.
+// wholeOf returns the value of a whole resource: the only object, or a tuple or an object of all instances. It is
+// unknown if the instances are not known.
 func (r resources) wholeOf(f *Frame, d *program.Def) cty.Value {
 	keys := r.s.keysOf(f, d)
 	switch {
@@ -152,7 +157,7 @@ func (r resources) wholeOf(f *Frame, d *program.Def) cty.Value {
 		return cty.DynamicVal
 	case keys.Repeat == program.Once && (keys.has(addr.NoKey) || f.w.o.Validate):
 		return r.instance(f, d, addr.NoKey)
-	case keys.Repeat == program.Once: // the engine set an empty list: the object does not exist yet
+	case keys.Repeat == program.Once: // the engine has set an empty list, because the object does not exist yet
 		return r.placeholder(f, d)
 	case keys.Repeat == program.Enabled:
 		if len(keys.List) == 0 {
@@ -194,8 +199,8 @@ func (r resources) hide(f *Frame, d *program.Def, keys Keys, v cty.Value) cty.Va
 	return r.owned(f, d, v)
 }
 
-// assemble returns a tuple or an object of instances. For missing indexes, which keys from a state may have, it calls
-// hole.
+// assemble returns a tuple or an object of instances. For count, keys from a state may lack an index: assemble calls
+// hole for the element at this index.
 func assemble(keys Keys, get func(addr.Key) cty.Value, hole func() cty.Value) cty.Value {
 	if keys.Repeat == program.Count {
 		return cty.TupleVal(inSequence(keys.List, get, hole))

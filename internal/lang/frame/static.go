@@ -20,8 +20,8 @@ import (
 )
 
 // StaticFrame evaluates expressions that must be known before a program exists: module sources and versions, settings
-// of backends and encryption. It has variables, locals, pure functions, paths and the workspace, and no objects. It is
-// not safe for concurrent use.
+// of backends and encryption. These expressions may use variables, locals, pure functions, paths and the workspace, but
+// no objects. It is not safe for concurrent use.
 type StaticFrame struct {
 	f *Frame
 }
@@ -51,12 +51,14 @@ func (s *StaticFrame) Child(call *config.Call, m *config.Module) *StaticFrame {
 	return &StaticFrame{newFrame(w, n, parent, addr.NoKey)}
 }
 
-// Eval evaluates an expression. what names the expression in messages, such as "the source of module.a".
+// Eval evaluates an expression. If it fails, it adds an error and returns false. what names the expression in messages,
+// such as "the source of module.a".
 func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.Value, bool) {
 	return s.eval(e, what, nil, program.AllowedRefs{}, bag)
 }
 
-// EvalWith evaluates an expression of a test file, which may use additional names, and functions such as uuid.
+// EvalWith evaluates an expression of a test file like Eval. The expression may also use the given names, and functions
+// such as uuid.
 func (s *StaticFrame) EvalWith(e hcl.Expression, what string, names map[string]cty.Value, bag *diag.Bag) (mark.Value, bool) {
 	return s.eval(e, what, names, program.AllowedRefs{Names: Scope{Names: names}.names(), Vary: true}, bag)
 }
@@ -74,7 +76,7 @@ func (s *StaticFrame) eval(e hcl.Expression, what string, names map[string]cty.V
 	return sc.split(v), sc.outcome() == OK
 }
 
-// Body evaluates a body against a schema. It returns false if it reported an error.
+// Body evaluates a body against a schema. If it reports an error, it returns false.
 func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag.Bag) (mark.Value, bool) {
 	compiled, ok := s.f.n.Block(b, sch, program.AllowedRefs{}, what, bag)
 	if !ok {
@@ -87,16 +89,15 @@ func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag
 	return sc.split(v), sc.outcome() == OK
 }
 
-// Where returns the range of the text that path leads to, in a body that Body evaluates. It returns otherwise if the
-// path is empty.
+// Where returns the range of the text in body b that sets the value at path. If path is empty, Where returns otherwise.
 func (s *StaticFrame) Where(b hcl.Body, sch *schema.Block, otherwise diag.Range, path cty.Path) diag.Range {
 	return s.f.n.Where(b, sch, otherwise, path)
 }
 
 // Lasting reports ephemeral and sensitive values in the settings of a backend, which init stores and commands print. It
-// ignores paths for which except returns true: these settings are not stored. It ignores all other errors, which Body
-// reports, because the settings may be incomplete without the command line. Lasting returns true if it reported no
-// error.
+// accepts such values at paths for which except returns true, because these settings are not stored. It ignores all
+// other mistakes in the settings: the settings may be incomplete without the command line, and Body reports the
+// mistakes later. Lasting returns true if it has reported no error.
 func (s *StaticFrame) Lasting(b hcl.Body, what string, except func(cty.Path) bool, bag *diag.Bag) bool {
 	ok := true
 	for _, a := range attributesIn(b) {
@@ -116,7 +117,7 @@ func (s *StaticFrame) Lasting(b hcl.Body, what string, except func(cty.Path) boo
 	return ok
 }
 
-// Refers reports whether settings refer to variables or other names.
+// Refers reports whether the settings in a body refer to variables or other names.
 func Refers(b hcl.Body) bool {
 	return slices.ContainsFunc(attributesIn(b), func(a *hcl.Attribute) bool { return len(a.Expr.Variables()) > 0 })
 }
@@ -134,7 +135,8 @@ func attributesIn(b hcl.Body) []*hcl.Attribute {
 	return out
 }
 
-// StaticSource evaluates the source of a module call, for the loader. parent is the module that contains the call.
+// StaticSource evaluates the source of a module call, for the loader. parent is the module that contains the call. If
+// the source cannot be evaluated or is invalid, StaticSource adds an error and returns false.
 func StaticSource(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
 	s, ok := staticString(parent, call, call.Source, "source", o, bag)
 	s = config.Slashed(s)
@@ -145,14 +147,15 @@ func StaticSource(parent *config.Node, call *config.Call, o Options, bag *diag.B
 	return s, ok
 }
 
-// isWord reports whether a source can only be a directory without "./" before it. Other kinds of sources have a
-// colon, a host, or two slashes.
+// isWord reports whether a source is probably a directory whose "./" is missing. Other kinds of sources have a colon, a
+// host, or two slashes.
 func isWord(source string) bool {
 	return source != "." && source != ".." && !strings.ContainsAny(source, ":@\\") && !strings.HasPrefix(source, "/") && strings.Count(source, "/") < 2 &&
 		!strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") && !strings.Contains(strings.SplitN(source, "/", 2)[0], ".")
 }
 
-// StaticVersion evaluates the version argument of a module call. It returns "" if the argument is missing or null.
+// StaticVersion evaluates the version argument of a module call. It returns "" if the argument is missing or null. If
+// the argument cannot be evaluated, StaticVersion adds an error and returns false.
 func StaticVersion(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
 	if call.Versions == nil {
 		return "", true
@@ -172,8 +175,8 @@ func staticString(parent *config.Node, call *config.Call, e hcl.Expression, arg 
 	return plainString(v, what, arg == "version", e.Range(), bag)
 }
 
-// plainString converts a value to a string. It reports an error if the value is marked, unknown, not a string, or null
-// although nullable is false.
+// plainString converts a value to a string. It adds an error and returns false if the value is marked, unknown or not a
+// string, or if it is null and nullable is false. what names the value in this error.
 func plainString(v mark.Value, what string, nullable bool, at diag.Range, bag *diag.Bag) (string, bool) {
 	fail := func(title, detail string) (string, bool) {
 		bag.Add(diag.Errorf(title, "%s", detail).At(at))

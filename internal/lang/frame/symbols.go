@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// symbols evaluates count, each and self, whose values belong to the instance of the scope.
+// symbols evaluates count, each and self. Their values belong to the instance of the scope.
 type symbols struct{ s *scope }
 
 // value returns the value of count.index, each.key, each.value or self.
@@ -47,7 +47,7 @@ func (y symbols) hidden(v cty.Value) cty.Value {
 	return v
 }
 
-// unknownSymbol returns the unknown value of count or each in a scope without an instance.
+// unknownSymbol returns the value of count or each in a scope without an instance: an unknown value of the right type.
 func (y symbols) unknownSymbol(e *expr.Ref) cty.Value {
 	switch {
 	case e.Root == expr.RootCount:
@@ -65,7 +65,7 @@ func (y symbols) unknownEach() cty.Value {
 	}
 	r := y.own()
 	y.s.Marked = y.s.Marked || r.marked
-	for _, v := range r.each { // a single element determines the type and the marks
+	for _, v := range r.each { // if the only element is known, it determines the type and the marks
 		if len(r.each) == 1 {
 			unmarked, remark := mark.UnmarkDeep(v)
 			return remark(cty.UnknownVal(unmarked.Type()))
@@ -74,7 +74,7 @@ func (y symbols) unknownEach() cty.Value {
 	return anyOf(r.each)
 }
 
-// anyOf returns an unknown value with the marks of all values.
+// anyOf returns an unknown value of unknown type with the marks of all values in vs.
 func anyOf(vs map[string]cty.Value) cty.Value {
 	out := cty.DynamicVal
 	for _, v := range vs {
@@ -84,8 +84,8 @@ func anyOf(vs map[string]cty.Value) cty.Value {
 	return out
 }
 
-// eachValue returns each.value of an instance, or false if the repetition has no such key. If the keys were set, this
-// evaluates the repetition for the first time.
+// eachValue returns each.value of the scope's instance. It returns false if the repetition has no such key. If the keys
+// were set (see Frame.SetKeys), the repetition may not be evaluated yet, so eachValue evaluates it.
 func (y symbols) eachValue() (cty.Value, bool) {
 	r := y.own()
 	y.s.Marked, y.s.early = y.s.Marked || r.marked, y.s.early || r.early != 0
@@ -99,10 +99,10 @@ func (y symbols) eachValue() (cty.Value, bool) {
 		}
 		y.s.Failed = y.s.Failed || !y.s.Broken
 	}
-	return cty.DynamicVal, r.Status != Known || y.s.face == Before // an instance of the Before face may not exist yet
+	return cty.DynamicVal, r.Status != Known || y.s.face == Before // before, the repetition may lack the key
 }
 
-// own returns the repetition of the declaration that the scope belongs to.
+// own returns the repetition of the declaration to which the scope belongs.
 func (y symbols) own() *repeated {
 	return y.s.f.repeat(y.s.d, y.s.face, y.s)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Trigger is an object or attribute in replace_triggered_by. A change of it replaces the resource that names it.
+// Trigger is an object or an attribute in a replace_triggered_by argument. A change of it replaces the resource that
+// has the argument.
 type Trigger struct {
 	Resource   addr.AbsResource
 	Key        addr.Key
@@ -65,17 +66,19 @@ func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 	return out, ok
 }
 
-// PreventDestroy evaluates lifecycle.prevent_destroy for an instance. The instance may have a key that is no longer
-// declared.
+// PreventDestroy evaluates lifecycle.prevent_destroy for an instance. The key k may be a key from the state that the
+// configuration no longer declares.
 func (f *Frame) PreventDestroy(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Outcome) {
 	ld := f.local(d)
 	return lifecycleFlag(newScope(f, face, bag).of(ld, fitting(ld, k)), ld.Lifecycle.PreventDestroy, "prevent_destroy")
 }
 
-// Fits reports whether a key is of the kind that the instances of a declaration have.
+// Fits reports whether a key has the right type for the instances of a declaration: a number for count, or a string for
+// for_each.
 func (f *Frame) Fits(d program.Decl, k addr.Key) bool { return fitting(f.local(d), k) == k }
 
-// fitting returns the key of an instance; no key if each.key or count.index cannot have its value.
+// fitting returns k for the evaluation of an instance. If k has the wrong type for count.index or each.key, fitting
+// returns NoKey.
 func fitting(d *program.Def, k addr.Key) addr.Key {
 	if _, number := k.Int(); d.Repeat.Count != nil && !number || d.Repeat.ForEach != nil && number {
 		return addr.NoKey

@@ -15,7 +15,7 @@ import (
 
 // The functions in this file evaluate parts of a module only to find mistakes, in frames that validate.
 
-// Checker evaluates the parts of a module that have no value, to report mistakes in them.
+// Checker evaluates parts of a module whose values nothing needs, to report the mistakes in them.
 type Checker struct{ f *Frame }
 
 // NewChecker returns a checker for the declarations of the frame's module.
@@ -35,7 +35,7 @@ func Placeholder(f *Frame, m addr.Module) *Frame {
 func (c Checker) Self(d program.Decl) mark.Value { return mark.Split(placeholderOf(c.f, c.f.local(d))) }
 
 // Inputs evaluates the arguments of a call against the variables of the called module, and checks the validation rules
-// of these variables. If a constant argument or a default violates a rule, it does so in every instance.
+// of these variables. Only constants are known, so a violated rule is violated in every instance of the module.
 func (c Checker) Inputs(call program.Decl, bag *diag.Bag) Outcome {
 	d := c.f.local(call)
 	child := c.f.n.Children[d.Nth]
@@ -96,7 +96,7 @@ func (c Checker) Provisioners(d program.Decl, self *mark.Value, bag *diag.Bag) O
 	return worst
 }
 
-// try evaluates the arguments of a body without a schema.
+// try evaluates the arguments of a body without a schema, in the body and in its blocks.
 func (s *scope) try(raw *program.RawBody, ctx *hcl.EvalContext) {
 	for i := range raw.Attrs {
 		s.EvalIn(raw.Attrs[i].Expr, ctx)

@@ -9,8 +9,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// UUIDs keeps the results of uuid() for all rounds of a command (ADR 52). The n-th call at a place of the source, in the
-// evaluation of one instance or one value, has the same result in each round. The zero value has no results.
+// UUIDs keeps the results of uuid() for all rounds of a command (ADR 52). A call is identified by its place in the
+// source, by the instance or cell that is evaluated, and by the number of earlier calls at this place in the same
+// evaluation. An identified call has the same result in each round. The zero value has no results.
 type UUIDs struct {
 	mu   sync.Mutex
 	made map[uuidCall]cty.Value
@@ -21,12 +22,12 @@ type uuidCall struct {
 	at   hcl.Range
 	in   addr.ModuleInstance
 	of   *program.Def // the declaration of the instance
-	cell *program.Def // the value; nil for a declaration
+	cell *program.Def // the cell that is evaluated; nil outside of cells
 	key  addr.Key
 	n    int
 }
 
-// get returns the result of a call. It makes the call if there is no result. An unknown result is not kept.
+// get returns the kept result of a call. If none is kept, get calls call, and keeps the result if it is known.
 func (u *UUIDs) get(x uuidCall, call func() (cty.Value, hcl.Diagnostics)) (cty.Value, hcl.Diagnostics) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -21,7 +21,7 @@ func (f *Frame) value(d *program.Def, face Face, from *scope) *result {
 		c = d.Once.Get(func() any { return &cell{} }).(*cell)
 	}
 	if f.w.static && from != nil && (from.cell == d && from.f == f || from.inside(f, d)) {
-		return compute(f, d, face, from) // a cycle, which compute reports
+		return compute(f, d, face, from) // the value needs itself; compute reports the cycle
 	}
 	return c.get(&f.w.fills, func() *result { return compute(f, d, face, from) })
 }
@@ -112,8 +112,8 @@ func (s *scope) read(f *Frame, d *program.Def) cty.Value {
 	return r.val
 }
 
-// compiledInTime compiles a local or an argument when a static evaluation first needs it. It reports an error and
-// returns false if the compilation fails or the value needs itself.
+// compiledInTime compiles a local or an argument when a static evaluation first needs it, because no program was
+// compiled. If the compilation fails, or the value needs itself, compiledInTime reports an error and returns false.
 func compiledInTime(f *Frame, d *program.Def, s *scope) bool {
 	if !f.w.static {
 		return true
@@ -133,8 +133,8 @@ func compiledInTime(f *Frame, d *program.Def, s *scope) bool {
 	return ok
 }
 
-// inside reports whether the evaluation is part of computing the cell of d. Static evaluation needs this check because
-// cycles are not detected before a program is compiled.
+// inside reports whether the evaluation is a part of the computation of the cell of d. Static evaluation needs this
+// check, because cycles are detected only when a program is compiled.
 func (s *scope) inside(f *Frame, d *program.Def) bool {
 	for p := s.from; p != nil; p = p.from {
 		if p.f == f && p.cell == d {
@@ -144,7 +144,8 @@ func (s *scope) inside(f *Frame, d *program.Def) bool {
 	return false
 }
 
-// trail returns the chain of needs for messages, from the cell being computed to the purpose of the evaluation.
+// trail returns the chain of values that need one another, for messages. It leads from the cell being computed to the
+// purpose of the evaluation.
 func (s *scope) trail() string {
 	var parts []string
 	for p := s; p != nil; p = p.from {
@@ -203,8 +204,8 @@ func (o moduleOutput) given() cty.Value {
 	return cty.NullVal(cty.DynamicPseudoType)
 }
 
-// borders reports an error if an output has ephemeral or sensitive values without declaring them, or if a root output
-// is infinite.
+// borders reports an error if an output has ephemeral or sensitive values that it does not declare, or if the value of
+// a root output is infinite.
 func (o moduleOutput) borders(v cty.Value) {
 	if o.s.f.parent == nil && !o.s.Finite(v, "output "+o.d.Name, o.d.Value, o.s.Ctx) {
 		return
@@ -230,7 +231,7 @@ func (o moduleOutput) ephemeral(m mark.At) {
 	o.s.Bag.Add(diag.Warningf("Ephemeral value in root module output", "Use ephemeralasnull(...) for the value of output %q. It replaces the ephemeral parts with null.", o.d.Name).At(at))
 }
 
-// deeper reports whether the chain of declarations that need one another may grow by one. It adds an error if not.
+// deeper reports whether the chain of declarations that need one another may grow by one. If not, it adds an error.
 func (s *scope) deeper(d *program.Def) bool {
 	if s.depth <= mostDepth {
 		return true
@@ -239,9 +240,9 @@ func (s *scope) deeper(d *program.Def) bool {
 	return false
 }
 
-// checkValueSize reports whether a value is small enough for other evaluations. Values share their parts, so a few
-// declarations that repeat one another can represent more elements than there are atoms, and a traversal of such a
-// value never ends.
+// checkValueSize reports whether a value is small enough for other evaluations. If not, it adds an error. Values share
+// their parts: a few declarations, each of which contains the previous one several times, can have a value that is
+// small in memory but has so many elements that a walk through them never ends.
 func (s *scope) checkValueSize(d *program.Def, v cty.Value) bool {
 	most := s.f.w.budget.l.Elements
 	c := ctyvalue.Contents{MostElements: most, MostBytes: math.MaxInt64}

@@ -40,7 +40,7 @@ func (v inputVariable) value() cty.Value {
 	arg := call.Inputs.Args[v.d.Name]
 	if arg == nil {
 		if !program.HasDefault(in) {
-			s.Broken = true // reported by Compile
+			s.Broken = true // Compile has reported the missing argument
 			return cty.DynamicVal
 		}
 		return in.Default
@@ -67,8 +67,9 @@ func badValue(problem string) string {
 	return "Invalid value for input variable"
 }
 
-// accept converts the value from a call to the value of a variable: defaults of optional attributes, conversion,
-// nullability, marks. n is the node of the variable, which may differ from the scope's node.
+// accept converts the value from a call to the value of a variable: it applies the defaults of optional attributes,
+// converts the value, and checks nulls and marks. If the value does not fit, accept reports an error. n is the node of
+// the variable, which may differ from the scope's node. from is the expression of the value.
 func (v inputVariable) accept(n *program.Node, given cty.Value, from hclsyntax.Expression) cty.Value {
 	out, problem := prepareVariable(v.d.Src.Var, given)
 	if problem != "" {
@@ -84,7 +85,8 @@ func (v inputVariable) accept(n *program.Node, given cty.Value, from hclsyntax.E
 	return out
 }
 
-// prepareVariable converts a value to the type of a variable. It returns the reason if the value does not fit, or "".
+// prepareVariable converts a value to the type of a variable. If the value does not fit, prepareVariable returns the
+// reason, and otherwise "".
 func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
 	if v.Defaults != nil && !given.IsNull() {
 		unmarked, remark := mark.Unmark(given)
@@ -107,8 +109,8 @@ func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
 	return out, ""
 }
 
-// root returns the value of a variable of the root module. New prepared it, or in static evaluation staticRoot does
-// now.
+// root returns the value of a variable of the root module. The function New has prepared these values for a walk. A
+// static evaluation prepares them when it needs them (staticRoot).
 func (v inputVariable) root() cty.Value {
 	s := v.s
 	var out cty.Value
@@ -126,8 +128,9 @@ func (v inputVariable) root() cty.Value {
 	return out
 }
 
-// staticRoot returns the value of a root variable for a static evaluation. If the variable has no value, staticRoot
-// asks the run for it.
+// staticRoot returns the value of a root variable for a static evaluation. If the variable has neither a value nor a
+// default, staticRoot first calls Run.Ask, which may set the value. If the variable has no value then, staticRoot adds
+// an error and returns false.
 func (w *walk) staticRoot(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	if got, ok := w.roots[v.Name]; ok {
 		return got, true
@@ -142,8 +145,8 @@ func (w *walk) staticRoot(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	return got, ok
 }
 
-// rootValue returns the value of one root variable. It reports an error and returns false if the value is missing or
-// does not fit.
+// rootValue returns the value of one root variable. If the value is missing or does not fit, rootValue adds an error
+// and returns false.
 func rootValue(v *config.Variable, given map[string]Given, bag *diag.Bag) (cty.Value, bool) {
 	g, set := given[v.Name]
 	if !set {
@@ -165,8 +168,9 @@ func rootValue(v *config.Variable, given map[string]Given, bag *diag.Bag) (cty.V
 	return out, true
 }
 
-// value returns the given value. If it is text, the type of the variable decides: for a string or another primitive
-// type the text is the value; for other types it is parsed as an expression.
+// value returns the given value. If it is text, the type of the variable determines its meaning. Without a type, and
+// for a primitive type, the text is the value as a string. For any other type, the text is parsed as an expression. If
+// the text is invalid, value adds an error and returns false.
 func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	if !g.IsText {
 		return g.Value, true
@@ -181,7 +185,7 @@ func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	return config.ParseValue(g.Source(v.Name), g.Text, limits.Limits{}, bag)
 }
 
-// Source returns the name of the text of a value in messages.
+// Source returns the name that messages use for the text of a given value.
 func (g Given) Source(name string) string {
 	return fmt.Sprintf("<value for var.%s from %s>", name, g.From)
 }
@@ -195,8 +199,8 @@ func (g Given) invalid(v *config.Variable, problem string) diag.Diagnostic {
 	return d.At(v.Range)
 }
 
-// New returns the root frame of a walk. It converts and checks the variables of the root module, and returns false if
-// it reported an error.
+// New returns the root frame of a walk. It converts and checks the variables of the root module. If it reports an
+// error, it returns false.
 func New(p *program.Program, o Options, bag *diag.Bag) (*Frame, bool) {
 	w := &walk{p: p, o: o.in(p.Root().Unit.Module.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}, past: make([]atomic.Bool, len(p.Decls()))}
 	w.table = functionTable(&w.o)

@@ -12,9 +12,9 @@ import (
 // argType is the cty type of nearly every parameter: a capsule around the argument's value. The expression evaluator
 // fills it through customdecode.
 //
-// Without the capsule, cty searches each argument for marks several times per call, and the evaluator converts it with
-// a routine whose work grows with the square of the number of elements. `[for i in range(n) : element(big, i)]` must
-// not walk through big n times.
+// Without the capsule, cty would search each argument for marks several times per call. The evaluator would convert it
+// with a routine whose work grows with the square of the number of elements. With the capsule, `[for i in range(n) :
+// element(big, i)]` does not walk through big n times.
 var argType = newArgType()
 
 func newArgType() (ty cty.Type) {

@@ -14,8 +14,8 @@ import (
 )
 
 // A message may quote text of the user, but no sensitive or ephemeral text. Therefore a function never formats an
-// argument into a message itself. It calls quote or show, which mask secret arguments. It passes the errors of
-// libraries through because, which hides them if any argument is secret.
+// argument into a message itself. It calls the methods quote or show, which mask secret arguments. It passes errors of
+// libraries to the method because, which hides the text of an error if any argument is secret.
 
 // bad returns the error for a mistake in argument i.
 func bad(i int, format string, a ...any) error {
@@ -75,8 +75,8 @@ func short(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// because prepares an error of a library, which may quote any argument, for the user. If an argument is secret, it
-// hides the text of the error.
+// because converts an error of a library, which may quote any argument, to an error for the user. If an argument is
+// secret, it hides the text of the error. It returns nil for nil.
 func (c *call) because(err error) error {
 	if err == nil {
 		return nil
@@ -92,8 +92,8 @@ func (c *call) because(err error) error {
 	return hidden
 }
 
-// badBecause prepares err, a mistake in argument i, for the user. If the argument is secret, it hides the text of the
-// error.
+// badBecause converts err, which a mistake in argument i has caused, to an error for the user. If the argument is
+// secret, it hides the text of the error. It returns nil for nil.
 func (c *call) badBecause(i int, err error) error {
 	if err == nil {
 		return nil
@@ -112,7 +112,8 @@ func argIndex(err error) (int, bool) {
 	return 0, false
 }
 
-// clean removes the stack from a panic inside a library, and shortens long errors.
+// clean converts an error of a library. For a panic in the library, it returns an error without the stack. It shortens
+// long errors.
 func clean(err error) error {
 	const most = 1000
 	var p function.PanicError
@@ -142,7 +143,8 @@ func (c *call) tooLong() error {
 	return tooMuch("too many bytes", c.limits.Bytes)
 }
 
-// fits returns an error if a string of bytes bytes, and pieces more parts of size bytes each, exceeds the limit.
+// fits returns an error if the size of a string exceeds the limit. The string has the given number of bytes, and in
+// addition the given number of pieces, each of size bytes.
 func (c *call) fits(bytes, pieces, size int) error {
 	space := c.limits.Bytes - int64(bytes)
 	if space < 0 || size > 0 && int64(pieces) > space/int64(size) {
@@ -151,7 +153,7 @@ func (c *call) fits(bytes, pieces, size int) error {
 	return nil
 }
 
-// elsewhere maps names of functions in other languages to their names here.
+// elsewhere maps names of functions in other languages to names of functions in this language.
 var elsewhere = map[string]string{
 	"len": "length", "size": "length", "count": "length", "strlen": "length", "str": "tostring", "string": "tostring", "int": "tonumber", "number": "tonumber",
 	"float": "tonumber", "bool": "tobool", "array": "tolist", "dict": "tomap", "object": "tomap", "tolower": "lower", "lowercase": "lower", "downcase": "lower",

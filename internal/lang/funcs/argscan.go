@@ -6,7 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// problem returns the error for a walk by look that did not see the whole value.
+// problem returns the error for a value whose walk (see look) ended early.
 func (c *call) problem(s ctyvalue.Contents) error {
 	switch {
 	case s.Refused:

@@ -30,17 +30,16 @@ type builtin struct {
 	kind func(*call) (cty.Type, error)
 	// nullable is true if the result can be null.
 	nullable bool
-	// impure is true if the result is unknown until apply.
+	// impure is true if the function returns another result in each run. The result is then unknown during plan.
 	impure bool
 	// timed is true if an impure function has a known result whenever Env.Now is set.
 	timed bool
-	// whole is true if run handles null values, unknown values and marks itself. The framework only converts the
+	// whole is true if run handles null values, unknown values and marks itself. invoke then only converts the
 	// arguments.
 	whole bool
 	// observed is true if the results are reported to Env.Observe.
 	observed bool
-	// world is true if the result depends on more than the arguments although the function is neither impure nor
-	// observed.
+	// world is true if the result depends on more than the arguments, and the function is neither impure nor observed.
 	world bool
 }
 
@@ -53,7 +52,7 @@ type param struct {
 	shown cty.Type // the type in the signature, if it differs from typ
 }
 
-// mode lists the arguments that a parameter accepts besides known values without marks.
+// mode is a set of special arguments that a parameter accepts. Every parameter accepts known values without marks.
 type mode uint8
 
 const (
@@ -71,16 +70,17 @@ type call struct {
 	*builtin
 	*scope
 	given   []cty.Value // the arguments, converted to the types of the parameters
-	args    []cty.Value // given, without the marks that the framework puts back
+	args    []cty.Value // given, without the marks that finish adds to the result
 	unknown bool        // an argument that was searched contains an unknown value
 	marked  []int       // the indices of the searched arguments that contain marks
 	marks   marks       // the marks that were removed from args
 }
 
-// marks holds functions that each put marks back. The marks were removed from arguments, and belong on the result.
+// marks holds functions. Each adds marks, which were removed from an argument, to a value. finish applies them to the
+// result of the call.
 type marks []func(cty.Value) cty.Value
 
-// unmark returns v without the marks on v itself, and remembers them.
+// unmark returns v without the marks on v itself, and adds a function that restores them to m.
 func (m *marks) unmark(v cty.Value) cty.Value {
 	if !mark.Is(v, mark.Sensitive) && !mark.Is(v, mark.Ephemeral) {
 		return v
@@ -90,7 +90,7 @@ func (m *marks) unmark(v cty.Value) cty.Value {
 	return v
 }
 
-// deep returns v without marks at any depth, and remembers them.
+// deep returns v without marks at any depth, and adds a function that restores all of them on one value to m.
 func (m *marks) deep(v cty.Value) cty.Value {
 	v, put := mark.UnmarkDeep(v)
 	*m = append(*m, put)
@@ -111,7 +111,7 @@ type render struct {
 	parsed map[string]*template // keyed by name and text
 }
 
-// template is a parsed template. Its nodes spend the budget of the call that parsed it.
+// template is a parsed template. The evaluation of its nodes takes from the budget of the call that parsed it.
 type template struct {
 	expr hclsyntax.Expression
 	refs []hcl.Traversal
@@ -122,7 +122,7 @@ type scope struct {
 	env    *Env
 	limits limits.Limits
 	table  map[string]function.Function
-	own    []*builtin // the functions that are replaced inside a template
+	own    []*builtin // the functions with another implementation inside a template
 	render *render    // the template being rendered; nil outside of templates
 }
 
@@ -152,15 +152,15 @@ func stringKind(*call) (cty.Type, error) { return cty.String, nil }
 
 func stringsKind(*call) (cty.Type, error) { return cty.List(cty.String), nil }
 
-// contents returns the settings of a walk within the limits. A number with too many digits to be written ends the walk,
-// because cty compares numbers by their text.
+// contents returns an empty ctyvalue.Contents with the given limits. A walk ends at a number with too many digits to be
+// written, because cty compares numbers by their text.
 func contents(l *limits.Limits) ctyvalue.Contents {
 	return ctyvalue.Contents{
 		MostElements: l.Elements, MostBytes: l.Bytes, Number: func(f *big.Float) bool { return convert.Digits(f) == nil },
 	}
 }
 
-// look walks through a value. all is false if a limit ended the walk early.
+// look walks through a value and counts its contents. all is false if a limit ended the walk early.
 func (c *call) look(v cty.Value) (s ctyvalue.Contents, all bool) {
 	s = contents(&c.limits)
 	all = mark.Look(&s, v)
@@ -170,8 +170,8 @@ func (c *call) look(v cty.Value) (s ctyvalue.Contents, all bool) {
 // Env holds the environment that functions can read. Each call reads it, from many goroutines, so it must not be
 // changed while calls run.
 type Env struct {
-	// BaseDir is the directory that relative paths of file functions start from. If it is "", they start from the
-	// working directory of the process.
+	// BaseDir is the directory to which the relative paths of file functions are relative. If BaseDir is "", this is
+	// the working directory of the process.
 	BaseDir string
 	// Named is the name of BaseDir in results of abspath. If it is "", abspath uses BaseDir.
 	Named string
@@ -184,7 +184,7 @@ type Env struct {
 	Pure bool
 	// Observe receives each result of file functions and templatefile, so that plan and apply can be compared. The
 	// arguments and the result carry their marks. It is called only with known results, from any goroutine. If it
-	// returns an error, the call fails with that error. If it is nil, nothing is reported.
+	// returns an error, the call fails with that error. If Observe is nil, no results are reported.
 	Observe func(name string, args []cty.Value, result cty.Value) error
 	// Limits are the budgets of one call. Table copies them.
 	Limits limits.Limits

@@ -67,7 +67,7 @@ func (c *call) castProblem(v cty.Value, want cty.Type) string {
 	return fmt.Sprintf("cannot convert %s to number; given string must be a decimal representation of a number", strconv.Quote(text))
 }
 
-// convertTo applies the defaults of the constraint before it converts, as for a variable.
+// convertTo converts a value to a type constraint. It first applies the defaults of the constraint, as for a variable.
 func convertTo(c *call) (cty.Value, error) {
 	v := c.args[0]
 	want := c.args[1].EncapsulatedValue().(*constraint)

@@ -31,7 +31,7 @@ var documents = []*builtin{
 		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: null | unknown | dynamic}),
 }
 
-// csvDecode refuses tables that are too large, and calls cty's own csvdecode for the others.
+// csvDecode decodes a table. It refuses tables that are too large, and calls the csvdecode of cty for all others.
 func csvDecode(c *call) (cty.Value, error) {
 	if text := c.args[0].AsString(); strings.Count(text, ",")+2*strings.Count(text, "\n") > c.limits.Elements {
 		return cty.NilVal, c.tooMany()
@@ -52,9 +52,9 @@ func yamlEncode(c *call) (cty.Value, error) {
 	return v, c.because(err)
 }
 
-// narrow reduces the precision of whole numbers to the digits that they have. Otherwise the YAML library writes every
-// digit of the full precision to find the shortest text. Sequences become tuples and maps become objects; their YAML is
-// the same.
+// narrow reduces the precision of whole numbers to the digits that they have. Without this, the YAML library would
+// write every digit of the full precision to find the shortest text. Sequences become tuples and maps become objects;
+// their YAML is the same.
 func narrow(v cty.Value) cty.Value {
 	ty := v.Type()
 	if ty == cty.Number {
@@ -90,8 +90,8 @@ func narrowNumber(v cty.Value) cty.Value {
 	return cty.NumberIntVal(n)
 }
 
-// yamlDecode determines the type first. The type is small even if anchors share parts of the document. The number of
-// its parts limits the size of the value without sharing.
+// yamlDecode determines the type first. If anchors share parts of the document, the value can have far more elements
+// than the document. The number of parts of the type shows this before the value is made.
 func yamlDecode(c *call) (cty.Value, error) {
 	text := c.args[0].AsString()
 	if err := c.yamlFits(text); err != nil {
@@ -143,8 +143,8 @@ func numbersFit(v cty.Value) error {
 	})
 }
 
-// yamlFits limits the work of the parser, which has no limits itself. It counts the characters that can start an
-// element. Merging copies all keys, so the product of merges and keys is limited, too.
+// yamlFits limits the work of the parser, which has no limits itself. It counts the characters that can begin an
+// element. A merge copies all keys of a mapping, so yamlFits also limits the product of merges and keys.
 func (c *call) yamlFits(text string) error {
 	limits := c.limits
 	if strings.Count(text, "\n")+strings.Count(text, ",")+strings.Count(text, "- ") > limits.Elements {
@@ -175,7 +175,7 @@ func yamlDepth(text string) int {
 	return maxDepth
 }
 
-// appendMargins adds the columns at which a line begins an element: three for `- - a`.
+// appendMargins appends the columns at which a line begins elements. The line `- - a` begins three.
 func appendMargins(margins []int, rest string, at int) []int {
 	for len(rest) > 1 && strings.IndexByte("-?:", rest[0]) >= 0 && rest[1] == ' ' {
 		margins = append(margins, at)
@@ -186,8 +186,9 @@ func appendMargins(margins []int, rest string, at int) []int {
 	return append(margins, at)
 }
 
-// yamlBrackets returns the greatest number of open brackets on a line. open holds the number at the start of the line,
-// and at its end afterwards. A bracket counts only where a value can begin, not inside a word.
+// yamlBrackets returns the greatest number of open brackets on a line. *open is the number of open brackets: at the
+// start of the line when yamlBrackets is called, and at its end when it returns. A bracket counts only where a value
+// can begin, not inside a word.
 func yamlBrackets(line string, open *int) (most int) {
 	begins := true
 	for i := 0; i < len(line); i++ {

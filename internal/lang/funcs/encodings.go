@@ -37,12 +37,12 @@ var encodings = []*builtin{
 		text("str", "The string.")),
 }
 
-// onText makes a function of one string from f.
+// onText returns the implementation of a function of one string, which returns f of it.
 func onText(f func(string) string) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) { return cty.StringVal(f(c.args[0].AsString())), nil }
 }
 
-// utf8Text returns the bytes as a string of the language, or an error if they are not UTF-8.
+// utf8Text returns raw as a string of the language. If raw is not valid UTF-8, it returns an error.
 func utf8Text(raw []byte) (cty.Value, error) {
 	if !utf8.Valid(raw) {
 		return cty.NilVal, errors.New("the result of decoding the provided string is not valid UTF-8")
@@ -67,7 +67,8 @@ func base64Decode(c *call) (cty.Value, error) {
 	return utf8Text(raw)
 }
 
-// base64Gzip flushes before it closes, as Terraform and OpenTofu do, because flushing changes the bytes.
+// base64Gzip compresses a string. Like Terraform and OpenTofu, it flushes before it closes, because flushing changes
+// the bytes of the result.
 func base64Gzip(c *call) (cty.Value, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -131,7 +132,8 @@ func textEncode(c *call) (cty.Value, error) {
 	return cty.StringVal(base64.StdEncoding.EncodeToString(raw)), nil
 }
 
-// textDecode treats a replacement character in the result as a decoding error.
+// textDecode decodes text. It returns an error if the result contains a replacement character, which the decoder writes
+// for invalid bytes.
 func textDecode(c *call) (cty.Value, error) {
 	enc, name, err := c.charset(1)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // files are the functions that use paths. Relative paths start from Env.BaseDir. Only regular files and the null device
-// are read: another device or a pipe can be endless, and its content at apply differs from its content at plan.
+// are read: any other device or pipe can be endless, and can have another content during apply than during plan.
 var files = []*builtin{
 	{
 		name: "abspath", doc: "Converts a path to an absolute, clean path. It is relative to the working directory.",
@@ -62,7 +62,8 @@ func (s *scope) at(path string) (string, error) {
 	return s.below(path), nil
 }
 
-// below is at without the expansion of ~, which fileset does not have in Terraform and OpenTofu.
+// below returns the path on this machine like at, but does not expand ~. In Terraform and OpenTofu, fileset does not
+// expand it.
 func (s *scope) below(path string) string {
 	return paths.Text(s.env.BaseDir, path)
 }
@@ -101,8 +102,8 @@ func absPath(c *call) (cty.Value, error) {
 // fileArgument reads the file that the first argument of a call names.
 type fileArgument struct{ c *call }
 
-// open opens the regular file that the first argument names. The file may have at most factor times the limit of bytes.
-// open never waits for the other end of a pipe.
+// open opens the regular file that the first argument names. If the file has more bytes than factor times the limit,
+// open returns an error. It returns an error for a pipe, too, without waiting for a writer.
 func (a fileArgument) open(factor int64) (*os.File, error) {
 	path, err := a.c.at(a.c.args[0].AsString())
 	if err != nil {
@@ -135,7 +136,7 @@ func (a fileArgument) readable(path string, info fs.FileInfo, factor int64) erro
 	return nil
 }
 
-// isNull reports whether a file is the null device, which users pass as an empty file.
+// isNull reports whether a file is the null device, which users pass in place of an empty file.
 func isNull(info fs.FileInfo) bool {
 	null, err := os.Stat(os.DevNull)
 	return err == nil && os.SameFile(info, null)
@@ -183,7 +184,8 @@ func (a fileArgument) cannotRead(err error) error {
 	return a.c.badBecause(0, fmt.Errorf("failed to read file: %w", a.relative(err)))
 }
 
-// relative replaces the path in an error of the operating system by the path in the configuration.
+// relative returns an error of the operating system with the path in the configuration in place of the path on this
+// machine.
 func (a fileArgument) relative(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -49,7 +49,7 @@ func fileSet(c *call) (cty.Value, error) {
 			continue // a symbolic link without a target is not a file
 		}
 		if strings.HasSuffix(name, ".tfstate.journal") {
-			continue // a journal exists only while objects are changed, so a plan must not depend on it
+			continue // a journal exists only while objects are changed, so its existence must not change a plan
 		}
 		rel, err := filepath.Rel(dir, full)
 		if err != nil {
@@ -66,8 +66,8 @@ func escape(dir string) string {
 }
 
 // walkedFS limits the number of files that a pattern visits. It does not follow a symbolic link to a directory above
-// the link, which would never end. Other links can form circles, too, for example in /sys. Therefore each directory
-// behind a link counts as many files.
+// the link, because this search would never end. Other links can form circles, too, for example in /sys. Therefore each
+// directory to which a link leads counts as linkCost files.
 type walkedFS struct {
 	fs.FS
 	root string
@@ -102,7 +102,8 @@ func (w *walkedFS) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(w.FS, name)
 }
 
-// link reports whether name is a symbolic link, and whether it leads to a directory above itself.
+// link reports whether name is a symbolic link. circular is true if it leads to a directory that contains it, or if its
+// target cannot be determined.
 func (w *walkedFS) link(name string) (link, circular bool) {
 	full := filepath.Join(w.root, filepath.FromSlash(name))
 	info, err := os.Lstat(full)

@@ -29,7 +29,8 @@ var formats = []*builtin{
 // maxField is the greatest width of a field. Go's own formatting, which formats the numbers, has the same limit.
 const maxField = 1_000_000
 
-// formatted returns a function that checks the size of the result and then calls f, a formatting function of cty.
+// formatted returns the implementation of a function. It returns an error if the result would be too large, and
+// otherwise calls f, a formatting function of cty.
 func formatted(f function.Function) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		wide, err := fields(c.args[0].AsString())
@@ -55,7 +56,7 @@ func formatted(f function.Function) func(*call) (cty.Value, error) {
 	}
 }
 
-// fields returns the sum of the widths and precisions in a format.
+// fields returns the sum of the widths and precisions in a format string.
 func fields(format string) (total int64, err error) {
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {

@@ -38,8 +38,8 @@ func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error)
 	return c.finish(r)
 }
 
-// shapeOf describes b for package cty. The parameters are capsules, and the type is known only with the result (see
-// arg.go). SignatureOf returns the types to show.
+// shapeOf returns the description of b for package cty. In it, the parameters are capsules, and the result has no fixed
+// type (see arg.go). SignatureOf returns the types that users see.
 func shapeOf(b *builtin) shape {
 	out := shape{builtin: b, core: "core::" + b.name, spec: function.Spec{Description: b.doc, Type: function.StaticReturnType(cty.DynamicPseudoType)}}
 	for i := range b.params {
@@ -52,7 +52,7 @@ func shapeOf(b *builtin) shape {
 	return out
 }
 
-// function adds the implementation to spec, and returns the function.
+// function returns the function for package cty. It sets the implementation in spec.
 func (of shape) function(s *scope, spec *function.Spec) function.Function {
 	b := of.builtin
 	spec.Impl = func(args []cty.Value, _ cty.Type) (cty.Value, error) { return b.invoke(s, args) }
@@ -64,12 +64,13 @@ func (p *param) parameter() function.Parameter {
 	if p.typ.IsCapsuleType() {
 		ty = p.typ
 	}
-	// A capsule has no marks and is always known. These two settings spare cty the search in each call.
+	// A capsule has no marks and is always known. With these two settings, cty does not search for marks and unknown
+	// values.
 	return function.Parameter{Name: p.name, Description: p.doc, Type: ty, AllowMarked: true, AllowUnknown: true}
 }
 
 // accept takes the arguments out of their capsules and converts them to the types of the parameters. It checks the size
-// of each value before it does anything else with it.
+// of each value before it converts the value.
 func (c *call) accept(in []cty.Value) error {
 	c.given = make([]cty.Value, len(in))
 	for i, v := range in {
@@ -110,8 +111,8 @@ func (c *call) scan(i int, v cty.Value) error {
 	return nil
 }
 
-// prepare handles null values, marks and unknown values. done is true if the result is known without running the
-// function.
+// prepare handles null values, marks and unknown values. done is true if result is the result of the call, so that run
+// need not be called.
 func (c *call) prepare() (result cty.Value, done bool, err error) {
 	if err := c.nulls(); err != nil {
 		return cty.NilVal, false, err
@@ -152,7 +153,7 @@ func (c *call) unmark(i int, v cty.Value) {
 		return
 	}
 	ty := v.Type()
-	shallow := ty.IsPrimitiveType() || ty.IsCapsuleType() || ty.IsSetType() // such values contain no marks
+	shallow := ty.IsPrimitiveType() || ty.IsCapsuleType() || ty.IsSetType() // values of these types contain no marks
 	switch {
 	case shallow && !mark.Is(v, mark.Sensitive) && !mark.Is(v, mark.Ephemeral):
 		return
@@ -185,8 +186,7 @@ func (c *call) unknownOf(ty cty.Type) cty.Value {
 	return v.RefineNotNull()
 }
 
-// all puts the marks of all arguments onto a result. It is used if the function does not run, and so cannot copy marks
-// itself.
+// all adds the marks of all arguments to a result. It is used if run is not called, and so cannot copy marks itself.
 func (c *call) all(r cty.Value) cty.Value {
 	for i, v := range c.given {
 		if c.param(i).may(marked) {
@@ -196,7 +196,7 @@ func (c *call) all(r cty.Value) cty.Value {
 	return c.marks.put(r)
 }
 
-// finish puts the removed marks onto the result. If the function is observed, it reports the result to Env.Observe.
+// finish adds the removed marks to the result. If the function is observed, finish reports the result to Env.Observe.
 func (c *call) finish(r cty.Value) (cty.Value, error) {
 	if !c.nullable && !c.whole && !r.IsKnown() && r.Type() != cty.DynamicPseudoType {
 		r = r.RefineNotNull()
@@ -212,9 +212,9 @@ func (c *call) finish(r cty.Value) (cty.Value, error) {
 	return r, nil
 }
 
-// shape describes a function for package cty. It is the same for each Env.
+// shape is the description of a function for package cty. It does not depend on the Env.
 type shape struct {
 	*builtin
 	core string        // the name with core::
-	spec function.Spec // without the implementation
+	spec function.Spec // the description without the implementation
 }

@@ -14,11 +14,11 @@ import (
 )
 
 // Package cty reads a JSON text three times, and each array and object once more for each level around it. It allocates
-// an object for each token. Its writer is similar. The reader and the writer of this file take one pass and produce the
-// same values and texts (TestJSONIsThatOfCty). For other input than plain JSON they call cty, which also produces all
-// errors.
+// an object for each token. Its writer is similar. The reader and the writer in this file need one pass, and produce
+// the same values and texts as cty (TestJSONIsThatOfCty). They handle only plain JSON. For all other input, jsonDecode
+// and jsonEncode call cty, which also produces all errors.
 
-// jsonDecode can return a partial result for an unknown text if its beginning is known.
+// jsonDecode decodes a text. If the text is unknown but its beginning is known, the result can be partly known.
 func jsonDecode(c *call) (cty.Value, error) {
 	if c.args[0].IsKnown() {
 		text := c.args[0].AsString()
@@ -34,7 +34,8 @@ func jsonDecode(c *call) (cty.Value, error) {
 	return v, c.because(err)
 }
 
-// jsonFits checks limits by brackets, commas and digits only. The reader finds all other mistakes.
+// jsonFits returns an error if a text exceeds the limits. It counts only brackets, commas and digits. The reader finds
+// all other mistakes.
 func (c *call) jsonFits(text string) error {
 	depth, count, digits, quoted := 0, 0, 0, false
 	for i := 0; i < len(text); i++ {
@@ -116,7 +117,7 @@ func (r *jsonReader) array() (cty.Value, bool) {
 	return cty.TupleVal(vals), r.Err == nil
 }
 
-// object reads an object. ok is false if a name occurs twice, so that cty decides.
+// object reads an object. ok is false if a name occurs twice: then jsonDecode calls cty.
 func (r *jsonReader) object() (cty.Value, bool) {
 	r.Pos++
 	from := len(r.names)
@@ -161,7 +162,8 @@ func (r *jsonReader) number() (cty.Value, bool) {
 	return v, err == nil
 }
 
-// exponentAt returns the number, without its sign, at the beginning of a text, or 0.
+// exponentAt returns the number at the beginning of a text, without its sign. It returns 0 if the text begins with no
+// number.
 func exponentAt(text string) int {
 	text = strings.TrimLeft(text, "+-")
 	n := 0
@@ -174,7 +176,7 @@ func exponentAt(text string) int {
 func jsonEncode(c *call) (cty.Value, error) {
 	v := c.args[0]
 	if c.unknown || !v.IsKnown() {
-		r, err := stdlib.JSONEncodeFunc.Call(c.args) // cty may know the beginning of the text
+		r, err := stdlib.JSONEncodeFunc.Call(c.args) // of an unknown value, cty may know the beginning of the text
 		return r, c.because(err)
 	}
 	w := jsonWriter{most: c.limits.Bytes}

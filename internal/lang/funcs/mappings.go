@@ -41,7 +41,8 @@ var mappings = []*builtin{
 		param{name: "values", typ: cty.DynamicPseudoType, doc: "The values, one for each key. With a tuple, the result is an object.", mode: marked}),
 }
 
-// keys, unlike the library, does not walk through elements. The keys of an object are in its type.
+// keys returns the keys of a map, or the attribute names of an object. Unlike the function of cty, it does not walk
+// through the elements, and takes the names of an object from its type.
 func keys(c *call) (cty.Value, error) {
 	m := c.marks.unmark(c.args[0])
 	if !m.IsKnown() || !m.Type().IsMapType() {
@@ -86,7 +87,8 @@ func (c *call) attributeType(ty cty.Type) (cty.Type, error) {
 	return cty.NilType, bad(0, "the given object has no attribute %s", c.quote(1, key))
 }
 
-// lookup puts the marks of the default onto the result only if the result is the default.
+// lookup returns an element of a map, or the default. The result has the marks of the default only if it is the
+// default.
 func lookup(c *call) (cty.Value, error) {
 	ty, err := lookupType(c)
 	if err != nil {
@@ -216,7 +218,8 @@ func transpose(c *call) (cty.Value, error) {
 	return mapOf(cty.List(cty.String), out), nil
 }
 
-// zipMap reports both lengths if they differ and are known and not secret.
+// zipMap calls the function of cty. If both lengths are known and differ, it returns an error with the lengths, unless
+// they are secret.
 func zipMap(c *call) (cty.Value, error) {
 	keys, vals := c.args[0], c.args[1]
 	if vals, _ = mark.Unmark(vals); keys.IsWhollyKnown() && (vals.Type().IsListType() || vals.Type().IsTupleType()) {

@@ -32,8 +32,8 @@ var markings = []*builtin{
 	},
 }
 
-// isSensitive returns unknown for an unknown value, which may turn out to be sensitive. If the value is ephemeral, the
-// answer is ephemeral, because it reveals a fact about the value.
+// isSensitive reports whether a value is sensitive. The answer is unknown for an unknown value, which may turn out to
+// be sensitive. For an ephemeral value, the answer is ephemeral, because it reveals a fact about the value.
 func isSensitive(c *call) (cty.Value, error) {
 	v := c.args[0]
 	var r cty.Value
@@ -48,7 +48,7 @@ func isSensitive(c *call) (cty.Value, error) {
 	return stillEphemeral(r, v), nil
 }
 
-// stillEphemeral copies the ephemeral marks of v to r, without the other marks of v.
+// stillEphemeral adds the ephemeral marks of v, but not its other marks, to r.
 func stillEphemeral(r, v cty.Value) cty.Value {
 	if !mark.Is(v, mark.Ephemeral) {
 		return r
@@ -56,8 +56,9 @@ func stillEphemeral(r, v cty.Value) cty.Value {
 	return mark.Same(r, mark.Without(v, mark.Sensitive))
 }
 
-// ephemeralAsNull returns all values that are not ephemeral unchanged, even if they are unknown. An ephemeral value
-// becomes null at once: the result is the same before and after the value is known.
+// ephemeralAsNull returns all values that are not ephemeral unchanged, even if they are unknown. It replaces an
+// ephemeral value by null even if the value is unknown, so that the result does not change when the value becomes
+// known.
 func ephemeralAsNull(v cty.Value) cty.Value {
 	if !mark.Anywhere(v, mark.Ephemeral) {
 		return v

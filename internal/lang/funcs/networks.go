@@ -131,7 +131,8 @@ func cidrSubnet(c *call) (cty.Value, error) {
 	return cty.StringVal(part.String()), nil
 }
 
-// cidrSubnets chooses for each part the first network of its size that begins after the previous part.
+// cidrSubnets divides a network into parts. Each part is the first network of its size that begins after the previous
+// part.
 func cidrSubnets(c *call) (cty.Value, error) {
 	network, err := c.prefix(0)
 	if err != nil {
@@ -153,7 +154,8 @@ func cidrSubnets(c *call) (cty.Value, error) {
 	return stringList(parts), nil
 }
 
-// newBits returns the number of bits that argument i adds to a prefix of the length. most is the length of an address.
+// newBits returns the number of bits that argument i adds to a prefix of length bits. most is the number of bits of an
+// address. newBits returns an error if the prefix would be too long.
 func (c *call) newBits(i, length, most int) (int, error) {
 	bits, err := wholeNumber(c.args[i])
 	switch {
@@ -161,7 +163,7 @@ func (c *call) newBits(i, length, most int) (int, error) {
 		return 0, c.badBecause(i, err)
 	case bits < 1:
 		return 0, bad(i, "must extend prefix by at least one bit")
-	case bits > 32: // subnet numbers beyond would not fit into an int everywhere
+	case bits > 32: // a larger subnet number would not fit into an int on every platform
 		return 0, bad(i, "may not extend prefix by more than 32 bits")
 	case length+bits > most && most == 128:
 		return 0, bad(i, "would extend prefix to %s bits, which is too long for an IPv6 address", c.show(i, length+bits))

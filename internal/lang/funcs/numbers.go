@@ -45,7 +45,7 @@ var numbers = []*builtin{
 		param{name: "list", typ: cty.DynamicPseudoType, doc: "The numbers, at least one."}),
 }
 
-// library returns a function that calls f, a function of cty's own library.
+// library returns the implementation of a function. It calls f, a function of package cty.
 func library(f function.Function) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		v, err := f.Call(c.args)
@@ -53,8 +53,8 @@ func library(f function.Function) func(*call) (cty.Value, error) {
 	}
 }
 
-// ofTypes is library for functions whose result type depends on the types of the arguments only. It shows mistakes in
-// the types even if the values are secret.
+// ofTypes returns the implementation of a function like library. It is for functions whose result type depends only on
+// the types of the arguments. It shows mistakes in the types even if the values are secret.
 func ofTypes(f function.Function) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		if _, err := f.ReturnTypeForValues(c.args); err != nil {
@@ -64,7 +64,7 @@ func ofTypes(f function.Function) func(*call) (cty.Value, error) {
 	}
 }
 
-// libraryType returns a function that computes the result type of f, a function of cty's own library.
+// libraryType returns a function that computes the result type of f, a function of package cty.
 func libraryType(f function.Function) func(*call) (cty.Type, error) {
 	return func(c *call) (cty.Type, error) {
 		ty, err := f.ReturnTypeForValues(c.args)
@@ -88,8 +88,8 @@ func rounded(v cty.Value, direction int) (cty.Value, error) {
 	return cty.NumberVal(new(big.Float).SetPrec(f.Prec()).SetInt(i)), nil
 }
 
-// floats returns a function that computes with machine numbers, as Terraform and OpenTofu do for functions without
-// exact results.
+// floats returns the implementation of a function of two numbers. It computes f with numbers of type float64, as
+// Terraform and OpenTofu do for functions without exact results.
 func floats(f func(a, b float64) float64) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		var in [2]float64
@@ -166,7 +166,7 @@ func sum(c *call) (cty.Value, error) {
 		if err != nil || n.IsNull() {
 			return cty.NilVal, errSumTypes
 		}
-		if err := convert.Writable(n); err != nil { // otherwise the addition of one takes half a gigabyte
+		if err := convert.Writable(n); err != nil { // otherwise, adding 1 to it takes half a gigabyte
 			return cty.NilVal, bad(0, "%w", err)
 		}
 		total = total.Add(n)

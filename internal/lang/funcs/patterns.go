@@ -33,7 +33,8 @@ var patterns = []*builtin{
 		text("replace", "The replacement. For a regular expression, $1 or ${name} are its groups.")),
 }
 
-// matchType returns the type of one match. It reports a wrong pattern before the string is known.
+// matchType returns the type of one match. If the pattern is known, it reports a wrong pattern even if the string is
+// not known.
 func matchType(c *call) (cty.Type, error) {
 	if !c.args[0].IsKnown() {
 		return cty.DynamicPseudoType, nil
@@ -41,7 +42,7 @@ func matchType(c *call) (cty.Type, error) {
 	return libraryType(stdlib.RegexFunc)(c)
 }
 
-// regexAll refuses calls with too many matches, and calls cty's own regexall for the others.
+// regexAll finds all matches. It refuses calls with too many matches, and calls the regexall of cty for all others.
 func regexAll(c *call) (cty.Value, error) {
 	if re, err := regexp.Compile(c.args[0].AsString()); err == nil {
 		if _, err := c.matches(re, c.args[1].AsString()); err != nil {

@@ -62,8 +62,9 @@ var selections = []*builtin{
 
 func boolKind(*call) (cty.Type, error) { return cty.Bool, nil }
 
-// decide searches for the first element that settles the answer: a false one for alltrue, a true one for anytrue. If no
-// element settles it and one is unknown, the answer is unknown.
+// decide returns the implementation of alltrue or anytrue. It searches for the first element that determines the
+// answer: a false element for alltrue, and a true element for anytrue. If no element determines the answer and one is
+// unknown, the answer is unknown.
 func decide(all bool) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		open := false
@@ -110,7 +111,7 @@ func coalesce(c *call) (cty.Value, error) {
 	return cty.NilVal, errors.New("no non-null, non-empty-string arguments")
 }
 
-// contains asks a known set for the value without a search.
+// contains reports whether a list contains a value. In a known set it finds the value by its hash.
 func contains(c *call) (cty.Value, error) {
 	list, value := c.args[0], c.args[1]
 	if !isSequence(list.Type()) {
@@ -142,7 +143,7 @@ func contains(c *call) (cty.Value, error) {
 }
 
 // findText searches for a text in a list or tuple that contains only texts. It returns -1 if the text is not an
-// element. all is false if an element or the value is not a text.
+// element. If an element or the value is not a text, all is false, and at means nothing.
 func findText(list, want cty.Value) (at int, all bool) {
 	if want.Type() != cty.String || want.IsNull() {
 		return 0, false
@@ -150,7 +151,8 @@ func findText(list, want cty.Value) (at int, all bool) {
 	return ctyvalue.FindText(list, want.AsString())
 }
 
-// canCompare refuses a number with too many digits, because cty would write all of them to compare it.
+// canCompare returns an error for a number with too many digits, because cty would write all of them to compare the
+// number.
 func canCompare(v cty.Value) error {
 	if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {
 		return nil

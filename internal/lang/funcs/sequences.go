@@ -148,9 +148,9 @@ func distinctElements(c *call) (cty.Value, error) {
 	return listOf(ty.ElementType(), kept), nil
 }
 
-// flatten collects the elements in one walk. The marks of an inner list move to the result, because the list itself
-// disappears. Ephemeral marks of other elements move to the result, too: the position of a mark must not reveal whether
-// the value was a list.
+// flatten collects the elements in one walk. The marks of an inner list move to the result, because the inner list is
+// not in the result. Ephemeral marks of other elements move to the result, too: otherwise the position of a mark would
+// reveal whether the ephemeral value is a list.
 func flatten(c *call) (cty.Value, error) {
 	if !isSequence(c.args[0].Type()) {
 		return cty.NilVal, errors.New("can only flatten lists, sets and tuples")
@@ -189,7 +189,7 @@ func (f *flattening) walk(list cty.Value) {
 	}
 }
 
-// count refuses numbers with too many digits, which take too long to add.
+// count is the implementation of range. It refuses numbers with too many digits, which take too long to add.
 func count(c *call) (cty.Value, error) {
 	for i, v := range c.args {
 		if err := convert.Writable(v); err != nil {
@@ -199,7 +199,8 @@ func count(c *call) (cty.Value, error) {
 	return library(stdlib.RangeFunc)(c)
 }
 
-// reverse returns an unknown list for a set with unknown elements, because their number is unknown.
+// reverse reverses a list. For a set with unknown elements it returns an unknown list, because the number of elements
+// is unknown.
 func reverse(c *call) (cty.Value, error) {
 	list := c.marks.unmark(c.args[0])
 	if list.Type().IsSetType() && !ctyvalue.Sized(list) {
@@ -208,7 +209,7 @@ func reverse(c *call) (cty.Value, error) {
 	return ofTypes(stdlib.ReverseListFunc)(c)
 }
 
-// bounds returns the indices of a slice. known is false if one of them is unknown.
+// bounds returns the start and end index of a slice. known is false if one of them is unknown.
 func (c *call) bounds() (start, end int, known bool, err error) {
 	list, _ := mark.Unmark(c.args[0])
 	length, sized := 0, list.IsKnown() || list.Type().IsTupleType()

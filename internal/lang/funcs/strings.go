@@ -58,14 +58,14 @@ var texts = []*builtin{
 		text("str", "The string.")),
 }
 
-// comparing makes a function that answers a question about two strings.
+// comparing returns the implementation of a function that compares two strings by f.
 func comparing(f func(a, b string) bool) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		return cty.BoolVal(f(c.args[0].AsString(), c.args[1].AsString())), nil
 	}
 }
 
-// onTexts makes a function of two strings from f.
+// onTexts returns the implementation of a function of two strings, which returns f of them.
 func onTexts(f func(a, b string) string) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		return cty.StringVal(f(c.args[0].AsString(), c.args[1].AsString())), nil
@@ -76,7 +76,8 @@ func chomp(c *call) (cty.Value, error) {
 	return cty.StringVal(strings.TrimRight(c.args[0].AsString(), "\r\n")), nil
 }
 
-// startsWith can answer for an unknown string if its beginning is known.
+// startsWith reports whether a string begins with a prefix. The answer can be known for an unknown string, if the
+// beginning of the string is known.
 func startsWith(c *call) (cty.Value, error) {
 	str, prefix := c.args[0], c.args[1].AsString()
 	if str.IsKnown() {
@@ -135,7 +136,8 @@ func join(c *call) (cty.Value, error) {
 	return cty.StringVal(strings.Join(parts, sep)), nil
 }
 
-// nullElement returns the error for a null element in list i. The message names the list if there are several.
+// nullElement returns the error for a null element in list i. If there are several lists, the message contains the
+// number of the list.
 func nullElement(lists, i, element int) error {
 	if lists == 1 {
 		return bad(i, "element %d is null; cannot concatenate null values", element)

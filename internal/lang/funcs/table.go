@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// builtins holds all functions by name, without the function type, which only the console has.
+// builtins holds all functions by name, except for the function type, which exists only in the console.
 var builtins = register(
 	numbers, texts, patterns, formats, sequences, mappings, sets, selections, casts, tryCan, markings,
 	encodings, documents, files, fileSets, templates, hashes, dates, networks, removed)
@@ -27,8 +27,8 @@ func register(groups ...[]*builtin) map[string]*builtin {
 	return all
 }
 
-// Table makes the functions for an Env, by plain name and by core:: name. Any number of evaluations may use the table
-// at once. Nobody may change it.
+// Table makes the functions for an Env, by plain name and by core:: name. Several evaluations may use the table at the
+// same time. The caller must not change it.
 func Table(env *Env) map[string]function.Function {
 	s := &scope{env: env, limits: env.Limits.Filled(), own: templates}
 	if s.limits == (limits.Limits{}).Filled() {
@@ -45,8 +45,8 @@ func Table(env *Env) map[string]function.Function {
 	return s.table
 }
 
-// pure returns the functions that do not read an Env, with the default limits. They are made once, because each walk
-// makes a table and a test may have thousands of walks.
+// pure returns the functions that do not read an Env, with the default limits. They are made only once, because each
+// walk makes a table, and one test run may have thousands of walks.
 var pure = sync.OnceValue(func() map[string]function.Function {
 	s := &scope{env: &Env{}, limits: limits.Limits{}.Filled(), table: make(map[string]function.Function, 2*len(builtins)+2), own: templates}
 	s.addAll(true)
@@ -96,9 +96,9 @@ func Names() []string {
 // Meant returns a sentence that suggests a function for an unknown name, or "" if no name is similar.
 func Meant(name string) string { return meant(name, Names()) }
 
-// Pure reports whether the result of a function depends on its arguments only. The results of other functions depend on
-// a file or directory, the time, a random number, the operation of the walk, or on the functions that they call. name
-// may begin with core::. Pure returns false for an unknown name.
+// Pure reports whether the result of a function depends on its arguments only. The result of any other function also
+// depends on a file or directory, the time, a random number, the phase (plan or apply), or the functions that it calls.
+// name may begin with core::. Pure returns false for an unknown name.
 func Pure(name string) bool {
 	b := builtins[strings.TrimPrefix(name, "core::")]
 	return b != nil && b.pure()
@@ -106,7 +106,7 @@ func Pure(name string) bool {
 
 func (b *builtin) pure() bool { return !b.impure && !b.observed && !b.world }
 
-// Impure reports whether a function returns a different result in each run, for the same arguments and files. name
+// Impure reports whether the result of a function differs from run to run, even with the same arguments and files. name
 // may begin with core::.
 func Impure(name string) bool {
 	name = strings.TrimPrefix(name, "core::")
@@ -153,7 +153,7 @@ func (p *param) public() Param {
 	switch {
 	case p.shown != cty.NilType:
 		ty = p.shown
-	case ty.IsCapsuleType(): // an expression or a type
+	case ty.IsCapsuleType(): // the parameter takes an expression or a type constraint
 		ty = cty.DynamicPseudoType
 	}
 	return Param{Name: p.name, Type: ty, Nullable: p.may(null), Doc: p.doc}

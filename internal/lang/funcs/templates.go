@@ -18,9 +18,9 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// templates are the functions that render templates. Templates can call all functions, these two included. A nested
-// template knows its depth and shares one budget (syntax.Budget) with the others, so that templates that call each
-// other end.
+// templates are the functions that render templates. Templates can call all functions, these two included. Nested
+// templates have a limit for their depth, and share one budget (syntax.Budget), so that templates that call each other
+// end.
 var templates = []*builtin{
 	{
 		name: "templatefile", doc: "Reads a file and renders its content as a template.",
@@ -40,7 +40,8 @@ var templates = []*builtin{
 	},
 }
 
-// errTooDeep passes through all levels unchanged, instead of being wrapped a thousand times.
+// errTooDeep is the error for templates that are nested too deeply. The outer templates return it unchanged: otherwise
+// it would be wrapped a thousand times.
 type errTooDeep struct{ limit int }
 
 func (e errTooDeep) Error() string {
@@ -120,8 +121,9 @@ func (x *rendering) renderString(v cty.Value, vars map[string]cty.Value) (cty.Va
 	return result, nil
 }
 
-// notReference explains why an expression is not a reference to a string, and returns "" if it is a reference. Compiled
-// references are neither nodes of HCL nor calls, so any other node counts as a reference.
+// notReference explains why an expression is not a reference to a string, and returns "" if it is a reference. A
+// compiled reference is a node of package expr. So every node that is neither a node of HCL nor a call counts as a
+// reference.
 func notReference(e hcl.Expression) string {
 	const only = "templatestring is only for rendering templates retrieved dynamically from elsewhere"
 	const composed = "must be a direct reference to a single string from elsewhere, containing valid template syntax"
@@ -193,7 +195,7 @@ func (r *render) parse(name string, src []byte, l limits.Limits) (*template, hcl
 	return t, nil
 }
 
-// notePieces wraps expressions so that each value records its use as a part of another value.
+// notePieces wraps the expressions in list with piece, except for literals.
 func notePieces(list []hclsyntax.Expression) {
 	for i, e := range list {
 		if _, literal := e.(*hclsyntax.LiteralValueExpr); !literal {
@@ -202,7 +204,8 @@ func notePieces(list []hclsyntax.Expression) {
 	}
 }
 
-// piece is an argument of a function, or a value in a template.
+// piece is an argument of a function, or a value in a template. It records the text of its value as a piece of the
+// result (see mark.Piece).
 type piece struct{ hclsyntax.Expression }
 
 func (e *piece) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -210,10 +213,10 @@ func (e *piece) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return mark.Piece(v), diags
 }
 
-// UnwrapExpression lets functions that require a reference see the wrapped expression.
+// UnwrapExpression returns the wrapped expression, for functions that require a reference.
 func (e *piece) UnwrapExpression() hcl.Expression { return e.Expression }
 
-// callCost is the cost of a nested template, in turns of a loop.
+// callCost is the number of steps that a call of a nested template takes from the budget.
 const callCost = 100
 
 func tooComplicated(p syntax.Problem, l limits.Limits) string {
@@ -226,7 +229,8 @@ func tooComplicated(p syntax.Problem, l limits.Limits) string {
 	return "A name, a number, a comment or the text is too long."
 }
 
-// vars returns the variables of the template: the second argument.
+// vars returns the second argument, which has the variables of the template. It returns an error if this is not a map
+// or an object with valid names.
 func (x *rendering) vars() (map[string]cty.Value, error) {
 	v := x.c.args[1]
 	if ty := v.Type(); !ty.IsObjectType() && !ty.IsMapType() {
@@ -269,7 +273,8 @@ func (x *rendering) evaluate(r *render, t *template, vars map[string]cty.Value) 
 	return v, nil
 }
 
-// functions returns the functions that are different inside a template.
+// functions returns the functions for the inside of a template that differ from the functions outside: templatefile and
+// templatestring.
 func (x *rendering) functions(r *render) map[string]function.Function {
 	s := *x.c.scope
 	s.render = r
@@ -282,7 +287,7 @@ func (x *rendering) functions(r *render) map[string]function.Function {
 	return fs
 }
 
-// failure returns the mistakes in a template as an error with a line for each.
+// failure returns the mistakes in a template as one error, with a line for each mistake.
 func (x *rendering) failure(diags hcl.Diagnostics) error {
 	var lines []string
 	for _, d := range diags {
@@ -306,7 +311,7 @@ func (x *rendering) failure(diags hcl.Diagnostics) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// innerError returns the error of a diagnostic if it passes through all levels, and nil otherwise.
+// innerError returns the error of a diagnostic if outer templates must return it unchanged, and otherwise nil.
 func innerError(d *hcl.Diagnostic) error {
 	extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
 	if !ok {

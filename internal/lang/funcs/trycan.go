@@ -12,8 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// tryCan are the functions can and try. They take expressions instead of values, and evaluate them once. HCL's own
-// versions evaluate twice, so that n nested calls take 2^n evaluations.
+// tryCan are the functions can and try. They take expressions instead of values, and evaluate each expression once. The
+// versions of HCL evaluate each expression twice, so that n nested calls take 2^n evaluations.
 //
 // Neither removes the ephemeral mark. Whether an expression succeeds reveals a fact about its values: `can(regex("^a",
 // var.password))` is one bit of the password. So the answer has the ephemeral marks of all values that the evaluation
@@ -42,7 +42,7 @@ func can(c *call) (cty.Value, error) {
 	switch {
 	case !all:
 		return cty.NilVal, c.problem(s)
-	case s.Unknown: // it may still fail when it is known
+	case s.Unknown: // the expression may still fail when the value is known
 		return deepEphemeral(cty.UnknownVal(cty.Bool), v, s), nil
 	}
 	return deepEphemeral(cty.True, v, s), nil
@@ -62,7 +62,8 @@ func try(c *call) (cty.Value, error) {
 		}
 		r := v
 		if s, _ := c.look(v); s.Unknown {
-			// The expression may fail when the value is known, and then the result is another value.
+			// The expression may fail when the value is known, and then the result is another value. So the type is not
+			// known, either.
 			r = mark.Same(cty.DynamicVal, v)
 		}
 		for _, f := range failed {

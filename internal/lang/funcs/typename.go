@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// typeOf is the function type of the console. Its result is not a value of the language and cannot be used in
-// expressions. TypeText returns its text.
+// typeOf is the function type of the console. Its result is not a value of the language, so it cannot be used inside
+// other expressions. TypeText returns the text of the result.
 var typeOf = &builtin{
 	name: "type", doc: "Shows the type of a value.",
 	params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}},
@@ -35,7 +35,7 @@ func TypeText(v cty.Value, hidden func(name string) bool) (string, bool) {
 	return t.String(), true
 }
 
-// typeWriter writes types in the syntax of the configuration, each attribute or element on a line.
+// typeWriter writes types in the syntax of the configuration, with each attribute or element on a separate line.
 type typeWriter struct {
 	strings.Builder
 	hidden func(name string) bool
@@ -86,7 +86,7 @@ func (b *typeWriter) object(ty cty.Type, depth int) {
 	b.WriteString("})")
 }
 
-// collection writes an element type of several lines on separate lines.
+// collection writes a list, set or map type. An element type that takes several lines is on separate lines.
 func (b *typeWriter) collection(ty cty.Type, depth int) {
 	kind := "map"
 	switch {

@@ -1,8 +1,8 @@
-// Package outline builds the form of a configuration that `show -json` prints. For each expression it holds the
-// constant value or the references, not the result of an evaluation.
+// Package outline builds the representation of a configuration that `show -json` prints. For each expression, the
+// representation has the constant value or the references, and not the result of an evaluation.
 //
-// A body is read by its schema and becomes a tree of expressions. Like Terraform and OpenTofu, outline leaves out
-// dynamic blocks and names that the schema does not have. It evaluates only constant expressions.
+// The schema of a body determines which names are arguments and which are blocks. Like Terraform and OpenTofu, outline
+// leaves out dynamic blocks and names that the schema does not have. It evaluates only constant expressions.
 package outline
 
 import (
@@ -111,8 +111,8 @@ func OfBody(b hcl.Body, s *schema.Block) *Body {
 	return out
 }
 
-// ofBlocks returns the outline of blocks that set an attribute, as one expression. It returns false if the body has no
-// such block.
+// ofBlocks returns the outline of blocks that set an attribute, as the outline of one expression. It returns false if
+// the body has no such blocks.
 func ofBlocks(b hcl.Body, n *schema.Nested, ty cty.Type) (Expr, bool) {
 	content, _, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: n.Name}}})
 	if content == nil || len(content.Blocks) == 0 {
@@ -224,7 +224,7 @@ func step(t hcl.Traversal, i int) (addr.Key, bool) {
 	return addr.KeyOf(ix.Key)
 }
 
-// constant returns the number of steps before the first index or splat that is not constant.
+// constant returns the number of steps before the first step that is a splat or an index that is not constant.
 func constant(t hcl.Traversal) int {
 	for i, s := range t {
 		switch s.(type) {

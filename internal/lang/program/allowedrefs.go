@@ -16,7 +16,7 @@ const (
 	withoutForEach = `Reference to "each" in context without for_each`
 )
 
-// allowed reports whether the expression may use the symbol count, each or self. It reports an error if not.
+// allowed reports whether the expression may use the symbol count, each or self. If not, it reports an error.
 func (r *rewriter) allowed(e *expr.Ref) bool {
 	switch e.Root {
 	case expr.RootCount:
@@ -59,8 +59,9 @@ func ownKey(e hclsyntax.Expression) bool {
 	}
 }
 
-// staticOnly reports whether e may be used in the current context. In static evaluation only variables, locals, path
-// and terraform.workspace are allowed; staticOnly reports an error for all others.
+// staticOnly reports whether the reference e may be used in the expression being compiled. A static evaluation may use
+// only variables, locals, path and terraform.workspace. For any other reference in it, staticOnly reports an error and
+// returns false.
 func (r *rewriter) staticOnly(e *expr.Ref) bool {
 	if r.c.static == "" {
 		return true
@@ -79,8 +80,8 @@ func (r *rewriter) staticOnly(e *expr.Ref) bool {
 
 // staticFunction reports whether a function may be called in the current context. Static evaluation cannot call
 // functions of providers, because providers are started later. It cannot call functions whose result changes from run
-// to run (unless place.Vary is set), because init, plan and apply would see different modules. staticFunction reports
-// an error for both.
+// to run (unless place.Vary is set), because init, plan and apply would see different modules. For both, staticFunction
+// reports an error and returns false.
 func (r *rewriter) staticFunction(e *hclsyntax.FunctionCallExpr) bool {
 	why := ""
 	switch {

@@ -17,8 +17,8 @@ import (
 // arguments and blocks, unknown attributes and functions. Resources may lack required arguments if incomplete is set.
 // Bind may be called after Compile failed, so that all mistakes are reported together.
 //
-// ok is false if Bind reported an error. grown is true if Bind added references: calls of functions of configured
-// providers refer to the configuration, and Bind is the first to know which functions those are.
+// ok is false if Bind reported an error. grown is true if Bind added references: a call of a function that only a
+// configured provider has depends on the provider configuration, and only the schemas show which calls these are.
 func (p *Program) Bind(s provider.Lookup, incomplete bool, bag *diag.Bag) (ok, grown bool) {
 	p.bound = &bound{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*Def]*expr.Body{}, metas: map[metaKey]cty.Value{}, flawed: map[*Def]bool{}}
 	c := &binder{p: p, s: s, bag: bag, ok: true, incomplete: incomplete}
@@ -35,7 +35,8 @@ func (p *Program) Bind(s provider.Lookup, incomplete bool, bag *diag.Bag) (ok, g
 	return c.ok, grown
 }
 
-// EachUnit calls f once for each unit, with the first node of the unit, callers before the modules that they call.
+// EachUnit calls f once for each unit, with the first node of the unit. It calls f for a module before the modules that
+// it calls.
 func (p *Program) EachUnit(f func(*Node)) {
 	seen := map[*Unit]bool{}
 	var visit func(*Node)
@@ -77,7 +78,7 @@ func (p *Program) Meta(m addr.Module, prov addr.Provider) cty.Value {
 }
 
 // Sound reports whether a resource or provider configuration can be evaluated: it has a schema, its body fits the
-// schema, it is not part of a cycle and does not need one, and a resource has a provider configuration.
+// schema, it neither is part of a cycle nor depends on a cycle, and (for a resource) its provider configuration exists.
 func (p *Program) Sound(d Decl) bool {
 	if p.bound.schemas[d] == nil || p.endless[d] || (p.decls[d].Kind == Resource || p.decls[d].Kind == Action) && p.uses[d] == NoDecl {
 		return false
@@ -117,7 +118,7 @@ var (
 	typeNouns  = map[addr.Mode]string{addr.Managed: "resource type", addr.Data: "data source", addr.Ephemeral: "ephemeral resource", addr.List: "list resource", addr.Action: "action"}
 )
 
-// blockOf returns the name of a mode's block with its article, such as `a "data" block`.
+// blockOf returns the block type of a mode with an article for messages, such as `a "data" block`.
 func blockOf(m addr.Mode) string {
 	article := "a"
 	if m == addr.Ephemeral || m == addr.Action {
@@ -173,8 +174,8 @@ func (c *binder) compile(n *Node, d *Def, raw *RawBody, sch *schema.Block) *expr
 	return out
 }
 
-// unit checks the parts of a module that do not differ from call to call: attribute references, function calls and
-// provider_meta blocks.
+// unit checks the parts of a module that are the same for all calls of the module: attribute references, function calls
+// and provider_meta blocks.
 func (c *binder) unit(n *Node) {
 	for i := range n.Unit.Paths {
 		if !n.Unit.Paths[i].Tried {

@@ -13,7 +13,7 @@ import (
 // binder holds the state of one call of Bind.
 type binder struct {
 	p   *Program
-	s   provider.Lookup // nil results have been reported
+	s   provider.Lookup // returns the schemas of a provider; if it returns nil, it has reported the error
 	bag *diag.Bag
 	ok  bool
 
@@ -25,14 +25,15 @@ func (c *binder) error(d diag.Diagnostic) {
 	c.ok = false
 }
 
-// schemasOf returns a provider's schemas. It returns nil if they could not be loaded, which has been reported.
+// schemasOf returns a provider's schemas. It returns nil if they could not be loaded. In this case the error was
+// reported.
 func (c *binder) schemasOf(prov addr.Provider) *provider.Schemas {
 	s := c.s(prov)
 	c.ok = c.ok && s != nil
 	return s
 }
 
-// path checks that the attribute that a selection names exists in the resource's schema.
+// path reports an error if a selection names an attribute that the resource's schema does not have.
 func (c *binder) path(n *Node, s *selection) {
 	d := n.Unit.Defs[s.Target.Local]
 	sch := c.p.bound.schemas[n.Decl(d.Index)]
@@ -41,7 +42,7 @@ func (c *binder) path(n *Node, s *selection) {
 	}
 	name, rest, ok := expr.Attribute(s.Rest)
 	if !ok {
-		return // an index into an object: evaluation reports it
+		return // an index into an object: the evaluation reports the error
 	}
 	at := s.Rest[0].SourceRange()
 	switch a := sch.Attr(name); {
@@ -70,7 +71,8 @@ func adviceOn(a *schema.Attr) string {
 	return "Refer to the provider documentation for details."
 }
 
-// inside checks the remaining steps of a selection against an attribute's type, with the errors of the HCL library.
+// inside checks the remaining steps of a selection against the type of the attribute. It reports the errors of the HCL
+// library.
 func (c *binder) inside(s *selection, ty cty.Type, rest hcl.Traversal) {
 	_, diags := rest.TraverseRel(cty.UnknownVal(ty))
 	if diags.HasErrors() && !s.Any {
@@ -88,9 +90,9 @@ func AllNames(b *schema.Block) []string {
 	return append(out, blockNames(b)...)
 }
 
-// functions checks the calls of provider functions in a unit against the providers' schemas. A function that is not in
-// the schema may belong to a configured provider: if a configuration exists, the call is marked as Configured and
-// checked later.
+// functions checks the calls of provider functions in a unit against the providers' schemas. If a function is not in
+// the schema, a configured provider may have it: if the provider has a configuration, functions marks the call as
+// Configured, and the call is checked later.
 func (c *binder) functions(n *Node) {
 	for _, e := range n.Unit.functions {
 		if req := n.Unit.Module.Required[e.Local]; req == nil || req.Range == (diag.Range{}) {
@@ -134,8 +136,8 @@ func (p *Program) ProviderCalls(d *Declaration) []*expr.ProviderCall {
 	return n.Unit.Defs[d.ID-n.Base].refs.functions
 }
 
-// configured adds references for calls of functions of configured providers, and reports whether it added any. These
-// functions are not known before Bind.
+// configured adds a reference for each call of a function that only a configured provider has, and reports whether it
+// added any. Before Bind it is not known which calls these are.
 func (c *binder) configured() bool {
 	added := false
 	for id, d := range c.p.decls {

@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// bodyRewriter compiles the expressions of a body before its schema is known. The schema decides later which names are
-// arguments and which are blocks.
+// bodyRewriter compiles the expressions of a body before the schema of the body is known. The schema determines which
+// names are arguments and which are blocks.
 type bodyRewriter struct{ r *rewriter }
 
 // body compiles a body without a schema. It returns an empty RawBody for nil.
@@ -67,8 +67,8 @@ func (w bodyRewriter) block(b *hclsyntax.Block) (rawBlock, bool) {
 	return rawBlock{typ: b.Type, labels: b.Labels, typeAt: b.TypeRange, Body: w.body(b.Body)}, true
 }
 
-// dynamic compiles a dynamic block: for_each in the surrounding scope, labels and content with the iterator. It reports
-// an error and returns false if the block is malformed.
+// dynamic compiles a dynamic block: for_each in the surrounding scope, labels and content with the iterator. If the
+// block is malformed, dynamic reports an error and returns false.
 func (w bodyRewriter) dynamic(b *hclsyntax.Block) (rawBlock, bool) {
 	if len(b.Labels) != 1 {
 		w.r.c.error("Missing name for dynamic", "A dynamic block must have one label: the type of the blocks to generate.", b.DefRange())
@@ -119,8 +119,8 @@ func (w bodyRewriter) dynamicLabels(a *hclsyntax.Attribute) []hclsyntax.Expressi
 	return w.r.nodes(list.Exprs)
 }
 
-// contentOf returns the only content block of a dynamic block. It reports an error and returns nil if there is no such
-// block, or anything else.
+// contentOf returns the only content block of a dynamic block. If the dynamic block does not have exactly one content
+// block, or has other blocks, contentOf reports an error and returns nil.
 func (w bodyRewriter) contentOf(b *hclsyntax.Block) *hclsyntax.Block {
 	var content *hclsyntax.Block
 	for _, inner := range b.Body.Blocks {
@@ -140,8 +140,8 @@ func (w bodyRewriter) contentOf(b *hclsyntax.Block) *hclsyntax.Block {
 	return content
 }
 
-// In JSON, the syntax does not distinguish arguments from blocks. Before the schema is known, only the references in a
-// body are collected. jsonContent compiles the body when the schema is known.
+// In JSON, the syntax does not distinguish arguments from blocks. So jsonBody collects only the references in a body,
+// and jsonContent compiles the body when the schema is known.
 
 // jsonBody collects the references in a JSON body.
 func (w bodyRewriter) jsonBody(b hcl.Body) *RawBody {
@@ -167,7 +167,8 @@ func inOrder(attrs hcl.Attributes) []*hcl.Attribute {
 	return out
 }
 
-// jsonValue collects the references in a property, which the schema may later turn out to define as a block.
+// jsonValue collects the references in the value of a property. The schema may later define the property as a block, so
+// jsonValue recognizes dynamic blocks in it.
 func (w bodyRewriter) jsonValue(e hclsyntax.Expression) {
 	switch e := e.(type) {
 	case *hclsyntax.ObjectConsExpr:

@@ -18,12 +18,12 @@ import (
 
 // bodyCompiler compiles the bodies of a unit against schemas and reports mismatches.
 type bodyCompiler struct {
-	c   *compiler // for JSON, whose expressions are compiled when the schema is known
+	c   *compiler // compiles expressions in JSON, which cannot be compiled before the schema is known
 	bag *diag.Bag
 	ok  bool
 
-	incomplete           bool     // required arguments may be missing
-	outer                *RawBody // the body that metaArgs and metaBlocks belong to
+	incomplete           bool     // do not report missing required arguments
+	outer                *RawBody // the body to which metaArgs and metaBlocks belong
 	metaArgs, metaBlocks []string // names that the language defines besides the schema
 }
 
@@ -46,12 +46,12 @@ func (c *bodyCompiler) beside(raw *RawBody, d *Def) {
 	}
 }
 
-// compile compiles a raw body against a schema and reports mismatches. A body of constants is evaluated at once: the
-// result is in Ready.
+// compile compiles a raw body against a schema and reports mismatches. If all arguments are constant, compile evaluates
+// the body at once and sets Ready.
 func (c *bodyCompiler) compile(raw *RawBody, sch *schema.Block) *expr.Body {
 	if raw.json != nil {
 		content := c.jsonContent(raw, sch)
-		raw.Attrs, raw.Blocks = content.Attrs, content.Blocks // for RawBody.Where
+		raw.Attrs, raw.Blocks = content.Attrs, content.Blocks // RawBody.Where needs them
 		raw = content
 	}
 	b := &expr.Body{Schema: sch, Ty: sch.Type()}
@@ -117,8 +117,8 @@ func (c *bodyCompiler) nested(raw *RawBody, n *schema.Nested) expr.BodyBlocks {
 	return out
 }
 
-// content compiles the content of a dynamic block against its schema. It returns the mistakes instead of reporting
-// them: they matter only if the dynamic block generates a block.
+// content compiles the content of a dynamic block against its schema. It returns the mistakes and does not report them,
+// because they matter only if the dynamic block generates a block.
 func (c *bodyCompiler) content(raw *RawBody, sch *schema.Block) (*expr.Body, []diag.Diagnostic) {
 	bag, ok, own := c.bag, c.ok, &diag.Bag{}
 	c.bag = own
@@ -144,7 +144,7 @@ func (c *bodyCompiler) unknownNames(raw *RawBody, sch *schema.Block) {
 		}
 		near := diag.SuggestAmong(a.Name, append(argumentNames(sch), metaArgs...))
 		hint := diag.Meant(near)
-		if near == a.Name { // an argument of the language, inside a block _
+		if near == a.Name { // the name is an argument of the language, inside a block "_"
 			hint = ` A block "_" can contain only arguments of the provider. Move meta-arguments out of the block.`
 		}
 		reported := diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.Name, hint).At(a.NameAt)
@@ -175,8 +175,8 @@ func (c *bodyCompiler) instead(d diag.Diagnostic, follows func(diag.Diagnostic) 
 	c.ok = false
 }
 
-// needs reports whether error d is a consequence of a misspelt count or for_each in raw: d would not exist if the
-// argument had the name near. Only the outer body of a declaration has these arguments.
+// needs reports whether error d is a consequence of a misspelt count or for_each in raw. near is the correct name: with
+// this name, the error d would not exist. Only the outer body of a declaration has these arguments.
 func (c *bodyCompiler) needs(d diag.Diagnostic, near string, raw *RawBody) bool {
 	symbol := map[string]string{"count": withoutCount, "for_each": withoutForEach}[near]
 	of := c.c.d
@@ -191,12 +191,13 @@ func (c *bodyCompiler) needs(d diag.Diagnostic, near string, raw *RawBody) bool 
 	return of.Kind == Resource && d.Detail == noKeyOf(localName(of.Src.Res.Name))
 }
 
-// contains reports whether range at lies within another range of the same file.
+// contains reports whether the range at is inside the range within of the same file.
 func contains(within, at hcl.Range) bool {
 	return within.Filename == at.Filename && within.Start.Byte <= at.Start.Byte && at.End.Byte <= within.End.Byte
 }
 
-// mean records that a required argument is present under a wrong name, so that it is not reported as missing too.
+// mean records that the required argument name is probably present under a misspelt name, so that absent does not
+// report it as missing, too.
 func (raw *RawBody) mean(sch *schema.Block, name string) {
 	if a := sch.Attr(name); a != nil && a.Required && raw.attr(name) == nil {
 		raw.meant = name
@@ -221,15 +222,15 @@ func blockNames(sch *schema.Block) []string {
 	return out
 }
 
-// absent reports a missing required argument.
+// absent reports that the required argument a is missing in raw.
 func (c *bodyCompiler) absent(raw *RawBody, a *schema.Attr) {
 	if a.Required && raw.meant != a.Name && !c.incomplete {
 		c.error(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", a.Name).At(raw.missing))
 	}
 }
 
-// labels checks the number of labels of a block: one for a map, none for any other nesting. It reports an error and
-// returns false if the number is wrong.
+// labels checks the number of labels of a block: one for a map, none for any other nesting. If the number is wrong,
+// labels reports an error and returns false.
 func (c *bodyCompiler) labels(b *rawBlock, n *schema.Nested) bool {
 	want := 0
 	if n.Nesting == schema.Map {
@@ -250,8 +251,8 @@ func (c *bodyCompiler) labels(b *rawBlock, n *schema.Nested) bool {
 	return have == want
 }
 
-// configType returns the type that an argument is converted to: its type, with those parts of nested attributes
-// optional that a configuration need not set.
+// configType returns the type to which an argument is converted. It is the type of the attribute, but the parts of
+// nested attributes that a configuration need not set are optional.
 func configType(a *schema.Attr) cty.Type {
 	if a.Object == nil {
 		return a.Type
@@ -271,8 +272,8 @@ func objectType(o *schema.Object) cty.Type {
 	return o.Nesting.Of(cty.ObjectWithOptionalAttrs(atys, optional))
 }
 
-// asBlocks returns an attribute as a block type, if configurations for old providers may write it as blocks. It returns
-// nil otherwise.
+// asBlocks returns the block type for an attribute that a configuration may also write as blocks (see
+// schema.BlocksAsAttrs). It returns nil for any other name.
 func asBlocks(sch *schema.Block, name string) *schema.Nested {
 	for _, n := range sch.BlocksAsAttrs() {
 		if n.Name == name {
@@ -299,11 +300,11 @@ func looseType(ty cty.Type) cty.Type {
 	return ty
 }
 
-// asBlocks compiles blocks that set an attribute.
+// asBlocks compiles the blocks in raw that set an attribute, to a list value for the attribute.
 func (c *bodyCompiler) asBlocks(raw *RawBody, nested *schema.Nested, out expr.BodyAttr) expr.BodyAttr {
 	n := c.nested(raw, nested)
 	n.Attr = true
-	if len(n.Items) == 0 { // all of them are malformed, which has been reported
+	if len(n.Items) == 0 { // all blocks are malformed, which has been reported
 		out.Ready = cty.UnknownVal(out.Attr.Type)
 		return out
 	}
@@ -342,7 +343,7 @@ func (c *bodyCompiler) jsonBlock(r *rewriter, b *hcl.Block, sch *schema.Block) (
 	return c.jsonDynamic(r, b, out)
 }
 
-// jsonRaw returns a RawBody for a nested JSON body, whose references have been collected already.
+// jsonRaw returns a RawBody for a nested JSON body. The references in it were collected before.
 func (r *rewriter) jsonRaw(b hcl.Body) *RawBody {
 	return &RawBody{json: b, missing: b.MissingItemRange(), why: r.why, place: r.place, locals: slices.Clone(r.locals), content: r.content}
 }

@@ -10,11 +10,12 @@ import (
 )
 
 // Compile compiles a configuration as far as possible without schemas. It resolves every reference, reports names that
-// are not declared, and finds the provider configuration of every resource. It returns false if it reported an error;
-// the program is usable for Bind even then.
+// are not declared, and finds the provider configuration of every resource. If Compile reports an error, it returns
+// false, and the program can still be bound (Program.Bind).
 //
 // Compile works in three passes: the units (each module once, however often it is called) together with the nodes (each
-// place in the tree gets a range of declarations), the provider configurations, and the references between declarations.
+// place in the tree gets a range of declarations), the provider configurations, and the references between
+// declarations.
 func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	p := &Program{
 		tree: tree, units: map[*config.Module]*Unit{}, nodes: map[addr.Module]*Node{},
@@ -124,7 +125,7 @@ func (c *compiler) call(d *Def) {
 	c.dependsOn(d.Src.Mod.DependsOn)
 	pl := c.inside(d.Repeat)
 	d.Inputs.Args = c.arguments(d.Src.Mod.Body, pl)
-	for _, e := range []hcl.Expression{d.Src.Mod.PreventDestroy, d.Src.Mod.CreateFirst} { // evaluated before there is a program
+	for _, e := range []hcl.Expression{d.Src.Mod.PreventDestroy, d.Src.Mod.CreateFirst} { // evaluated before a program exists
 		c.in(ByLifecycle, AllowedRefs{}).optional(e)
 	}
 	for _, passed := range d.Src.Mod.Providers {
@@ -162,7 +163,7 @@ func (c *compiler) resource(d *Def) {
 	c.conditions(d, Post, post, ByCondition, life.Postconditions)
 	d.Lifecycle.PreventDestroy = c.in(ByLifecycle, pl).optional(life.PreventDestroy)
 	d.Lifecycle.Destroy = c.in(ByLifecycle, pl).optional(life.Destroy)
-	for _, e := range []hcl.Expression{life.FirstIf, life.IgnoreIf} { // evaluated before there is a program
+	for _, e := range []hcl.Expression{life.FirstIf, life.IgnoreIf} { // evaluated before a program exists
 		c.in(ByLifecycle, AllowedRefs{}).optional(e)
 	}
 	c.triggers(d, pl)
@@ -236,8 +237,8 @@ func (c *compiler) moduleLevel() {
 	}
 }
 
-// dependsOn records the references of a depends_on argument. Each entry must name a whole object, not an attribute of
-// one.
+// dependsOn records the references of a depends_on argument. Each entry must name a whole object. For an attribute of
+// an object, dependsOn reports an error.
 func (c *compiler) dependsOn(list []hcl.Traversal) {
 	for _, t := range list {
 		e := &expr.Ref{ScopeTraversalExpr: &hclsyntax.ScopeTraversalExpr{Traversal: t, SrcRange: t.SourceRange()}}
@@ -266,7 +267,7 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 				u.local = target.Local + int32(len(c.u.Calls))
 			}
 		default:
-			continue // path and the like, which need no waiting
+			continue // path and other names that need no waiting
 		}
 		c.record(u)
 	}

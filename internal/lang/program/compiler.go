@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// compiler compiles one unit. Its diagnostics name the first node of the unit.
+// compiler compiles one unit. Its diagnostics name n, the first node of the unit.
 type compiler struct {
 	u       *Unit
 	n       *Node
@@ -21,7 +21,7 @@ type compiler struct {
 	part    *[]use    // the references of the provisioner or connection being compiled, or nil
 	static  string    // the feature that needs static evaluation, for messages; "" otherwise
 	failed  bool
-	discard bool // the text was compiled before: do not record its references again
+	discard bool // the text was compiled before, and its references were recorded
 }
 
 func (c *compiler) error(title, detail string, at diag.Range) {
@@ -43,7 +43,7 @@ func (n *Node) compiler(d *Def, static string, bag *diag.Bag) *compiler {
 	return &compiler{u: n.Unit, n: n, bag: bag, d: d, static: static, discard: true}
 }
 
-// inside returns the symbols that the body of a repeated block may use.
+// inside returns the symbols that the body of a block with this repetition may use.
 func (c *compiler) inside(rep config.Repeat) AllowedRefs {
 	return AllowedRefs{Count: rep.Count != nil, Each: rep.ForEach != nil}
 }
@@ -51,7 +51,7 @@ func (c *compiler) inside(rep config.Repeat) AllowedRefs {
 // record adds a reference to the argument, part or declaration being compiled.
 func (c *compiler) record(u use) {
 	if c.discard || c.d.Kind == Variable && u.local == c.d.Index && c.arg == nil {
-		return // a validation refers to its own variable, and the reference creates no dependency
+		return // a validation refers to the variable itself, which is no dependency
 	}
 	if u.output != "" {
 		c.u.OutputUses = append(c.u.OutputUses, OutputUse{Of: u.local, Name: u.output, At: u.at})
@@ -66,7 +66,7 @@ func (c *compiler) record(u use) {
 	c.d.refs.add(u)
 }
 
-// varies records that the declaration being compiled is not a constant.
+// varies records that the declaration being compiled is not a constant (see constants.go).
 func (c *compiler) varies() {
 	if !c.discard {
 		c.d.refs.varies = true
@@ -92,14 +92,14 @@ type rewriter struct {
 	content int // depth of contents of dynamic blocks
 }
 
-// within runs f with additional local names.
+// within calls f with additional local names.
 func (r *rewriter) within(names locals, f func()) {
 	r.locals = append(r.locals, names)
 	f()
 	r.locals = r.locals[:len(r.locals)-1]
 }
 
-// inContent runs f as in the content of a dynamic block, with its iterator as a local name.
+// inContent calls f to compile the content of a dynamic block. The iterator of the block is a local name in it.
 func (r *rewriter) inContent(iterator string, f func()) {
 	r.content++
 	r.within(locals{iterator: nil}, f)
@@ -115,8 +115,8 @@ func (r *rewriter) isLocal(name string) bool {
 	return false
 }
 
-// loopOver returns the declaration that the loop of a local name iterates over. It returns nil if the loop iterates
-// over anything but a whole declaration, or if the name is not local.
+// loopOver returns the declaration over which the loop of a local name iterates. It returns nil if the name is not
+// local, or if the loop iterates over anything but a whole declaration.
 func (r *rewriter) loopOver(name string) *expr.Ref {
 	for _, names := range slices.Backward(r.locals) {
 		if loop, ok := names[name]; ok {

@@ -9,7 +9,7 @@ package program
 // value that is unknown, ephemeral, or different between plan and apply, and an error in a constant is an error in every
 // instance. Disabling the shortcut "constants" puts a cell into each frame again (docs/performance.md).
 
-// constants gives each constant local its shared cell.
+// constants sets Once for each local that is a constant.
 func (u *Unit) constants() {
 	asked := make([]bool, len(u.Defs))
 	for _, d := range u.Defs {
@@ -19,8 +19,8 @@ func (u *Unit) constants() {
 	}
 }
 
-// constant reports whether a local is a constant, and stores the answer in refs.varies. Locals in a cycle are not
-// constants.
+// constant reports whether a local is a constant. It stores the answer in refs.varies. Locals in a cycle are not
+// constants. asked has the locals that were checked, or whose check has begun.
 func (u *Unit) constant(d *Def, asked []bool) bool {
 	if asked[d.Index] || d.refs.varies {
 		return !d.refs.varies

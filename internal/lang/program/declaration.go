@@ -6,7 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Decl is the index of a declaration in its Program. Indexes are dense and cover the whole module tree.
+// Decl is the index of a declaration in its Program. The indexes of all declarations of the module tree are consecutive
+// numbers from 0.
 type Decl uint32
 
 // Kind is the kind of a declaration.
@@ -17,7 +18,7 @@ const (
 	Variable Kind = iota
 	Local
 	Output
-	Call           // a module call: only its repetition
+	Call           // a module call: only its count, for_each or enabled
 	ModuleContents // everything inside a module call: the target of depends_on = [module.x]
 	Resource       // of any mode
 	Provider       // a provider configuration
@@ -34,9 +35,9 @@ type Declaration struct {
 	ID       Decl
 	Kind     Kind
 	Module   addr.Module // the module that contains it; of Call and ModuleContents: the module that contains the call
-	Name     string      // of a variable, local, output, call or check
+	Name     string      // the name of a variable, local, output, call or check
 	Resource addr.Resource
-	Provider addr.ProviderConfig // also of implied empty default configurations of the root
+	Provider addr.ProviderConfig // the address of a provider configuration, which may be implied
 	Range    diag.Range
 
 	// At most one of these fields is set, depending on Kind.
@@ -72,19 +73,19 @@ type Use uint16
 
 // The reasons for a reference.
 const (
-	ByValue     Use = 1 << iota // body or expression
-	ByRepeat                    // own count, for_each, enabled
-	ByDepends                   // own depends_on
-	ByModule                    // the enclosing call: its repetition and depends_on
-	ByProvider                  // the provider configuration used
+	ByValue     Use = 1 << iota // the body of a block, or the expression of a local value or an output
+	ByRepeat                    // the count, for_each or enabled of the referring block
+	ByDepends                   // the depends_on of the referring block
+	ByModule                    // the repetition and depends_on of the module call around the declaration
+	ByProvider                  // the use of a provider configuration
 	ByCondition                 // conditions and their messages
 	ByTrigger                   // replace_triggered_by
-	ByLifecycle                 // other lifecycle expressions
+	ByLifecycle                 // other expressions in lifecycle blocks
 	ByProvision                 // provisioners and connections
 	ByImport                    // import blocks
 	ByFunction                  // functions of a configured provider
-	ByAction                    // action_trigger blocks, and the actions in them
-	ByNull                      // inside ephemeralasnull: its type, not its value
+	ByAction                    // action_trigger blocks, and the actions that they invoke
+	ByNull                      // inside ephemeralasnull, which uses the type of the target, but not its value
 )
 
 // KeyHint specifies which instances of its target a reference selects.
@@ -92,13 +93,13 @@ type KeyHint uint8
 
 // The kinds of KeyHint.
 const (
-	AllKeys KeyHint = iota // all instances, or unknown ones
-	Same                   // the instance with the referrer's own key: [count.index], [each.key]
+	AllKeys KeyHint = iota // all instances, or instances that only evaluation can determine
+	Same                   // the instance with the same key as the referrer: [count.index], [each.key]
 	Fixed                  // the instance with the key in Ref.Fixed
 	Single                 // the target is not repeated
 )
 
-// Ref is a reference from one declaration to another.
+// Ref is a reference from a declaration to the declaration To.
 type Ref struct {
 	To    Decl
 	Use   Use
@@ -155,11 +156,12 @@ type Move struct {
 	Range    diag.Range
 }
 
-// Whole reports whether the move is about a resource or a module call with all its instances. If From or To ends in a
-// key, the move is about one instance.
+// Whole reports whether the move is about a resource or a module call with all its instances. It returns false if From
+// or To ends in a key: the move is then about one instance.
 func (m *Move) Whole() bool { return !m.From.KeyedItself() && !m.To.KeyedItself() }
 
-// MovedStill returns the error for a moved block whose source is still declared.
+// MovedStill returns the error for a moved block whose source is still declared at the place at. what is the kind of
+// the source, and from its address.
 func MovedStill(b *Move, what, from string, at diag.Range) diag.Diagnostic {
 	return diag.Errorf("Moved object still exists", "The moved block moves %s to %s, but that %s is still declared. Rename or remove the declaration, or remove the moved block.", from, b.To, what).At(b.Range).See("declared here", at)
 }

@@ -50,13 +50,14 @@ func (c *compiler) noteFunction(e *expr.ProviderCall) {
 	c.d.refs.functions = append(c.d.refs.functions, e)
 }
 
-// UnknownFunction returns the message that the provider has no such function, with a suggestion.
+// UnknownFunction returns the message that the provider has no such function. It suggests a similar name from all.
 func UnknownFunction(e *expr.ProviderCall, all map[string]*provider.Function) string {
 	return fmt.Sprintf("The function %q is not available from the provider %q.%s", e.Name, e.Local, diag.DidYouMean(e.Name, slices.Sorted(maps.Keys(all))))
 }
 
-// UndeclaredFunction returns the message that required_providers has no entry for the provider. The type of a resource
-// implies an entry, but the name of a function does not: an implied entry would disappear with the last resource.
+// UndeclaredFunction returns the message that required_providers has no entry for the provider. Only resources imply
+// such an entry. A call of a function needs an explicit entry, because the implied entry disappears with the last
+// resource.
 func UndeclaredFunction(e *expr.ProviderCall, required map[string]*config.Requirement) string {
 	why := fmt.Sprintf("There is no provider with the local name %q in this module.", e.Local)
 	if required[e.Local] != nil {
@@ -67,8 +68,8 @@ func UndeclaredFunction(e *expr.ProviderCall, required map[string]*config.Requir
 	return fmt.Sprintf("%s Add an entry for it to required_providers in a terraform block:\n    %s = { source = %q }", why, e.Local, e.Provider.ForDisplay())
 }
 
-// functionNames returns the names that calls may use, without the functions of providers. It includes removed functions
-// (list, map): a call of them reports the replacement.
+// functionNames returns the names that calls may use, without the functions of providers. It includes the removed
+// functions list and map, because an error of their evaluation names the replacement.
 var functionNames = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{"type": true, "list": true, "map": true}
 	for _, name := range funcs.Names() {
@@ -77,8 +78,9 @@ var functionNames = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// checkFunction reports an error and returns false if the function does not exist. Inside try and can, it leaves this
-// error to the evaluation, because configurations use try and can to support several versions.
+// checkFunction reports whether the function of a call exists. If not, checkFunction reports an error. Inside try and
+// can it returns true, because configurations use try and can to support several versions: the evaluation then finds
+// the error.
 func (r *rewriter) checkFunction(e *hclsyntax.FunctionCallExpr) bool {
 	namespace, plain := "", e.Name
 	if i := strings.LastIndex(e.Name, "::"); i >= 0 {

@@ -34,8 +34,8 @@ func (c *compiler) importBlock(im *config.Import) {
 	c.u.Imports = append(c.u.Imports, out)
 }
 
-// importSteps returns one element for each step of an address, from left to right: nil for a name, the compiled
-// expression for a key.
+// importSteps returns one element for each step of an import address, from left to right. The element is nil for a
+// name, and the compiled expression for a key.
 func (c *compiler) importSteps(e hclsyntax.Expression, pl AllowedRefs) []hclsyntax.Expression {
 	switch e := e.(type) {
 	case *hclsyntax.TemplateExpr:
@@ -71,7 +71,8 @@ func traversalSteps(steps []hclsyntax.Expression, t hcl.Traversal) []hclsyntax.E
 	return steps
 }
 
-// UndeclaredImports returns the import blocks whose target resource is not declared, by resource.
+// UndeclaredImports returns the import blocks whose target resource is not declared. The keys of the map are the target
+// resources.
 func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
 	out := map[addr.Resource]*config.Import{}
 	for m, n := range p.nodes {
@@ -85,13 +86,13 @@ func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
 	return out
 }
 
-// mayHave reports whether resource r, which is not declared, may be declared in a module or a part of a module that
-// could not be read.
+// mayHave reports whether resource r, which is not declared, may be declared in text that could not be read: in its
+// module, or in a module around it.
 func (p *Program) mayHave(r addr.Resource) bool {
 	if n := p.nodes[r.Module]; n != nil {
 		return n.Unit.Module.Unreadable()
 	}
-	m := r.Module // up to the call of the module that could not be read
+	m := r.Module // find the call of the module that could not be read
 	for p.nodes[m.Parent()] == nil {
 		m = m.Parent()
 	}

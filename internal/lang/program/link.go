@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// link converts the uses of the units into references between declarations of the tree. It returns false if it reported
-// an error.
+// link converts the uses of the units into references between declarations of the tree. If it reports an error, it
+// returns false.
 func (p *Program) link(bag *diag.Bag) bool {
 	p.refs = make([][]Ref, len(p.decls))
 	l := &linker{p: p, bag: bag, ok: true, last: make([]int32, len(p.decls)), imports: p.importsByResource()}
@@ -22,23 +22,23 @@ func (p *Program) link(bag *diag.Bag) bool {
 	return l.ok
 }
 
-// linker collects the references of one declaration after another. For each target it remembers the position of the last
-// list entry, so that merging needs no map.
+// linker collects the references of one declaration after another. For each target it remembers the index of the last
+// entry in list, so that add finds equal entries without a map.
 type linker struct {
 	p       *Program
 	bag     *diag.Bag
 	ok      bool
 	list    []Ref
-	prev    []int32 // of each entry: the index of the previous entry for the same target, plus one
+	prev    []int32 // by entry: the index of the previous entry for the same target, plus one
 	imports map[addr.Resource][]placedImport
-	own     Decl    // the declaration itself
-	last    []int32 // of each target: the index of its last entry, plus one; nil: nothing is merged
+	own     Decl    // the declaration whose references are collected
+	last    []int32 // by target: the index of its last entry, plus one; nil: no entries are merged
 }
 
 func (l *linker) declaration(d *Declaration) {
 	l.list, l.prev, l.own = l.list[:0], l.prev[:0], d.ID
 	if int(d.ID) >= len(l.p.at) || l.p.at[d.ID] == nil {
-		return // an implied provider
+		return // d is an implied provider configuration
 	}
 	n := l.p.at[d.ID]
 	u := n.Unit.Defs[d.ID-n.Base]
@@ -63,8 +63,8 @@ func (l *linker) declaration(d *Declaration) {
 	l.p.refs[d.ID] = slices.Clone(l.list)
 }
 
-// resource adds the provider configuration that a resource uses, and the references of the import blocks for it,
-// resolved in the modules that contain the blocks.
+// resource adds the provider configuration that a resource uses, and the references of the import blocks for the
+// resource. The names in an import block are resolved in the module that contains the block.
 func (l *linker) resource(d *Declaration) {
 	l.provider(d)
 	for _, a := range l.p.Triggered(d.ID) {
@@ -106,8 +106,8 @@ func (p *Program) Triggered(d Decl) []Decl {
 // Invoked returns the action that a trigger of a resource names.
 func Invoked(p *Program, resource Decl, ref ActionRef) Decl { return p.at[resource].Decl(ref.Local) }
 
-// Callers returns the resources that may invoke an action, if the configuration of the action refers to the object that
-// invokes it. known is false if it does not.
+// Callers returns the resources that may invoke an action. It returns false if the configuration of the action does not
+// refer to the object that invokes it: then the caller does not matter.
 func Callers(p *Program, action Decl) (list []Decl, known bool) {
 	n := p.at[action]
 	if !n.Unit.Defs[action-n.Base].refs.caller {
@@ -150,7 +150,8 @@ func (l *linker) uses(n *Node, uses []use) {
 	}
 }
 
-// outputs adds the outputs that a reference to a module call reads: one output by name, or all.
+// outputs adds the outputs that a reference to a module call reads: the output that the reference names, or all
+// outputs.
 func (l *linker) outputs(n *Node, u use) {
 	child := n.Children[n.Unit.Defs[u.local].Nth]
 	if child == nil {
@@ -164,7 +165,7 @@ func (l *linker) outputs(n *Node, u use) {
 	}
 	if i, ok := child.Unit.Index(Output, u.output); ok {
 		l.add(Ref{To: child.Decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
-	} // otherwise evaluation reports it: inside try, or in a branch that is not evaluated, it is not an error
+	} // a missing output is no error yet: inside try, or in a branch that is not evaluated, it is allowed
 }
 
 // variable adds the references of the argument that sets the variable, resolved in the caller's module.
@@ -194,12 +195,13 @@ func (l *linker) whole(n *Node, u *Def) {
 	}
 }
 
-// add appends a reference to the list, or adds its reasons to an existing entry for the same target and instances.
+// add appends a reference to the list. If the list has an entry for the same target and instances, add adds the reasons
+// to this entry instead.
 func (l *linker) add(r Ref) {
 	if r.To == NoDecl {
 		return
 	}
-	if l.last == nil { // a short list without merging (PartRefs)
+	if l.last == nil { // PartRefs needs no merging, because its list is short
 		l.list = append(l.list, r)
 		return
 	}

@@ -42,7 +42,7 @@ func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
 // thousand mistakes in a module of thousands of names would cost the product of both numbers.
 const mostGuessed = 1_000_000
 
-// mayGuess adds n comparisons and reports whether the total is within mostGuessed.
+// mayGuess counts n comparisons, and reports whether the total is at most mostGuessed.
 func (c *compiler) mayGuess(n int) bool {
 	c.u.guessed += n
 	return c.u.guessed <= mostGuessed
@@ -106,7 +106,8 @@ var (
 	rootsAlike = map[string]string{"variable": "var", "variables": "var", "vars": "var", "locals": "local", "modules": "module", "datasource": "data"}
 )
 
-// maybeRoot returns a suggestion for a misspelt root, such as locals.x or modul.x, or "".
+// maybeRoot returns a suggestion if the first name of a reference is probably a misspelt root, as in locals.x or
+// modul.x. Otherwise it returns "".
 func maybeRoot(n config.Name) string {
 	root := rootsAlike[n.Type]
 	if root == "" {
@@ -118,7 +119,8 @@ func maybeRoot(n config.Name) string {
 	return fmt.Sprintf(" Did you mean %s.%s?", root, n.Name)
 }
 
-// maybeVariable returns a suggestion if "var." or "local." may be missing before name, or "".
+// maybeVariable returns a suggestion if a variable or a local is called name, so that "var." or "local." is probably
+// missing. Otherwise it returns "".
 func (c *compiler) maybeVariable(name string) string {
 	if _, ok := c.u.ByName[Variable][name]; ok {
 		return fmt.Sprintf(" Did you mean the input variable var.%s?", name)
@@ -139,7 +141,7 @@ func noKeyOf(resource string) string {
 }
 
 // missingKey reports that a reference to an attribute or output of a repeated block has no instance key. It always
-// returns false.
+// returns false, for the caller to return.
 func (r *rewriter) missingKey(e *expr.Ref) bool {
 	d := r.c.u.Defs[e.Local]
 	what, index, noun, all := "count", "count.index", "resource", "%s[*]"
@@ -160,7 +162,7 @@ func (r *rewriter) missingKey(e *expr.Ref) bool {
 }
 
 // visible reports whether a resource may be referred to from the declaration being compiled. The resource of a check
-// block is visible only inside that block. visible reports an error otherwise.
+// block is visible only inside that block. If the resource is not visible, visible reports an error and returns false.
 func (c *compiler) visible(d *Def, at diag.Range) bool {
 	if d.Src.Res.Check == "" || d.Src.Res.Check == c.check {
 		return true

@@ -9,18 +9,21 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The functions in this file compile expressions and bodies on demand: they are not part of the program, or a static
-// evaluation needs them before a program exists. The unit records no references of them. The parameter static names the
-// feature that needs the result before planning, for messages; it is empty if no feature does.
+// The functions in this file compile expressions and bodies on demand. These are not part of the program, or a static
+// evaluation needs them before a program exists. The unit does not record their references. For a static evaluation,
+// the parameter static is the name of the feature that needs the result before planning, for messages. Otherwise it is
+// empty.
 
-// Expression compiles an expression. It returns false if it reported an error.
+// Expression compiles an expression. may lists the symbols that the expression may use. If Expression reports an error,
+// it returns false.
 func (n *Node) Expression(e hcl.Expression, may AllowedRefs, static string, bag *diag.Bag) (hclsyntax.Expression, bool) {
 	c := n.compiler(&Def{}, static, bag)
 	out := c.in(ByValue, may).expr(e)
 	return out, !c.failed
 }
 
-// Block compiles a body against a schema. It returns false if it reported an error.
+// Block compiles a body against a schema. may lists the symbols that the body may use. If Block reports an error, it
+// returns false.
 func (n *Node) Block(b hcl.Body, s *schema.Block, may AllowedRefs, static string, bag *diag.Bag) (*expr.Body, bool) {
 	c := n.compiler(&Def{}, static, bag)
 	raw := bodyRewriter{c.in(ByProvision, may)}.body(b)
@@ -29,8 +32,7 @@ func (n *Node) Block(b hcl.Body, s *schema.Block, may AllowedRefs, static string
 	return out, bc.ok && !c.failed
 }
 
-// Where returns the range of the text that path leads to, in a body that Block compiles. It returns at if the path is
-// empty.
+// Where returns the range of the text in body b that sets the value at path. If path is empty, Where returns at.
 func (n *Node) Where(b hcl.Body, s *schema.Block, at diag.Range, path cty.Path) diag.Range {
 	if len(path) == 0 {
 		return at
@@ -42,7 +44,7 @@ func (n *Node) Where(b hcl.Body, s *schema.Block, at diag.Range, path cty.Path) 
 	return raw.Where(at, path)
 }
 
-// Local compiles the expression of a local, unless it is already compiled. It returns false if it reported an error.
+// Local compiles the expression of a local, unless it is already compiled. If it reports an error, it returns false.
 func (n *Node) Local(d *Def, static string, bag *diag.Bag) bool {
 	if d.Value != nil {
 		return true
@@ -52,8 +54,8 @@ func (n *Node) Local(d *Def, static string, bag *diag.Bag) bool {
 	return !c.failed
 }
 
-// Inputs compiles the arguments of a module call, unless they are already compiled. It returns false if it reported an
-// error.
+// Inputs compiles the arguments of a module call, unless they are already compiled. If it reports an error, it returns
+// false.
 func (n *Node) Inputs(call *Def, static string, bag *diag.Bag) bool {
 	if call.Inputs.Args != nil {
 		return true

@@ -13,7 +13,7 @@ import (
 
 // Part is a text that sets a value: a local, an output, the input of a called module, or an argument of a block.
 type Part struct {
-	Path  []string // of an argument, with the names of the blocks around it; nil for other texts
+	Path  []string // the path of an argument, with the names of the blocks around it; nil for other parts
 	At    diag.Range
 	Names []Name
 	Calls []FunctionCall
@@ -25,8 +25,8 @@ type FunctionCall struct {
 	At   diag.Range
 }
 
-// Parts returns the texts that set a declaration, or the part of it at a path of names. It returns nil for a declaration
-// that no text sets, such as a root variable.
+// Parts returns the texts that set the value of a declaration, or of the part of it at path. It returns nil for a
+// declaration that no text sets, such as a root variable.
 func Parts(p *Program, d Decl, path []string) []Part {
 	n := p.at[d]
 	if n == nil {
@@ -57,7 +57,7 @@ type partReader struct {
 	list []Part
 }
 
-// body adds the arguments in a body that lie on the path, or below it.
+// body adds the arguments of a body that contain x.path, or that are inside it. at is the path of the body.
 func (x *partReader) body(at []string, b *expr.Body) {
 	for _, a := range b.Attrs {
 		if to := append(at[:len(at):len(at)], a.Attr.Name); a.Expr != nil && x.wanted(to) {
@@ -78,13 +78,13 @@ func (x *partReader) body(at []string, b *expr.Body) {
 	}
 }
 
-// wanted reports whether an argument lies on the path, or below it.
+// wanted reports whether the argument at the path at contains x.path, or is inside it.
 func (x *partReader) wanted(at []string) bool {
 	n := min(len(at), len(x.path))
 	return slices.Equal(at[:n], x.path[:n])
 }
 
-// add adds the part of an expression at a path of names.
+// add adds the part of e that sets the attribute at names, a path inside the value of e. at is the path of e.
 func (x *partReader) add(at []string, e hclsyntax.Expression, names []string) {
 	if e == nil {
 		return

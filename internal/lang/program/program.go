@@ -21,20 +21,20 @@ type Program struct {
 	decls []*Declaration
 	at    []*Node // node of each declaration
 	refs  [][]Ref
-	moves []*Move // in the order of execution, once SetMoves was called
+	moves []*Move // all moved blocks; in the order of execution after SetMoves
 
 	resources map[addr.Resource]Decl
 	configs   map[addr.ProviderConfig]Decl
 	uses      []Decl             // the provider configuration of each resource declaration
 	keyed     map[Decl]PassedKey // resources whose provider instance is chosen by a calling module
 
-	endless map[Decl]bool // declarations that are part of a cycle, or need one
+	endless map[Decl]bool // declarations that are part of a cycle, or depend on a cycle
 	bound   *bound        // the results of Bind; nil before
 }
 
 // bound holds the results of Bind.
 type bound struct {
-	schemas []*schema.Schema // by declaration
+	schemas []*schema.Schema // schema of each declaration
 	bodies  map[*Def]*expr.Body
 	metas   map[metaKey]cty.Value
 	flawed  map[*Def]bool // bodies that do not fit their schemas
@@ -45,10 +45,10 @@ type metaKey struct {
 	prov addr.Provider
 }
 
-// PassedKey locates the providers entry in which a calling module chose an instance of a repeated provider
-// configuration.
+// PassedKey is the place of the entry in a providers argument by which a module call chooses an instance of a repeated
+// provider configuration.
 type PassedKey struct {
-	Up    int // number of calls above the resource's module
+	Up    int // number of calls between this call and the resource's module
 	Entry int
 }
 
@@ -107,7 +107,8 @@ func (p *Program) Lookup(m addr.Module, k Kind, name string) (*Declaration, bool
 	return p.decls[n.Decl(i)], true
 }
 
-// ProviderConfig returns the declaration of a provider configuration, including implied configurations of the root.
+// ProviderConfig returns the declaration of a provider configuration, which may be implied. It returns false if the
+// program has no such configuration.
 func (p *Program) ProviderConfig(c addr.ProviderConfig) (*Declaration, bool) {
 	d, ok := p.configs[c]
 	if !ok {
@@ -131,13 +132,13 @@ func (p *Program) Node(m addr.Module) *Node { return p.nodes[m] }
 // NodeOf returns the node that contains a declaration, or nil for implied provider configurations.
 func (p *Program) NodeOf(d Decl) *Node { return p.at[d] }
 
-// Endless reports whether a declaration is part of a cycle or needs one, so that it cannot be evaluated.
+// Endless reports whether a declaration is part of a cycle or depends on a cycle, so that it cannot be evaluated.
 func (p *Program) Endless(d Decl) bool { return p.endless[d] }
 
 // Cyclic reports whether the program has a cycle.
 func (p *Program) Cyclic() bool { return len(p.endless) > 0 }
 
-// SetEndless sets the declarations that are part of a cycle or need one.
+// SetEndless sets the declarations that are part of a cycle or depend on a cycle.
 func (p *Program) SetEndless(ds map[Decl]bool) { p.endless = ds }
 
 // Moves lists the moved blocks of all modules in the order of execution.

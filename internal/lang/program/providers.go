@@ -19,7 +19,7 @@ import (
 // NoDecl is the Decl of a missing provider configuration.
 const NoDecl = ^Decl(0)
 
-// resolveProviders finds the provider configuration that every resource uses. It returns false if it reported an error.
+// resolveProviders finds the provider configuration that every resource uses. If it reports an error, it returns false.
 func (p *Program) resolveProviders(bag *diag.Bag) bool {
 	r := &providerResolver{p: p, bag: bag, ok: true}
 	p.uses = make([]Decl, len(p.decls))
@@ -67,7 +67,7 @@ func (r *providerResolver) ofResource(n *Node, res *config.Resource) Decl {
 			at = res.Provider.Range
 		}
 		if takes(n, name) {
-			return d // checkUnpassed reports it
+			return d // checkUnpassed reports the missing configuration
 		}
 		r.error(diag.Errorf("Provider configuration not present", "There is no configuration %q of provider %s %s. Add a provider %q block with alias = %q, or use another configuration.",
 			name, prov.ForDisplay(), moduleOf(n), name.Local, name.Alias).At(at))
@@ -75,8 +75,8 @@ func (r *providerResolver) ofResource(n *Node, res *config.Resource) Decl {
 	return d
 }
 
-// checkKey checks that a resource selects an instance of its provider configuration if and only if the configuration has
-// for_each. passed is true if a calling module selected the instance.
+// checkKey reports an error unless these two agree: a resource selects an instance of its provider configuration, and
+// the configuration has for_each. passed is true if a calling module has selected the instance.
 func (r *providerResolver) checkKey(d *Declaration, passed bool) {
 	if r.p.uses[d.ID] == NoDecl {
 		return
@@ -95,8 +95,8 @@ func (r *providerResolver) checkKey(d *Declaration, passed bool) {
 	}
 }
 
-// checkUnpassed reports the configuration_aliases of the root module that the root itself does not configure: no caller
-// can pass them.
+// checkUnpassed reports an error for each entry of configuration_aliases in the root module for which the root module
+// has no provider block. No caller can pass the configuration to the root module.
 func (r *providerResolver) checkUnpassed(root *Node) {
 	if r.p.tree.Called || root.Unit.Module.Unreadable() {
 		return
@@ -112,7 +112,7 @@ func (r *providerResolver) checkUnpassed(root *Node) {
 	}
 }
 
-// expectsPassed reports whether a called module declares that its caller passes a configuration.
+// expectsPassed reports whether a called module declares that its caller must pass the configuration with this name.
 func expectsPassed(n *Node, name config.ProviderName) bool {
 	return n.Parent != nil && takes(n, name)
 }
@@ -161,8 +161,9 @@ func (p *Program) find(n *Node, name config.ProviderName) (Decl, addr.ProviderCo
 	}
 }
 
-// ownConfig returns the index of the module's own block of that name. In a called module, an empty block without an
-// alias does not count: it only declares that the caller's configuration is used, which is the default.
+// ownConfig returns the index of the module's own provider block of that name, and false if the module has none. In a
+// called module, an empty block without an alias does not count: it only declares that the module uses the
+// configuration of its caller, which is the default.
 func ownConfig(n *Node, name config.ProviderName) (int32, bool) {
 	i, ok := n.Unit.configs[name]
 	if ok && n.Parent != nil && name.Alias == "" && isEmpty(n.Unit.Defs[i].Src.Prov) {
@@ -187,7 +188,8 @@ func passedFor(n *Node, name config.ProviderName) *config.Passed {
 
 // localFor returns a module's local name for a provider. It looks for the same source address first, then for the same
 // provider at the other registry, whose host a state or another module may use. If the module has no name for the
-// provider, and its type names another provider, the result is a string that is not a declared name.
+// provider, and the type of the provider is the name of another provider, localFor returns the address of the provider,
+// which is no declared name.
 func localFor(n *Node, prov addr.Provider) string {
 	if local, ok := localOf(n, prov.Type, func(p addr.Provider) bool { return p == prov }); ok {
 		return local
@@ -199,7 +201,7 @@ func localFor(n *Node, prov addr.Provider) string {
 }
 
 // localOf returns the local name of the provider for which meant returns true: a declared name, or typ, which names a
-// provider without a declaration. It returns false if neither matches.
+// provider without a declaration. It returns false if meant returns false for all names.
 func localOf(n *Node, typ string, meant func(addr.Provider) bool) (string, bool) {
 	for _, local := range slices.Sorted(maps.Keys(n.Unit.Module.Required)) {
 		if meant(n.Unit.Module.Required[local].Source) {
@@ -209,8 +211,9 @@ func localOf(n *Node, typ string, meant func(addr.Provider) bool) (string, bool)
 	return typ, meant(n.Config.Provider(typ))
 }
 
-// implied returns an implied configuration of the root, and creates it if necessary: an empty default configuration, or
-// a configuration that the missing caller of a called tree would pass.
+// implied returns the declaration of an implied configuration of the root module, and creates it if necessary. Its
+// configuration is empty. If the tree is a module that other modules call, implied also stands for a configuration that
+// the missing caller would pass.
 func (p *Program) implied(c addr.ProviderConfig) Decl {
 	if d, ok := p.configs[c]; ok {
 		return d
@@ -224,7 +227,8 @@ func (p *Program) implied(c addr.ProviderConfig) Decl {
 
 // ProviderFor returns the configuration of a provider and alias in a module, for objects without a declaration. It
 // returns false if the module no longer exists, or if it has no block for the configuration and its caller passes none.
-// Another configuration, such as the configuration of the caller, may lead to another account.
+// ProviderFor does not use another configuration, such as the caller's, instead, because it may belong to another
+// account.
 func (p *Program) ProviderFor(m addr.Module, prov addr.Provider, alias string) (Decl, bool) {
 	n := p.nodes[m]
 	if n == nil {
@@ -257,19 +261,20 @@ func (p *Program) ImpliedProvider(res addr.Resource) addr.ProviderConfig {
 func (p *Program) Existing(n *Node, prov addr.Provider, alias string) Decl {
 	d, _ := p.find(n, config.ProviderName{Local: localFor(n, prov), Alias: alias})
 	if d == NoDecl && alias != "" && n.Parent != nil {
-		return p.Existing(n.Parent, prov, alias) // calls of functions may name an alias of the caller
+		return p.Existing(n.Parent, prov, alias) // calls of functions may use an alias of the calling module
 	}
 	return d
 }
 
-// PassedKey returns the providers entry in which a calling module chose the provider instance of a resource, or false if
-// no caller chose one.
+// PassedKey returns the providers entry by which a calling module has chosen the provider instance of a resource. It
+// returns false if no caller has chosen an instance.
 func (p *Program) PassedKey(d Decl) (PassedKey, bool) {
 	at, ok := p.keyed[d]
 	return at, ok
 }
 
-// passedKey returns the providers entry that chooses the provider instance for a name, or false if no entry does.
+// passedKey returns the providers entry that chooses the provider instance for the provider called name in a module. It
+// returns false if no entry chooses one.
 func (p *Program) passedKey(n *Node, name config.ProviderName) (PassedKey, bool) {
 	for up := 0; n.Parent != nil; up++ {
 		i := slices.IndexFunc(n.Config.Call.Providers, func(e config.Passed) bool { return e.Child == name })
@@ -288,7 +293,8 @@ func (p *Program) passedKey(n *Node, name config.ProviderName) (PassedKey, bool)
 	return PassedKey{}, false
 }
 
-// checkPassed checks a call's providers argument against the module that it calls.
+// checkPassed reports mistakes in the providers argument of a call. It compares the argument with the module that is
+// called.
 func (r *providerResolver) checkPassed(n *Node, call *Def) {
 	child := n.Children[call.Nth]
 	if child == nil {
@@ -303,11 +309,11 @@ func (r *providerResolver) checkPassed(n *Node, call *Def) {
 
 func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 	if n.Unit.Module.Unreadable() || child.Unit.Module.Unreadable() {
-		return // some blocks are unknown
+		return // blocks of these modules may be in text that could not be read
 	}
 	if r.p.lookupConfig(n, e.Parent.ProviderName) == NoDecl && !expectsPassed(n, e.Parent.ProviderName) {
 		if takes(n, e.Parent.ProviderName) {
-			return // checkUnpassed reports it
+			return // checkUnpassed reports the missing configuration
 		}
 		r.error(diag.Errorf("Provider configuration not present", "The configuration %q is not declared %s. Declare it, or pass another configuration to module.%s.", e.Parent.ProviderName, moduleOf(n), child.Config.Call.Name).At(e.Parent.Range))
 		return
@@ -326,7 +332,7 @@ func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 		}
 		r.error(diag.Errorf("Provider type mismatch", "%s", text).At(e.Range))
 	case declared || listed && (e.Child.Alias == "" || slices.Contains(req.Aliases, e.Child)):
-	case listed && wanted.Namespace != "hashicorp": // Terraform's rule
+	case listed && wanted.Namespace != "hashicorp": // Terraform has this rule
 		r.error(diag.Errorf("Reference to undefined provider", "The child module does not require a provider with the local name %q. Remove the entry.\n\nIf you also control the child module, you can add %s to configuration_aliases in its required_providers block instead.", e.Child, e.Child).At(e.Range))
 	default:
 		how := fmt.Sprintf("a required_providers entry named %q with the source address %q", e.Child, wanted.ForDisplay())
@@ -337,7 +343,7 @@ func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 	}
 }
 
-// checkWanted reports the configurations that a module requires and its call does not pass.
+// checkWanted reports an error for each configuration that a module requires and the call of the module does not pass.
 func (r *providerResolver) checkWanted(child *Node, call *config.Call) {
 	for _, local := range slices.Sorted(maps.Keys(child.Unit.Module.Required)) {
 		req := child.Unit.Module.Required[local]
@@ -367,7 +373,8 @@ func (r *providerResolver) checkLegacy(child *Node, call *Def) {
 		child.Config.Path, child.Config.Source).At(at).See("a provider configured here", own.Range))
 }
 
-// firstOwnConfig returns a provider block with settings in a module or below it, or nil.
+// firstOwnConfig returns a provider block that has settings, from a module or a module below it. It returns nil if no
+// such block exists.
 func firstOwnConfig(n *Node) *config.Provider {
 	for _, i := range sortedConfigs(n.Unit) {
 		if p := n.Unit.Defs[i].Src.Prov; !isEmpty(p) {

@@ -12,14 +12,15 @@ import (
 
 // AllowedRefs specifies which symbols an expression may use besides the declarations of its module.
 type AllowedRefs struct {
-	Count bool // the block has count, and the expression is evaluated once per instance
-	Each  bool // the same with for_each
+	Count bool // count is allowed: the block has it, and the expression is evaluated for each instance
+	Each  bool // each is allowed: the block has for_each, and the expression is evaluated for each instance
 	Self  bool
 	Names []string // names whose values the caller passes to the evaluation
-	Vary  bool     // static evaluation may call functions whose result changes from run to run, because the result is used once
+	Vary  bool     // a static evaluation may call functions such as uuid, because its result is used only once
 }
 
-// given returns Names as local names, or nil if Names is empty. As with loops, the innermost meaning of a name counts.
+// given returns Names as local names. It returns nil if Names is empty. If a loop inside the expression defines the
+// same name, the meaning of the loop counts.
 func (a AllowedRefs) given() []locals {
 	if len(a.Names) == 0 {
 		return nil
@@ -54,7 +55,7 @@ type RawBody struct {
 type rawAttr struct {
 	Name   string
 	Expr   hclsyntax.Expression // compiled
-	source hclsyntax.Expression // as written
+	source hclsyntax.Expression // the expression as written
 	NameAt hcl.Range
 	at     hcl.Range
 }
@@ -76,9 +77,9 @@ func (b *RawBody) attr(name string) *rawAttr {
 	return nil
 }
 
-// Where returns the range of the text that path leads to. The range of the block with this body is at. If an attribute
-// of the path is not set, Where returns the range for missing arguments of the innermost block, so that messages
-// identify the block.
+// Where returns the range of the text that sets the value at path. at is the range of the block that has this body. If
+// no text sets an attribute on the path, Where returns the range for missing arguments of the innermost block on the
+// path, so that messages identify the block.
 func (raw *RawBody) Where(at hcl.Range, path cty.Path) hcl.Range {
 	if len(path) == 0 {
 		return cmp.Or(raw.missing, at)
@@ -100,8 +101,10 @@ func (raw *RawBody) Where(at hcl.Range, path cty.Path) hcl.Range {
 	return at
 }
 
-// blockAt returns the block that a path leads to, or nil if the body has no block of that type. It finds the n-th block
-// if no block of the type is dynamic, or the block with a label, and the first block otherwise.
+// blockAt returns the block that a path leads to, or nil if the body has no block of that type. rest is the path inside
+// the collection of these blocks. If it begins with a number and no block of the type is dynamic, blockAt returns the
+// block with this index. If it begins with a string, blockAt returns the block with this label. Otherwise it returns
+// the first block.
 func blockAt(raw *RawBody, name string, rest cty.Path) *rawBlock {
 	var all []*rawBlock
 	static := true

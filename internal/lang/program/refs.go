@@ -20,7 +20,8 @@ func instancesOf(e *expr.Ref) use {
 	return use{hint: AllKeys}
 }
 
-// note records the declaration that e names as a reference of the declaration being compiled.
+// note records a reference to the declaration that e names, for the declaration being compiled. u has the instances and
+// further reasons of the reference.
 func (r *rewriter) note(e *expr.Ref, u use) {
 	switch e.Root {
 	case expr.RootVariable, expr.RootLocal, expr.RootCall, expr.RootResource:
@@ -32,8 +33,8 @@ func (r *rewriter) note(e *expr.Ref, u use) {
 	r.c.record(u)
 }
 
-// indexable resolves the collection of an index expression if the collection is a whole declaration with count or
-// for_each. It returns nil for everything else: the key then selects from the object of a single resource or module.
+// indexable resolves e, the collection of an index expression, if e names a whole declaration with count or for_each.
+// It returns nil for any other expression: the key then does not select an instance.
 func (r *rewriter) indexable(e hclsyntax.Expression) *expr.Ref {
 	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
 	if !ok || r.isLocal(t.Traversal.RootName()) || !namesWhole(t.Traversal, r.c.u.lists) {
@@ -60,8 +61,8 @@ func namesWhole(t hcl.Traversal, lists bool) bool {
 	return len(t) == 2
 }
 
-// noteIndexed records a reference to the instance that a key expression selects. It reports an error and returns false
-// if the target is not repeated.
+// noteIndexed records a reference to the instance that a key expression selects. If the target is not repeated,
+// noteIndexed reports an error and returns false.
 func (r *rewriter) noteIndexed(target *expr.Ref, key hclsyntax.Expression, at diag.Range) bool {
 	r.c.varies()
 	if !target.Repeated {
@@ -76,8 +77,9 @@ func (r *rewriter) noteIndexed(target *expr.Ref, key hclsyntax.Expression, at di
 	return true
 }
 
-// keyed checks that a reference has an instance key only if its target is repeated, and has one if it selects an
-// attribute or output of a repeated target. It reports an error and returns false otherwise.
+// keyed reports whether a reference has an instance key if it needs one, and only then. A target without count and
+// for_each permits no key. A reference to an attribute or output of a repeated target needs a key. If the reference
+// violates these rules, keyed reports an error.
 func (r *rewriter) keyed(e *expr.Ref) bool {
 	switch e.Root {
 	case expr.RootCall, expr.RootResource:
@@ -95,8 +97,8 @@ func (r *rewriter) keyed(e *expr.Ref) bool {
 	return true
 }
 
-// resolve finds the declaration or built-in object that a traversal names. It reports an error and returns false if the
-// name is not declared.
+// resolve finds the declaration or built-in object that a traversal names. If the name is not declared, resolve reports
+// an error and returns false.
 func (r *rewriter) resolve(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool) {
 	out, ok := r.resolveName(e)
 	if ok && (out.Root == expr.RootCall || out.Root == expr.RootResource) {
@@ -109,7 +111,7 @@ func (r *rewriter) resolve(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool) {
 	return out, ok
 }
 
-// reserved are the roots that are reserved for a future version of the language.
+// reserved are the roots of references that the language reserves for future versions.
 var reserved = map[string]bool{"template": true, "lazy": true, "arg": true}
 
 func (r *rewriter) resolveName(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool) {
@@ -178,7 +180,7 @@ func (c *compiler) attribute(t hcl.Traversal) (string, bool) {
 	return name.Name, ok
 }
 
-// named resolves var.x, local.x and module.x.
+// named resolves var.x, local.x and module.x. If the name is not declared, named reports an error and returns false.
 func (c *compiler) named(e *expr.Ref, kind expr.Root, k Kind, t hcl.Traversal) bool {
 	name, ok := c.attribute(t)
 	if !ok {
@@ -193,7 +195,8 @@ func (c *compiler) named(e *expr.Ref, kind expr.Root, k Kind, t hcl.Traversal) b
 	return true
 }
 
-// afterCall reads the instance key and the output name after module.x.
+// afterCall reads the instance key and the output name that follow module.NAME in a reference. If the key is invalid,
+// afterCall reports an error and returns false.
 func (c *compiler) afterCall(e *expr.Ref) bool {
 	if !c.instanceKey(e) {
 		return false
@@ -204,8 +207,8 @@ func (c *compiler) afterCall(e *expr.Ref) bool {
 	return true
 }
 
-// selectFromWhole reinterprets a constant key after a single module as the name of an output or as an index into the
-// object of all outputs. Terraform rejects such keys for resources only.
+// selectFromWhole changes a reference with a constant key after a module call without count and for_each. The key then
+// is the name of an output, or an index into the object of all outputs. Terraform rejects such keys only for resources.
 func selectFromWhole(e *expr.Ref) {
 	e.Rest, e.Key, e.HasKey, e.Output = e.Traversal[2:], addr.NoKey, false, ""
 	if name, rest, ok := expr.Attribute(e.Rest); ok {
@@ -213,7 +216,8 @@ func selectFromWhole(e *expr.Ref) {
 	}
 }
 
-// instanceKey reads a constant key after the name of a resource or module call, if the reference has one.
+// instanceKey reads a constant key after the name of a resource or module call, if the reference has a key. If the key
+// is invalid, instanceKey reports an error and returns false.
 func (c *compiler) instanceKey(e *expr.Ref) bool {
 	if len(e.Rest) == 0 {
 		return true
@@ -231,7 +235,8 @@ func (c *compiler) instanceKey(e *expr.Ref) bool {
 	return true
 }
 
-// resourceNamed resolves TYPE.NAME. all is the traversal including the mode.
+// resourceNamed resolves TYPE.NAME at the beginning of t. all is the whole traversal, with the mode before t. If the
+// resource is not declared, or not visible here, resourceNamed reports an error and returns false.
 func (c *compiler) resourceNamed(e *expr.Ref, mode addr.Mode, t, all hcl.Traversal) bool {
 	names, ok := c.twoNames(t, all)
 	if !ok {
@@ -249,7 +254,8 @@ func (c *compiler) resourceNamed(e *expr.Ref, mode addr.Mode, t, all hcl.Travers
 	return c.instanceKey(e)
 }
 
-// twoNames reads a type and a name from t. all is the traversal including the mode.
+// twoNames reads a type and a name from t. all is the whole traversal, with the mode before t. If t has no two names,
+// twoNames reports an error and returns false.
 func (c *compiler) twoNames(t, all hcl.Traversal) (names [2]string, ok bool) {
 	for i := range 2 {
 		if i < len(t) {
@@ -268,7 +274,8 @@ func (c *compiler) twoNames(t, all hcl.Traversal) (names [2]string, ok bool) {
 	return names, true
 }
 
-// fieldOf resolves path.x, terraform.x, tofu.x, count.index, each.key and each.value.
+// fieldOf resolves path.x, terraform.x, tofu.x, count.index, each.key and each.value. If the object has no such
+// attribute, fieldOf reports an error and returns false.
 func (c *compiler) fieldOf(e *expr.Ref, symbol string, t hcl.Traversal) bool {
 	name, ok := c.attribute(t)
 	if !ok || !c.knownField(symbol, name, t[:2].SourceRange()) {

@@ -13,13 +13,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Expressions are compiled by rewriting their syntax trees. A reference to a declaration becomes a node of package
-// expr, and so does every construct that this language evaluates differently from the HCL library. All other nodes stay
-// nodes of the library. Each node of package expr embeds the library's node that it replaces, which keeps ranges and
-// satisfies the sealed interface. The nodes find the frame through the root of the evaluation context (expr.Env).
+// Expressions are compiled by rewriting their syntax trees. Nodes of package expr replace the references to
+// declarations, and the constructs that Lethe evaluates differently from the HCL library. All other nodes are nodes of
+// the library. Each node of package expr embeds the library's node that it replaces, which keeps ranges and satisfies
+// the sealed interface. The nodes find the frame through the root of the evaluation context (expr.Env).
 
-// maxDepth limits the nesting of expressions. The parser has a separate limit; maxDepth is for expressions built from
-// JSON.
+// maxDepth limits the nesting of expressions. The parser limits expressions in native syntax; maxDepth also limits
+// expressions from JSON.
 const maxDepth = 2000
 
 // expr compiles e.
@@ -85,8 +85,9 @@ func (r *rewriter) compiled(e hclsyntax.Expression) hclsyntax.Expression {
 	return r.composite(e)
 }
 
-// deferred compiles a whole expression in the content of a dynamic block. The dynamic block may generate no blocks, so
-// errors do not count until evaluation: deferred returns them in an expr.Deferred.
+// deferred compiles a whole expression in the content of a dynamic block. The dynamic block may generate no block, so
+// errors in the expression must not be reported before the evaluation. If the expression has errors, deferred returns
+// an expr.Deferred that contains them.
 func (r *rewriter) deferred(e hclsyntax.Expression) hclsyntax.Expression {
 	bag, failed := r.c.bag, r.c.failed
 	own := &diag.Bag{}
@@ -213,7 +214,7 @@ func (r *rewriter) composite(e hclsyntax.Expression) hclsyntax.Expression {
 		r.c.hcl(bad.ParseDiags)
 		return expr.UnknownAt(bad.SrcRange)
 	}
-	return e // the anonymous symbol of a splat
+	return e // the symbol that stands for the element in a splat
 }
 
 func (r *rewriter) nodes(es []hclsyntax.Expression) []hclsyntax.Expression {
@@ -230,7 +231,7 @@ func (r *rewriter) objectKey(e *hclsyntax.ObjectConsKeyExpr) hclsyntax.Expressio
 		return &hclsyntax.LiteralValueExpr{Val: cty.StringVal(name), SrcRange: e.Range()}
 	}
 	if _, ok := e.Wrapped.(*hclsyntax.ScopeTraversalExpr); ok && !e.ForceNonLiteral {
-		return e // evaluates to the library's "Ambiguous attribute key"
+		return e // its evaluation returns the library's error "Ambiguous attribute key"
 	}
 	n := *e
 	n.Wrapped = r.node(e.Wrapped)

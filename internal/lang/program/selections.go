@@ -31,11 +31,12 @@ func (r *rewriter) noteSelection(s selection) {
 		return
 	}
 	s.From = r.c.owner()
-	s.Any = s.Any || r.content > 0 // the dynamic block may generate no block
+	s.Any = s.Any || r.content > 0 // a dynamic block may generate no block
 	r.c.u.Paths = append(r.c.u.Paths, s)
 }
 
-// selectsEach records the attribute or output that a splat selects from every instance.
+// selectsEach records the attribute or output that a splat selects from every instance of a declaration. source is the
+// source of the splat, and each is the selection from one element.
 func (r *rewriter) selectsEach(source, each hclsyntax.Expression) {
 	target, ok := source.(*expr.Ref)
 	if !ok || target.HasKey || len(target.Rest) > 0 {
@@ -53,8 +54,8 @@ func (r *rewriter) selectsEach(source, each hclsyntax.Expression) {
 }
 
 // Selected returns the attributes of a resource that the text of d selects, as one path for each place. A path ends at
-// the first step that is not constant. Selected returns only the empty path if the text uses the whole resource, or if
-// no text is known. For a variable of a called module, the text is in the call.
+// the first step that is not constant. If the text uses the whole resource, or the text is not known, Selected returns
+// only the empty path. The text of a variable of a called module is its argument in the call.
 func (p *Program) Selected(d, resource Decl) []cty.Path {
 	n := p.at[resource]
 	from, ok := p.textIn(n, d)
@@ -67,8 +68,8 @@ func (p *Program) Selected(d, resource Decl) []cty.Path {
 	return []cty.Path{{}}
 }
 
-// textIn returns the index, in the unit of n, of the declaration whose text makes the references of d. It returns false
-// if n's module does not contain that text.
+// textIn returns the declaration whose text contains the references of d, as an index in the unit of n. It returns
+// false if the module of n does not contain this text.
 func (p *Program) textIn(n *Node, d Decl) (int32, bool) {
 	at := p.at[d]
 	switch {

@@ -8,11 +8,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Name is a reference in a text: the name as the text writes it, and the declaration that it names.
+// Name is a reference in a text: the name in the form of the text, and the declaration that it names.
 type Name struct {
 	Text string
 	To   Decl
-	// Via is the name through which the text uses the value, such as each.value. It is empty if the text uses it directly.
+	// Via is the name through which the text uses the value, such as each.value. Via is empty if the text uses the
+	// value directly.
 	Via string
 }
 
@@ -109,7 +110,7 @@ func (x *nameReader) body(b *expr.Body, path cty.Path) {
 	}
 }
 
-// expression collects the names in the part of an expression at path.
+// expression collects the names in the part of an expression at path. via is Name.Via for these names.
 func (x *nameReader) expression(e hclsyntax.Expression, path cty.Path, via string) {
 	if e == nil {
 		return
@@ -147,7 +148,8 @@ func (x *nameReader) reference(e *expr.Ref, via string) {
 	}
 }
 
-// output adds an output of a called module, or the call itself if the text uses all outputs.
+// output adds the output of a called module that a reference names. If the reference uses all outputs, output adds the
+// call.
 func (x *nameReader) output(call *expr.Ref, name, text, via string) {
 	if child := x.n.Children[x.n.Unit.Defs[call.Local].Nth]; child != nil && name != "" {
 		if i, ok := child.Unit.Index(Output, name); ok {

@@ -19,8 +19,8 @@ func (c *compiler) triggers(d *Def, pl AllowedRefs) {
 // TriggerTitle is the title of errors about replace_triggered_by.
 const TriggerTitle = "Invalid replace_triggered_by expression"
 
-// trigger compiles one entry: a resource, one of its instances, or an attribute of either. It reports an error and
-// returns nil if the entry is invalid.
+// trigger compiles one entry: a resource, one of its instances, or an attribute of either. If the entry is invalid,
+// trigger reports an error and returns nil.
 func (r *rewriter) trigger(e hclsyntax.Expression) *Trigger {
 	out := &Trigger{At: e.Range()}
 	if wrapped, ok := e.(*hclsyntax.TemplateWrapExpr); ok { // JSON: "${…}"

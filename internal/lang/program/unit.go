@@ -18,7 +18,8 @@ import (
 )
 
 // Unit is a module compiled once, however often it is called. It holds everything that does not depend on the place in
-// the tree. Its declarations have indexes within the unit; a node adds its base.
+// the tree. Its declarations have indexes within the unit. The Decl of a declaration at a node is the sum of the node's
+// Base and this index.
 type Unit struct {
 	Module     *config.Module
 	Defs       []*Def
@@ -47,15 +48,15 @@ type Def struct {
 
 	Repeat      config.Repeat
 	Repetition  hclsyntax.Expression // compiled count, for_each or enabled; nil if the block is not repeated
-	Value       hclsyntax.Expression // of a local or an output
-	Inputs      Inputs               // of a call
-	Nth         int32                // of a call: its index among the calls
-	Body        *RawBody             // of a resource or a provider
-	Conditions  [5][]*Condition      // by When
-	Lifecycle   Lifecycle            // of a resource
+	Value       hclsyntax.Expression // the expression of a local or an output
+	Inputs      Inputs               // the arguments of a call
+	Nth         int32                // the index of a call among the calls
+	Body        *RawBody             // the body of a resource or a provider
+	Conditions  [5][]*Condition      // the conditions, by When
+	Lifecycle   Lifecycle            // the lifecycle block of a resource
 	ProviderKey hclsyntax.Expression // key of the provider instance used
 	Bodies      map[any]*RawBody     // provisioners and connections, by their configuration
-	Once        *shared              // of a constant: holds its value (constants.go)
+	Once        *shared              // the shared value, if the local is a constant (constants.go)
 
 	refs references
 }
@@ -90,12 +91,12 @@ type references struct {
 	uses      []use
 	parts     map[any][]use // the uses of each provisioner and connection
 	functions []*expr.ProviderCall
-	caller    bool        // of an action: it refers to caller
-	varies    bool        // the Def uses more than locals and pure functions, so that it is not a constant
+	caller    bool        // the body of an action refers to caller
+	varies    bool        // the Def depends on more than locals and pure functions, so it is not a constant
 	seen      map[use]int // index in uses, while the Def is compiled
 }
 
-// add records a use. A second use of the same target and the same instances adds its reason to the first.
+// add records a use. If a use of the same target and the same instances is recorded already, add adds the reason to it.
 func (r *references) add(u use) {
 	id := u
 	id.why, id.at = 0, diag.Range{}
@@ -113,7 +114,7 @@ func (r *references) add(u use) {
 // use is a reference from a declaration to another declaration of the same unit.
 type use struct {
 	local  int32
-	output string // of a call: the name of one output; "" for all outputs
+	output string // the name of one output of a call; "" for all outputs
 	why    Use
 	hint   KeyHint
 	fixed  addr.Key
@@ -124,14 +125,14 @@ type use struct {
 type OutputUse struct {
 	Of   int32 // the call, or a local that may hold a whole call
 	Name string
-	Each bool // of a local: the name is selected from one or each instance in it
+	Each bool // only if Of is a local: the name is selected from one or each instance in it
 	At   diag.Range
 }
 
-// selection is a reference to an attribute of a resource, of any instance. Bind checks it against the schema. A
-// reference inside try or can is checked too: an attribute that is not in the schema is a mistake everywhere. A splat
-// inside try or can is not checked, and fails when it is evaluated. If the resource may have no instance (Any),
-// evaluation finds the missing attribute (expr.Ref.ofAny).
+// selection is a reference to an attribute of a resource, of any instance. Bind checks it against the schema. Bind also
+// checks a reference inside try or can, because an attribute that is not in the schema is always a mistake. It does not
+// check a splat inside try or can (Tried), which fails when it is evaluated. If the resource may have no instance
+// (Any), Bind does not report a missing attribute, because the evaluation reports it (expr.Ref.ofAny).
 type selection struct {
 	From   int32 // the declaration that contains the reference; -1 if it is not in the unit
 	Target *expr.Ref
@@ -140,11 +141,11 @@ type selection struct {
 	Any    bool // selected by a splat or an index that is not constant, so that there may be no instance
 }
 
-// selections maps pairs of declarations of a unit to the paths that the first selects of the second. It is computed on
-// first use.
+// selections maps pairs of declarations of a unit to the paths that the first selects of the second. The map is
+// computed on first use.
 type selections struct {
 	once sync.Once
-	by   map[[2]int32][]cty.Path // from, target
+	by   map[[2]int32][]cty.Path // paths by the indexes of both declarations
 }
 
 // argument is an argument of a module call.
@@ -188,7 +189,7 @@ type ImportBlock struct {
 	ID, Identity hclsyntax.Expression
 	ForEach      hclsyntax.Expression
 	ModuleKeys   []hclsyntax.Expression // the key of each module call in the address; nil if the call has no key
-	Key          hclsyntax.Expression   // of the resource
+	Key          hclsyntax.Expression   // the key of the resource in the address
 	Def          *Def                   // holds for_each and the references
 }
 
@@ -211,7 +212,8 @@ func (s *shared) Get(make func() any) any {
 	return s.cell
 }
 
-// Index returns the index of a declaration by kind and name. It does not find resources and providers.
+// Index returns the index of a declaration by kind and name, and false if it is not declared. It does not find
+// resources and providers.
 func (u *Unit) Index(k Kind, name string) (int32, bool) {
 	i, ok := u.ByName[k][name]
 	return i, ok
@@ -279,7 +281,8 @@ func (u *Unit) addResources(m *config.Module) {
 	}
 }
 
-// addActions adds the action blocks. They follow the provider configurations (frame.Frame.object).
+// addActions adds the action blocks. They must come after the provider configurations, because frame.Frame.object
+// relies on this order.
 func (u *Unit) addActions(m *config.Module) {
 	for _, name := range slices.SortedFunc(maps.Keys(m.Actions), compareNames) {
 		a := m.Actions[name]

@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// checkCalls checks the arguments of every call against the variables of the called module.
+// checkCalls compares the arguments of every call with the variables of the called module. It returns false if it has
+// reported an error.
 func checkCalls(p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, d := range p.Decls() {

@@ -9,14 +9,14 @@ import (
 
 // CheckOptions configure Check.
 type CheckOptions struct {
-	BodiesOnly bool          // compile the bodies and skip the evaluation, because the configuration was checked before
+	BodiesOnly bool          // compile the bodies and skip the evaluation, which was done before
 	Incomplete bool          // resources may lack required arguments
-	Called     bool          // the configuration is a module without its caller (config.Tree)
+	Called     bool          // the configuration is a module without its caller (see config.Tree.Called)
 	Options    frame.Options // directories, Run, limits; the other fields are not used
 }
 
 // Structure checks the parts of a compiled program that need no schema: arguments of calls, moves, deprecated outputs,
-// constants, cycles and destroy-time provisioners. It returns false if it reported an error.
+// constants, cycles and destroy-time provisioners. If it reports an error, it returns false.
 func Structure(p *program.Program, bag *diag.Bag) bool {
 	ok := checkCalls(p, bag)
 	ok = checkMoves(p, bag) && ok
@@ -29,9 +29,10 @@ func Structure(p *program.Program, bag *diag.Bag) bool {
 }
 
 // Check binds the program to the schemas of its providers (Program.Bind) and evaluates everything once, to report
-// mistakes that do not depend on values: values of the wrong type, ephemeral values in stored arguments. Values that are
-// not literal are unknown. Check may be called after Compile failed, so that all mistakes are reported together. It does
-// not evaluate declarations that are part of a cycle or need one. Check returns false if it reported an error.
+// mistakes that do not depend on values: values of the wrong type, ephemeral values in stored arguments. Values that
+// are not literal are unknown. Check may be called after Compile failed, so that all mistakes are reported together. It
+// does not evaluate declarations that are part of a cycle or depend on a cycle. If it reports an error, it returns
+// false.
 func Check(p *program.Program, s provider.Lookup, o CheckOptions, bag *diag.Bag) bool {
 	ok, grown := p.Bind(s, o.Incomplete, bag)
 	c := &checker{p: p, bag: bag, ok: ok}

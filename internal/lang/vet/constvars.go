@@ -5,8 +5,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// constVariables checks that callers pass static values to variables with `const = true`. The value of such a variable
-// must be known before planning, because the source of a module or a backend may use it.
+// constVariables reports an error if a caller passes a value that is not static to a variable with `const = true`. The
+// value of such a variable must be known before planning, because the source of a module or a backend may use it.
 func constVariables(p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, d := range p.Decls() {
@@ -15,7 +15,7 @@ func constVariables(p *program.Program, bag *diag.Bag) bool {
 		}
 		for _, ref := range p.Refs(d.ID) {
 			if !byValue(ref) {
-				continue // its own conditions, and the call of its module
+				continue // a reference from a condition of the variable, or to the call of its module
 			}
 			to := notStatic(p, ref.To)
 			if to == nil {
@@ -34,7 +34,8 @@ func constVariables(p *program.Program, bag *diag.Bag) bool {
 	return ok
 }
 
-// notStatic returns a declaration that d is computed from and that is not known before planning, or nil.
+// notStatic returns a declaration on whose value d depends and whose value is not known before planning. It returns nil
+// if no such declaration exists.
 func notStatic(p *program.Program, d program.Decl) *program.Declaration {
 	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
 		static := at.Kind == program.Variable || at.Kind == program.Local

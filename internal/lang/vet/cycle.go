@@ -13,8 +13,8 @@ import (
 // A cycle is a strongly connected component of the references with more than one member, or with a reference to itself.
 // The message shows a shortest path around the cycle.
 
-// findCycles reports every cycle once, and tells the program which declarations are part of a cycle or need one. It
-// returns false if it found a cycle.
+// findCycles reports every cycle once, and tells the program which declarations are part of a cycle or depend on a
+// cycle (Program.SetEndless). It returns false if it has found a cycle.
 func findCycles(p *program.Program, bag *diag.Bag) bool {
 	of, nodes := walk.Components(len(p.Decls()), func(d int32) []program.Ref { return p.Refs(program.Decl(d)) }, func(r program.Ref) int32 { return int32(r.To) })
 	endless := map[program.Decl]bool{}
@@ -35,8 +35,8 @@ func findCycles(p *program.Program, bag *diag.Bag) bool {
 	return ok
 }
 
-// withEndless adds the members of a component to set if the component is a cycle or needs a member of set. Components
-// are visited after all components that they need.
+// withEndless adds the members of a component to set if the component is a cycle or depends on a member of set. The
+// caller passes a component after all components on which it depends.
 func withEndless(p *program.Program, set map[program.Decl]bool, component []program.Decl, endless bool) {
 	for _, r := range p.Refs(component[0]) {
 		endless = endless || set[r.To]
@@ -52,7 +52,7 @@ func withEndless(p *program.Program, set map[program.Decl]bool, component []prog
 // shownHops is the greatest number of references of a cycle that a message lists.
 const shownHops = 40
 
-// reportCycle reports a component if it is a cycle, and returns whether it is.
+// reportCycle reports whether a component is a cycle. If it is, reportCycle adds an error.
 func reportCycle(p *program.Program, component []program.Decl, bag *diag.Bag) bool {
 	if len(component) == 1 {
 		return reportSelf(p, component[0], bag)
@@ -83,7 +83,7 @@ func reportCycle(p *program.Program, component []program.Decl, bag *diag.Bag) bo
 	return true
 }
 
-// reportedAt reports whether a static evaluation has already reported the cycle, before the program was compiled.
+// reportedAt reports whether a static evaluation, before the program was compiled, has added an error about the cycle.
 func reportedAt(p *program.Program, component []program.Decl, bag *diag.Bag) bool {
 	for _, reported := range bag.List() {
 		if reported.Summary == "Cycle" && reported.Subject != nil && slices.ContainsFunc(component, func(d program.Decl) bool { return p.Decls()[d].Range == *reported.Subject }) {
@@ -144,7 +144,7 @@ type cycleStep struct {
 	ref  program.Ref
 }
 
-// cyclePath returns a shortest cycle through the smallest declaration of a component.
+// cyclePath returns a shortest cycle through the declaration of the component with the lowest index.
 func cyclePath(p *program.Program, component []program.Decl) []cycleStep {
 	in := make(map[program.Decl]bool, len(component))
 	start := component[0]

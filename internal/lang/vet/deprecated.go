@@ -6,10 +6,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// deprecatedOutputs warns if a deprecated output of a module is selected by its name: from the call, from its instances,
-// or from a local value that is a whole call. It does not follow values into collections or other modules. Marks on
-// values would find more uses, but would also warn if a module is only passed along and its deprecated output is never
-// used.
+// deprecatedOutputs warns if a deprecated output of a module is selected by its name: from the call, from its
+// instances, or from a local value that is a whole call. It does not find uses of the output through a collection or
+// another module. Marks on values would find these uses. But they would also cause warnings if a module value is only
+// passed on and nothing uses the deprecated output.
 func deprecatedOutputs(p *program.Program, bag *diag.Bag) {
 	for n := range p.Nodes() {
 		for _, use := range n.Unit.OutputUses {
@@ -20,7 +20,8 @@ func deprecatedOutputs(p *program.Program, bag *diag.Bag) {
 	}
 }
 
-// calledBy returns the module that an output is selected from, or nil if the local is not a whole call.
+// calledBy returns the module from which an output is selected. It returns nil if the output is selected from a local
+// that is not a whole call.
 func calledBy(n *program.Node, use program.OutputUse) *program.Node {
 	d := n.Unit.Defs[use.Of]
 	if d.Kind == program.Local {
@@ -33,7 +34,7 @@ func calledBy(n *program.Node, use program.OutputUse) *program.Node {
 	return n.Children[d.Nth]
 }
 
-// deprecated warns if the output is deprecated.
+// deprecated warns about the use of an output of module n in module from, if the output is deprecated.
 func deprecated(n, from *program.Node, output string, at diag.Range, bag *diag.Bag) {
 	i, ok := n.Unit.Index(program.Output, output)
 	if !ok || silenced(n, from) {

@@ -6,9 +6,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// destroyProvisioners reports destroy-time provisioners, and the connections they use, that need the value of another
-// object: the other object may no longer exist when the provisioner runs. Ephemeral resources are allowed, because they
-// are opened again, and so are values that depend only on variables.
+// destroyProvisioners reports an error if a destroy-time provisioner, or a connection that it uses, needs the value of
+// another object: this object may no longer exist when the provisioner runs. Two kinds of values are allowed: values of
+// ephemeral resources, which are opened again, and values that depend only on variables.
 func destroyProvisioners(p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, d := range p.Decls() {
@@ -33,7 +33,8 @@ func destroyProvisioners(p *program.Program, bag *diag.Bag) bool {
 	return ok
 }
 
-// needsOnlySelf reports an error for the first reference of a body that needs another object, and returns false then.
+// needsOnlySelf reports whether a body needs the value of no other object. If it does, needsOnlySelf adds an error for
+// the first such reference.
 func needsOnlySelf(p *program.Program, d *program.Declaration, body any, bag *diag.Bag) bool {
 	for _, ref := range p.PartRefs(d.ID, body) {
 		if to := needsObject(p, ref.To); to != nil {
@@ -50,7 +51,7 @@ func needsOnlySelf(p *program.Program, d *program.Declaration, body any, bag *di
 	return true
 }
 
-// needsObject returns a managed or data resource that a value is computed from, or nil.
+// needsObject returns a managed or data resource on whose value d depends. It returns nil if no such resource exists.
 func needsObject(p *program.Program, d program.Decl) *program.Declaration {
 	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
 		is := at.Kind == program.Resource
@@ -61,8 +62,8 @@ func needsObject(p *program.Program, d program.Decl) *program.Declaration {
 }
 
 // madeFrom follows the references of d for which use returns true, and returns the first declaration for which test
-// returns found. The search includes d. It does not continue behind a declaration for which test returns through =
-// false. madeFrom returns nil if it finds no declaration.
+// returns found. The search includes d. If test returns through = false for a declaration, the search does not follow
+// its references. madeFrom returns nil if it finds no declaration.
 func madeFrom(p *program.Program, d program.Decl, test func(*program.Declaration) (found, through bool), use func(program.Ref) bool) *program.Declaration {
 	seen := map[program.Decl]bool{}
 	var visit func(program.Decl) *program.Declaration

@@ -5,6 +5,6 @@
 // schemas and evaluates everything once in frames in which only literal values are known (evaluate.go). It also checks
 // ignore_changes and outputs of write-only attributes.
 //
-// This package contains checks that only report. Data for later passes belongs in package program. Two searches store
-// their results there: the order of moves, and the declarations that need a cycle.
+// The checks of this package only report mistakes. The package stores two results in the program, for later passes: the
+// order of moves, and the declarations that depend on a cycle.
 package vet

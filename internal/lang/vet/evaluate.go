@@ -32,7 +32,7 @@ type validation struct {
 	f *frame.Frame
 }
 
-// result records the outcome of an evaluation.
+// result records the outcome of an evaluation: after a failure, Check returns false.
 func (t *validation) result(o frame.Outcome) {
 	if o != frame.OK {
 		t.c.ok = false

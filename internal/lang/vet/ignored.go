@@ -22,9 +22,9 @@ func (c *checker) error(d diag.Diagnostic) {
 	c.ok = false
 }
 
-// ignored checks ignore_changes against the schema. It reports an error for names that do not exist. It warns about
-// computed attributes, which the configuration never changes, and about write-only arguments, which have no stored
-// value to compare with.
+// ignored compares the names in ignore_changes with the schema. It reports an error for names that do not exist. It
+// warns about computed attributes, which the configuration never changes, and about write-only arguments, which have no
+// stored value to compare with.
 func (c *checker) ignored() {
 	seen := map[*program.Def]bool{}
 	for _, d := range c.p.Decls() {
@@ -70,8 +70,9 @@ func (c *checker) ignoredBy(d *program.Declaration, sch *schema.Schema) {
 	}
 }
 
-// named cuts a path before a string key into a list or into a primitive value, which have no named elements. The
-// shortened path ignores changes to the whole value, as in Terraform.
+// named shortens a path at a string key into a list or into a primitive value, because these have no named elements.
+// The shortened path ignores changes to the whole value, as in Terraform. named returns false if it has not shortened
+// the path.
 func named(rest hcl.Traversal, ty cty.Type) (hcl.Traversal, bool) {
 	for i, step := range rest {
 		v, _ := rest[:i].TraverseRel(cty.UnknownVal(ty))

@@ -10,8 +10,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// checkMoves checks the moved blocks of all modules against one another and against the declarations: no object may
-// move to two places, no two objects may move to one place, and the source of a move must not be declared any more.
+// checkMoves checks the moved blocks of all modules against one another and against the declarations: an object may
+// move to only one place, only one object may move to a place, and the source of a move must not be declared. It
+// reports violations as errors, and returns false if it has reported one.
 func checkMoves(p *program.Program, bag *diag.Bag) bool {
 	m := &moveChecker{p: p, bag: bag, ok: true}
 	p.Tree().Root.Walk(func(n *config.Node) {
@@ -65,7 +66,7 @@ func (m *moveChecker) block(b *placedMove) {
 	}
 }
 
-// chain orders the blocks and reports cycles. A block v comes after these blocks:
+// chain determines the order in which the blocks are executed, and reports cycles. A block v comes after these blocks:
 //   - blocks that may move an object to the source of v;
 //   - blocks that move a part of the source of v elsewhere;
 //   - blocks that move an object around the target of v into place.
@@ -110,14 +111,14 @@ func (m *moveChecker) chain() bool {
 	return ok
 }
 
-// goesWith reports whether b is a block inside the target of module, a move of a module instance. Such a block comes
-// after the move of the instance.
+// goesWith reports whether b is a block inside the target of module, which moves a module instance. Such a block is
+// executed after the move of the instance.
 func (b *placedMove) goesWith(module *placedMove) bool {
 	return module.To.Mode == 0 && b.In.Under(module.In.Join(module.To.Module()))
 }
 
-// stillDeclared reports a move whose source is still declared. It skips instances with keys, because only planning
-// knows whether count or for_each still creates them.
+// stillDeclared reports an error if the source of a move is still declared. It skips instances with keys, because only
+// planning knows whether count or for_each still creates them.
 func (m *moveChecker) stillDeclared(b *placedMove) {
 	if !b.Whole() || b.From.Keyed() {
 		return

@@ -7,8 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// trail is an address as steps from the root: the name of a call or resource, then its instance, if the address
-// continues or is about one instance. The trail of a container is a prefix of the trails of its contents.
+// trail is an address as a list of steps from the root. The name of a call or resource is a step. Its instance is the
+// next step, if the address continues or is about one instance. The trail of a container is a prefix of the trails of
+// its contents.
 type trail []string
 
 // The steps for instances without a fixed key.
@@ -48,10 +49,11 @@ func instanceStep(k addr.Key) string {
 	return k.String()
 }
 
-// matches reports whether two trails may lead to the same object.
+// matches reports whether t and u may be trails of the same object.
 func (t trail) matches(u trail) bool { return len(t) == len(u) && t.within(u) }
 
-// within reports whether t may begin with u.
+// within reports whether t may be the trail of an object inside the object of u, or of the same object: t begins with
+// u, if anyInstance equals every instance.
 func (t trail) within(u trail) bool {
 	if len(u) > len(t) {
 		return false
@@ -69,7 +71,7 @@ func isInstance(step string) bool { return step[0] == '[' }
 // open reports whether t contains a step for any instance.
 func (t trail) open() bool { return slices.Contains(t, anyInstance) }
 
-// text returns t as a text for look-ups. If open is true, each instance is replaced by any instance.
+// text returns t as a key for look-ups. If open is true, anyInstance replaces each instance in it.
 func (t trail) text(open bool) string {
 	if !open {
 		return strings.Join(t, "\x00")
@@ -87,11 +89,12 @@ func (t trail) text(open bool) string {
 type trails struct {
 	list  map[int]trail
 	whole map[trailKey][]int
-	parts map[trailKey][]int // by each proper prefix
+	parts map[trailKey][]int // trails by each of their proper prefixes
 }
 
-// trailKey is a key of the index trails. A trail with a step for any instance is indexed by its open text. Any other
-// trail is indexed by its exact text, and by its open text for look-ups of open trails.
+// trailKey is a key of an index of trails. A trail that contains anyInstance is indexed only by its open text (see
+// text). Any other trail is indexed by its exact text, and also by its open text, so that a search for an open trail
+// finds it.
 type trailKey struct {
 	text      string
 	open      bool // each instance in text is any instance
@@ -118,7 +121,7 @@ func (x *trails) add(n int, t trail) {
 	}
 }
 
-// find looks up a trail in one map of the index.
+// find returns the numbers of the trails in one map of the index that may equal t. The caller must check them.
 func find(in map[trailKey][]int, t trail, open bool) []int {
 	out := in[trailKey{t.text(true), true, false}]
 	if open {

@@ -9,9 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// writeOnlyOutputs reports root outputs that select a write-only attribute, directly or through locals and outputs of
-// modules, unless they are sensitive. The stored value of the attribute is null, but the reference shows that the output
-// is meant to hold a secret. An output of a whole object with such an attribute is allowed.
+// writeOnlyOutputs reports an error for root outputs that select a write-only attribute, directly or through locals and
+// outputs of modules, unless they are sensitive. The stored value of the attribute is null, but the reference shows
+// that the output is meant to hold a secret. An output of a whole object with such an attribute is allowed.
 func (c *checker) writeOnlyOutputs() {
 	direct := c.selectWriteOnly()
 	if len(direct) == 0 {

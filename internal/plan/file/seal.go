@@ -58,7 +58,8 @@ func sealOf(sum hash.Hash, key []byte) []byte {
 	return hex.AppendEncode(out, sum.Sum(nil))
 }
 
-// sealer passes on the bytes that are written, except for the last bytes, which the seal replaces.
+// sealer passes on the bytes that are written, except for the last sealSize bytes. They are the comment of the archive,
+// in whose place end writes the seal: the seal is known only after all bytes before it.
 type sealer struct {
 	out  *bufio.Writer
 	sum  hash.Hash
@@ -97,7 +98,9 @@ func (s *sealer) end() error {
 	return s.out.Flush()
 }
 
-// checkSeal compares the seal with the bytes before it. own is true if the seal was made with the key.
+// checkSeal compares the seal with the bytes before it, and returns an error if they do not match. own is true if the
+// seal was made with key. It is false without an error if the seal was made without a key or with another key, or if
+// key is nil.
 func checkSeal(data, key []byte) (own bool, d *diag.Diagnostic) {
 	at := max(0, len(data)-sealSize)
 	before, have := data[:at], data[at:]

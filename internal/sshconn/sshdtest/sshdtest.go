@@ -24,7 +24,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
-// Key is a key in the forms that the two sides want.
+// Key is a key in the forms that the tests need.
 type Key struct {
 	Raw     crypto.Signer
 	Signer  ssh.Signer
@@ -32,7 +32,7 @@ type Key struct {
 	Public  string // a line of authorized_keys
 }
 
-// NewKey makes a key; the comment is in its private form.
+// NewKey creates a key. The comment is stored in its private form.
 func NewKey(t testing.TB, comment string) *Key {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)
@@ -52,7 +52,7 @@ func NewKey(t testing.TB, comment string) *Key {
 
 func line(k ssh.PublicKey) string { return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(k))) }
 
-// Certificate has an authority sign a key: a line of authorized_keys.
+// Certificate returns a certificate for the key, signed by an authority, as a line of authorized_keys.
 func (k *Key) Certificate(t testing.TB, authority *Key, kind uint32, principals ...string) string {
 	t.Helper()
 	cert := &ssh.Certificate{
@@ -66,15 +66,15 @@ func (k *Key) Certificate(t testing.TB, authority *Key, kind uint32, principals 
 	return line(cert)
 }
 
-// Server is an OpenSSH server of our own.
+// Server is an OpenSSH server for a test.
 type Server struct {
 	Port   int
 	Host   *Key
-	User   *Key   // may log in
-	Dir    string // of its files
+	User   *Key   // the key that may log in
+	Dir    string // the directory of its files
 	Log    *Log
 	Cmd    *exec.Cmd
-	Starts int // how often it listened
+	Starts int // the number of times that it has listened
 }
 
 // Log collects the output of a server.
@@ -106,7 +106,7 @@ func Installed() string {
 	return ""
 }
 
-// Whoami is the user that the tests run as, and that the server lets in.
+// Whoami returns the name of the user that runs the tests. The server lets this user log in.
 func Whoami(t testing.TB) string {
 	t.Helper()
 	u, err := user.Current()
@@ -116,14 +116,15 @@ func Whoami(t testing.TB) string {
 	return u.Username
 }
 
-// Start starts a server on a loopback port, with more lines of configuration, and stops it
-// with the test. {dir} in the configuration is replaced with its directory.
+// Start starts a server on a loopback port, and stops it at the end of the test. config has additional lines of
+// configuration, in which {dir} is replaced by the directory of the server. If OpenSSH is not installed, the test is
+// skipped.
 func Start(t testing.TB, config ...string) *Server {
 	t.Helper()
 	if Installed() == "" {
 		t.Skip("there is no OpenSSH server (Debian: openssh-server)")
 	}
-	if os.Getuid() == 0 { // sshd insists
+	if os.Getuid() == 0 { // sshd needs this directory if it runs as root
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			t.Skipf("sshd needs /run/sshd: %v", err)
 		}
@@ -150,7 +151,7 @@ func (s *Server) Write(t testing.TB, name, content string) {
 	}
 }
 
-// FreePort is a port without a listener.
+// FreePort returns a port on which no process listens.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -161,7 +162,7 @@ func FreePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// Listen starts the server, again or for the first time, and reports whether it listens.
+// Listen starts the server, and reports whether it listens. It may be called again after the server has ended.
 func (s *Server) Listen(t testing.TB, config ...string) bool {
 	t.Helper()
 	if s.Port == 0 {
@@ -188,7 +189,7 @@ MaxStartups 100
 	s.Write(t, "conf", conf)
 	cmd := exec.Command("/bin/sh", "-c", `umask 022; exec "$0" -D -e -f "$1"`, Installed(), filepath.Join(s.Dir, "conf"))
 	cmd.Stderr = s.Log
-	cmd.WaitDelay = time.Second // for sessions that go on: they hold the log
+	cmd.WaitDelay = time.Second // sessions that continue keep the log open
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -213,8 +214,8 @@ MaxStartups 100
 	}
 }
 
-// Address is where the server listens.
+// Address returns the address on which the server listens.
 func (s *Server) Address() string { return sshconn.Join("127.0.0.1", s.Port) }
 
-// PEM is a block as text.
+// PEM returns a block as text.
 func PEM(b *pem.Block) string { return string(pem.EncodeToMemory(b)) }

@@ -10,18 +10,18 @@ import (
 // Creates reports whether the call would have created an object.
 func (u Unknown) Creates() bool { return strings.Contains(u.Action, "create") }
 
-// MayExist reports whether there may be an object that no state has. An object of terraform_data is nothing but its entry
-// in the state.
+// MayExist reports whether the call may have created an object that no state has. An object of terraform_data exists
+// only in the state, so it does not count.
 func (u Unknown) MayExist() bool { return u.Creates() && u.Object.Type != "terraform_data" }
 
-// Settled reports whether the outcome of the call no longer matters. A refresh finds out about an update or a
-// destruction, and so does a change of the object in the state. A creation stays unknown until a user or an import
-// settles it: another object at its address does not show that the first one does not exist.
+// Settled reports whether the outcome of the call no longer matters. For an update or a destruction, a refresh shows
+// the outcome. So does a change of the object in the state. A creation stays unknown until a user or an import settles
+// it: another object at its address does not show that the first object does not exist.
 func (u Unknown) Settled(s *state.Snapshot, refreshed bool) bool {
 	return !u.MayExist() && (refreshed && !u.Creates() || entryDigest(u.Object, s.Get(u.Object)) != u.was)
 }
 
-// Empty reports whether nothing is noted.
+// Empty reports whether n has no notes.
 func (n Notes) Empty() bool { return len(n.Unknown)+len(n.Leases)+len(n.Earlier) == 0 }
 
 // And returns both notes.

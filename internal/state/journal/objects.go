@@ -6,8 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Objects returns all objects that the results in a journal contain, whichever state the journal continues, and whether
-// the journal is encrypted. damaged is the number of bytes that cannot be read.
+// Objects returns all objects in the results of a journal, no matter which state the journal continues. It also reports
+// whether the journal is encrypted. damaged is the number of bytes that cannot be read.
 func Objects(data []byte, seal Sealing) (changes []Change, encrypted bool, damaged int, err error) {
 	list, damaged := records(data)
 	encrypted = len(list) > 0 && list[0].kind == keyRecord
@@ -29,16 +29,17 @@ func Objects(data []byte, seal Sealing) (changes []Change, encrypted bool, damag
 	return changes, encrypted, damaged + lost, nil
 }
 
-// Rewriting changes the contents of a journal, to remove values that must not be stored.
+// Rewriting describes how to remove values from a journal that must not be stored.
 type Rewriting struct {
-	// Payload returns a payload without the values, and whether it contained any.
+	// Payload returns a payload without the values. It returns false if the payload contained none of the values.
 	Payload func(payload []byte) ([]byte, bool, error)
-	// Scrubbed returns the digest that a state gets when its values are removed; zero if no copy of it changes.
+	// Scrubbed returns the digest of a state after the values are removed from it. It returns zero if the state does
+	// not contain the values.
 	Scrubbed func(state.Digest) state.Digest
 }
 
-// Rewrite returns a journal without the values, with the same key. Damaged parts are left out, as if they were replayed.
-// It returns nil if nothing changes.
+// Rewrite returns a journal without the values, encrypted with the same key. It leaves out damaged records, as a replay
+// does. It returns nil if nothing changes.
 func Rewrite(data []byte, seal Sealing, how Rewriting) ([]byte, error) {
 	stored, _ := records(data)
 	list, raw, _, err := opened(stored, seal)
@@ -72,13 +73,14 @@ func Rewrite(data []byte, seal Sealing, how Rewriting) ([]byte, error) {
 	return out, nil
 }
 
-// header returns a header with the digest that its state gets, and whether it changed.
+// header sets Header.Scrubbed to the digest of the state without the values. It returns false if the digest does not
+// change.
 func (how *Rewriting) header(payload []byte) ([]byte, bool, error) {
 	h, err := decode[Header](payload)
 	if err != nil {
 		return nil, false, err
 	}
-	for _, of := range []state.Digest{h.Base, h.Scrubbed} { // the copy may have lost other values before
+	for _, of := range []state.Digest{h.Base, h.Scrubbed} { // an earlier rewriting may have removed other values
 		if d := how.Scrubbed(of); d != (state.Digest{}) && d != h.Scrubbed {
 			h.Scrubbed = d
 			return encode(h), true, nil

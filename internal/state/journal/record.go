@@ -37,17 +37,17 @@ const (
 	resultRecord  kind = 'R'
 	endRecord     kind = 'E'
 	leaseRecord   kind = 'L' // a lease is about to be opened
-	closedRecord  kind = 'O' // it is closed, or was not opened
-	earlierRecord kind = 'W' // the objects that were written with values which later rounds need; it replaces the previous such record
-	foundRecord   kind = 'F' // the objects that one of several runs found where it makes its changes
-	interimRecord kind = 'S' // an interim state is about to be written, or was
-	keyRecord     kind = 'K' // the sealed key of the following payloads; the first record
+	closedRecord  kind = 'O' // the lease is closed, or was not opened
+	earlierRecord kind = 'W' // objects written with values that later rounds need; the last such record counts
+	foundRecord   kind = 'F' // the objects that one of several concurrent runs found at the addresses of its changes
+	interimRecord kind = 'S' // an interim state is about to be written, or was written
+	keyRecord     kind = 'K' // the encrypted key of the following payloads; always the first record
 )
 
-// castagnoli makes its table when it is used first, as most commands do not.
+// castagnoli returns the checksum table. The table is made on first use, because most commands need no journal.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// appendRecord frames a payload.
+// appendRecord appends a record with a payload to dst.
 func appendRecord(dst []byte, k kind, number uint32, payload []byte) []byte {
 	from := len(dst)
 	dst = append(dst, mark...)
@@ -66,7 +66,7 @@ type record struct {
 	payload []byte
 }
 
-// firstRecord reads the record at the start of data. ok is false if there is no whole one.
+// firstRecord reads the record at the start of data. It returns false if data does not start with an undamaged record.
 func firstRecord(data []byte) (r record, size int, ok bool) {
 	if len(data) < frameSize || !bytes.HasPrefix(data, mark) {
 		return record{}, 0, false
@@ -84,8 +84,8 @@ func firstRecord(data []byte) (r record, size int, ok bool) {
 	return record{kind(data[4]), binary.LittleEndian.Uint32(data[5:]), payload}, size, true
 }
 
-// records returns all whole records, and the number of damaged bytes between them. Bytes after the last record were
-// never acknowledged, and are no damage.
+// records returns all undamaged records, and the number of damaged bytes between them. Bytes after the last record do
+// not count as damage, because no caller was told that they are durable.
 func records(data []byte) (out []record, damaged int) {
 	for skipped := 0; ; {
 		r, size, ok := firstRecord(data)
@@ -108,7 +108,7 @@ func records(data []byte) (out []record, damaged int) {
 	}
 }
 
-// The payloads. The payload of a header is a Header.
+// These types are the payloads of the records. The payload of a header is a Header.
 
 type intentJSON struct {
 	Op       Op                    `json:"op"`
@@ -117,8 +117,8 @@ type intentJSON struct {
 	Action   string                `json:"action"`
 	Provider addr.ProviderInstance `json:"provider"`
 	Known    map[string]string     `json:"known,omitempty"`
-	Run      string                `json:"run,omitempty"` // of an earlier run whose outcome is still unknown; then there is:
-	Was      state.Digest          `json:"was,omitzero"`  // see Unknown
+	Run      string                `json:"run,omitempty"` // of an earlier run; only then, was is set
+	Was      state.Digest          `json:"was,omitzero"`  // see Unknown.was
 	Time     time.Time             `json:"time"`
 }
 
@@ -133,7 +133,7 @@ type endJSON struct {
 
 // interimJSON describes an interim state.
 type interimJSON struct {
-	Next    state.Digest `json:"next"`              // of the state's bytes
+	Next    state.Digest `json:"next"`              // the digest of the state's text
 	Before  uint32       `json:"before"`            // the state has all changes of the records before this number
 	Written bool         `json:"written,omitempty"` // the store has confirmed the state
 }
@@ -144,8 +144,8 @@ type leaseJSON struct {
 }
 
 type foundJSON struct {
-	Found map[string]state.Digest `json:"found"`          // by object: that of its entry
-	Some  bool                    `json:"some,omitempty"` // of others it is not known; else there was nothing
+	Found map[string]state.Digest `json:"found"`          // the digest of the entry of each object, by address
+	Some  bool                    `json:"some,omitempty"` // the digests of other objects are unknown; else they did not exist
 }
 
 type earlierJSON struct {
@@ -156,8 +156,9 @@ type closedJSON struct {
 	Op Op `json:"op"`
 }
 
-// entryDigest identifies the content of an entry; zero for nil. It ignores dependencies, because a state lists them
-// with the dependencies of other objects, and the provider, because a state has one for all instances of a resource.
+// entryDigest identifies the content of an entry. For nil it returns zero. It ignores dependencies, because a state
+// merges them with the dependencies of other objects. It ignores the provider, because a state names only one for all
+// instances of a resource.
 func entryDigest(o addr.Object, e *state.Entry) state.Digest {
 	if e == nil {
 		return state.Digest{}
@@ -174,7 +175,7 @@ func entryDigest(o addr.Object, e *state.Entry) state.Digest {
 
 func encode(v any) []byte {
 	out, err := json.Marshal(v)
-	if err != nil { // only a time beyond the year 9999
+	if err != nil { // fails only for a time beyond the year 9999
 		panic(err)
 	}
 	return out
@@ -199,7 +200,7 @@ func decodeIntent(payload []byte) (Op, Unknown, error) {
 	return j.Op, Unknown{Run: j.Run, Time: j.Time, was: j.Was, Intent: Intent{Object: addr.Object{Instance: i, Deposed: j.Deposed}, Action: j.Action, Provider: j.Provider, Known: j.Known}}, err
 }
 
-// encodeResult writes entries as they are, without decoding anything.
+// encodeResult encodes entries in their stored form, without decoding attributes.
 func encodeResult(op Op, changed []Change) []byte {
 	size := 64
 	for _, c := range changed {

@@ -13,29 +13,30 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// MismatchError reports that a journal continues another state than the present one.
+// MismatchError reports that a journal continues a state that differs from the current state.
 type MismatchError struct {
 	Header Header
 	Reason string
-	Leases []Lease // not closed as far as is known; they have to do with no state
+	Leases []Lease // leases without a recorded end; they do not depend on the state
 }
 
 func (e *MismatchError) Error() string {
 	return fmt.Sprintf("the journal of run %s is about another state: %s", e.Header.Run, e.Reason)
 }
 
-// ErrNothing reports that a journal has no whole record, not even its header. No call was made under it, because the
-// first intent is durable only after the header.
+// ErrNothing reports that a journal has no undamaged record, not even its header. The run has made no provider call,
+// because the first intent is durable only after the header.
 var ErrNothing = errors.New("the journal is empty")
 
-// Replay applies a journal to the state that it continues, as that was read (nil if the state does not exist). It omits
-// damaged and torn records; an intent whose result was in such a record has an unknown outcome. The error is
-// ErrNothing, a *MismatchError, or the reason why the journal cannot be decrypted.
+// Replay applies a journal to base, the state that it continues. base must be as it was read; it is nil if the state
+// does not exist. Replay leaves out damaged and torn records: a call whose result was in such a record has an unknown
+// outcome. The error is ErrNothing, a *MismatchError, or the reason why the journal cannot be decrypted.
 func Replay(data []byte, base *state.Snapshot, seal Sealing) (*Recovery, error) {
 	return replayRest(data, base, seal, nil)
 }
 
-// Already returns the number of records of a run's journal that others have replayed from a copy; nil: none.
+// Already returns the number of records of a run's journal that another process has replayed from a copy of the
+// journal. nil means none.
 type Already func(Header) (uint32, error)
 
 func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already) (*Recovery, error) {
@@ -100,27 +101,27 @@ func header(list []record) ([]byte, error) {
 	return list[0].payload, nil
 }
 
-// replay is one run of Replay.
+// replay performs one Replay.
 type replay struct {
 	Recovery
 	intents  []Unknown
 	settled  []bool
-	open     map[Op]int            // intents by call
-	earlier  map[addr.Object][]int // intents of earlier runs
+	open     map[Op]int            // indexes in intents, by call
+	earlier  map[addr.Object][]int // indexes of the intents of earlier runs in intents
 	changes  []Change
-	numbers  []uint32 // of the records that they are from
-	known    uint32   // others have replayed the records before it
+	numbers  []uint32 // the number of the record of each change
+	known    uint32   // another process has replayed the records before this number
 	parser   state.ObjectParser
 	ends     []state.Digest
 	interims []interimJSON
-	written  uint32                  // an interim state that the store has confirmed has the changes of the records before this number
-	found    map[string]state.Digest // nil: the run was alone, and recorded nothing about it
-	some     bool                    // the found state of objects that are missing here is unknown
+	written  uint32                  // a confirmed interim state has the changes of the records before this number
+	found    map[string]state.Digest // objects that the run found, by address; nil: no other run used the state
+	some     bool                    // for objects that are not in found, the found content is unknown
 	leases   []leaseJSON
 	closed   map[Op]bool
 }
 
-// count finds the records that are missing from the sequence.
+// count counts the records that are missing from the sequence of numbers.
 func (p *replay) count(list []record) {
 	p.next = list[len(list)-1].number + 1
 	for i, r := range list {
@@ -187,8 +188,8 @@ func (p *replay) intent(payload []byte) error {
 	return nil
 }
 
-// result replays a transaction. It settles its own call, and calls of earlier runs about its objects: the present
-// objects at their addresses are known now.
+// result replays a transaction. It settles its call. It also settles calls of earlier runs about the changed objects,
+// because the current objects at these addresses are now known.
 func (p *replay) result(payload []byte) error {
 	op, changed, err := decodeResult(&p.parser, payload)
 	if err != nil {
@@ -199,14 +200,14 @@ func (p *replay) result(payload []byte) error {
 	}
 	for _, c := range changed {
 		for _, i := range p.earlier[c.Object] {
-			p.settled[i] = p.settled[i] || c.Entry != nil // otherwise another creation has failed, and this one stays unknown
+			p.settled[i] = p.settled[i] || c.Entry != nil // nil: another creation failed, and the earlier outcome stays unknown
 		}
 	}
 	p.changes = append(p.changes, changed...)
 	return nil
 }
 
-// find takes note of how objects were found.
+// find records the content of objects as the run found them.
 func (p *replay) find(j foundJSON) {
 	if p.found == nil {
 		p.found, p.some = map[string]state.Digest{}, j.Some
@@ -222,8 +223,8 @@ func (p *replay) end(payload []byte) error {
 	return err
 }
 
-// interim finds the interim state with a digest. It returns the number of the first record whose changes that state
-// lacks.
+// interim returns the number before of the interim state with the digest d: that state has the changes of all records
+// before this number. It returns false if the journal names no such interim state.
 func (p *replay) interim(d state.Digest) (before uint32, ok bool) {
 	for _, j := range p.interims {
 		if j.Next == d {
@@ -233,7 +234,7 @@ func (p *replay) interim(d state.Digest) (before uint32, ok bool) {
 	return before, ok
 }
 
-// drop removes the changes that an interim state has already.
+// drop removes the changes that an interim state already has.
 func (p *replay) drop(before uint32) {
 	n := 0
 	for n < len(p.numbers) && p.numbers[n] < before {
@@ -243,7 +244,7 @@ func (p *replay) drop(before uint32) {
 	p.list()
 }
 
-// unwritten reports whether the run changed something that no interim state has, as far as is known.
+// unwritten reports whether the run made changes that no confirmed interim state has.
 func (p *replay) unwritten() bool {
 	n := len(p.numbers)
 	return n > 0 && p.numbers[n-1] >= p.written
@@ -262,7 +263,7 @@ func (p *replay) closeLease(payload []byte) error {
 	return err
 }
 
-// openLeases returns the leases that were not closed.
+// openLeases returns the leases without a recorded end.
 func (p *replay) openLeases() []Lease {
 	var out []Lease
 	for _, l := range p.leases {
@@ -273,7 +274,7 @@ func (p *replay) openLeases() []Lease {
 	return out
 }
 
-// mismatch returns the reason why the journal cannot be applied, "" if it can.
+// mismatch returns the reason why the journal does not continue base. It returns "" if it does.
 func (p *replay) mismatch(base *state.Snapshot) string {
 	h := p.Header
 	switch {
@@ -291,7 +292,7 @@ func (p *replay) mismatch(base *state.Snapshot) string {
 	return fmt.Sprintf("the state has the same serial %d, but was changed", base.Serial)
 }
 
-// list names the objects that were changed.
+// list sets p.Objects to the changed objects, each once.
 func (p *replay) list() {
 	seen := map[addr.Object]bool{}
 	for _, c := range p.changes {
@@ -302,8 +303,9 @@ func (p *replay) list() {
 	}
 }
 
-// choose keeps the last recorded change of each object that is as the run found it. An object that is as the run left
-// it was written before the run was lost. Changes that others have replayed are in the state already.
+// choose keeps the last recorded change of each object that base still has as the run found it. If base has an object
+// as the run left it, the change was written before the run ended. If another process has replayed a change from a
+// copy, the change is in base already.
 func (p *replay) choose(base *state.Snapshot) {
 	last, rest, digests := map[addr.Object]*state.Entry{}, map[addr.Object]bool{}, map[addr.Object]state.Digest{}
 	for i, c := range p.changes {
@@ -356,13 +358,13 @@ func (p *replay) settle() {
 	}
 }
 
-// Recover reads and replays the journal at path. nil without an error means that the file is missing or empty: it is
-// being begun, or was when its run was lost.
+// Recover reads and replays the journal at path. It returns nil without an error if the file is missing or has no
+// undamaged record: no run has made a call with this journal.
 func Recover(fsys disk.FS, path string, base *state.Snapshot, seal Sealing) (*Recovery, error) {
 	return RecoverRest(fsys, path, base, seal, nil)
 }
 
-// RecoverRest is Recover without the records that others have replayed.
+// RecoverRest is like Recover, but skips the records that another process has replayed.
 func RecoverRest(fsys disk.FS, path string, base *state.Snapshot, seal Sealing, already Already) (*Recovery, error) {
 	data, err := disk.Read(fsys, path)
 	if err != nil {
@@ -378,8 +380,9 @@ func RecoverRest(fsys disk.FS, path string, base *state.Snapshot, seal Sealing, 
 	return r, err
 }
 
-// Conclude records in a journal the state that is about to be written, like Writer.End: if the recovery is lost between
-// the write and the removal of the journal, the next recovery knows that it was done.
+// Conclude records in a journal that the state next is about to be written, like Writer.End. If the recovery is
+// interrupted after the write, but before the removal of the journal, the next recovery knows that the state has all
+// changes.
 func (r *Recovery) Conclude(fsys disk.FS, path string, next state.Digest) error {
 	w, err := r.Continue(path, "", Options{FS: fsys})
 	if err != nil {
@@ -388,7 +391,7 @@ func (r *Recovery) Conclude(fsys disk.FS, path string, next state.Digest) error 
 	return errors.Join(w.End(next), w.Close())
 }
 
-// Remove removes a journal, durably.
+// Remove removes a journal durably. A missing journal is no error.
 func Remove(fsys disk.FS, path string) error {
 	err := fsys.Remove(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -400,7 +403,8 @@ func Remove(fsys disk.FS, path string) error {
 	return disk.SyncDir(fsys, filepath.Dir(path))
 }
 
-// Aside renames a journal that cannot be applied, and returns its new path: its content may exist nowhere else.
+// Aside renames a journal that cannot be applied, and returns its new path. It does not delete the journal, because its
+// content may exist nowhere else.
 func Aside(fsys disk.FS, path string) (string, error) {
 	for n := 1; ; n++ {
 		to := fmt.Sprintf("%s.aside-%d", path, n)

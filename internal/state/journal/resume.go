@@ -9,8 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// Share opens the journal of another process that runs, to Resume it should that be lost. While it is open it is
-// Held.
+// Share opens the journal of another running process, so that the caller can Resume it if that process ends. While the
+// file is open, Held returns true for it.
 func Share(fsys disk.FS, path string) (disk.File, error) {
 	f, err := fsys.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err == nil {
@@ -20,7 +20,7 @@ func Share(fsys disk.FS, path string) (disk.File, error) {
 }
 
 // Held reports whether a process uses the journal at path: the run that began it, or the keeper of that run. It returns
-// false where files have no locks.
+// false if the system has no file locks.
 func Held(fsys disk.FS, path string) bool {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -30,14 +30,14 @@ func Held(fsys disk.FS, path string) bool {
 	return disk.Held(f)
 }
 
-// Resumed is the journal of a run that was lost, to go on with.
+// Resumed is the journal of an interrupted run, which another process continues.
 type Resumed struct {
 	*Writer
 	Header Header
 	Open   map[Op]Open // the calls and leases of the run without a recorded outcome
 }
 
-// Open is a call, or a lease, whose outcome is not known.
+// Open is a call or a lease without a recorded outcome.
 type Open struct {
 	Provider addr.Provider
 	Lease    bool
@@ -45,8 +45,8 @@ type Open struct {
 
 var errKey = errors.New("the key does not belong to the journal")
 
-// Resume continues the journal of a lost run, in a file from Share. key encrypts its records; nil if they are not
-// encrypted.
+// Resume continues the journal of an interrupted run. Share has opened f. key encrypts the records; it must be nil if
+// they are not encrypted.
 func Resume(f disk.File, key []byte) (*Resumed, error) {
 	data, err := io.ReadAll(f)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *Resumed) read(rec record) (err error) {
 			r.Open[l.Op] = Open{Provider: l.Provider, Lease: true}
 		}
 	case resultRecord, closedRecord:
-		var j closedJSON // of a result, too, the number is all that matters
+		var j closedJSON // only the number of the call matters, also in a result
 		if j, err = decode[closedJSON](rec.payload); err == nil {
 			delete(r.Open, j.Op)
 		}

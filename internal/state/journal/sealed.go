@@ -12,13 +12,13 @@ import (
 
 var errEncrypted = errors.New("the journal is encrypted, and the state has no encryption settings: use the encryption settings of the interrupted run")
 
-// keyPurpose begins the plain text of a key record, so that nothing else that was encrypted under the same key is
-// accepted as the key of a journal.
+// keyPurpose begins the plain text of a key record. It prevents another text that was encrypted with the same key from
+// being used as the key of a journal.
 const keyPurpose = "lethe journal key\n"
 
 const keySize = 32
 
-// newKey makes the key of a journal, and the payload of the record with it; nil if nothing is encrypted.
+// newKey makes the key of a journal, and the payload of the key record. Without encryption, both are nil.
 func newKey(s Sealing) (key, payload []byte, err error) {
 	if s == nil || !s.Encrypts() {
 		return nil, nil, nil
@@ -31,29 +31,29 @@ func newKey(s Sealing) (key, payload []byte, err error) {
 	return raw, payload, nil
 }
 
-// aead returns the cipher for a key; nil for no key.
+// aead returns the cipher for a key, or nil if key is nil.
 func aead(key []byte) cipher.AEAD {
 	if key == nil {
 		return nil
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		panic(err) // it has 32 bytes
+		panic(err) // the key has 32 bytes
 	}
 	a, err := cipher.NewGCM(block)
 	if err != nil {
-		panic(err) // the block is of AES
+		panic(err) // an AES block always fits
 	}
 	return a
 }
 
-// about is the additional data of a record.
+// about returns the additional data of a record: authenticated, but not encrypted.
 func about(k kind, number uint32) []byte {
 	return binary.LittleEndian.AppendUint32([]byte{byte(k)}, number)
 }
 
-// sealed returns the encrypted payload of a record; the payload itself without a key. The nonce is random, because the
-// number of a record that was cut off is used again.
+// sealed returns the encrypted payload of a record. If key is nil, it returns payload unchanged. The nonce is random,
+// because it cannot be derived from the number: after a torn record is cut off, its number is used again.
 func sealed(key cipher.AEAD, k kind, number uint32, payload []byte) []byte {
 	if key == nil {
 		return payload
@@ -63,10 +63,11 @@ func sealed(key cipher.AEAD, k kind, number uint32, payload []byte) []byte {
 	return key.Seal(nonce, nonce, payload, about(k, number))
 }
 
-// opened returns the records of a journal in the clear, from the header on, and the key that they were encrypted under.
-// Records that the key does not open are left out like damaged ones; lost is the number of their bytes.
+// opened returns the decrypted records of a journal, and the raw key. Records that the key does not decrypt are left
+// out like damaged records; lost is the number of their bytes.
 //
-// Without a key record nothing in the journal proves who wrote it. It is accepted only where plain files are.
+// Without a key record, nothing proves who wrote the journal. Such a journal is accepted only if encryption is not
+// required.
 func opened(list []record, s Sealing) (out []record, key []byte, lost int, err error) {
 	if len(list) == 0 {
 		return nil, nil, 0, nil
@@ -92,7 +93,7 @@ func opened(list []record, s Sealing) (out []record, key []byte, lost int, err e
 	return out, raw, lost, nil
 }
 
-// decrypted is the records after the first, which has the key.
+// decrypted decrypts the records after the first, which is the key record.
 func decrypted(list []record, raw []byte) (out []record, lost int) {
 	key := aead(raw)
 	for i, r := range list {

@@ -13,114 +13,114 @@ import (
 
 // Writer is a journal in a file.
 //
-// One goroutine writes. It takes all records that have come while it was busy, writes them at once,
-// and tells every caller whose record went along. Records that come together so share a write to the
-// disk, which costs more than all else about them.
+// One goroutine writes records. It takes all records that have arrived during the last write, writes them at once, and
+// informs their callers. So records that arrive together share a write to the disk, which is by far the most expensive
+// step.
 type Writer struct {
 	fs   disk.FS
-	run  string // names it
+	run  string // the ID of the run
 	now  func() time.Time
 	file disk.File
-	key  cipher.AEAD                                    // encrypts records; nil: they are not encrypted
-	ops  atomic.Uint64                                  // calls announced
+	key  cipher.AEAD                                    // encrypts records; nil without encryption
+	ops  atomic.Uint64                                  // the number of the last call or lease
 	done func(Op)                                       // see Options.Recorded
 	copy func([]byte, bool)                             // see Options.Copy
 	base atomic.Pointer[func(addr.Object) *state.Entry] // see Options.Base
-	lazy time.Duration                                  // how long results may wait for a record that a caller waits for
+	lazy time.Duration                                  // how long results wait for an urgent record
 
 	mu sync.Mutex
 	pending
 
-	disk  sync.Mutex // held while a batch is taken and written; taken before mu
-	loose bool       // something in the file is not durable
+	disk  sync.Mutex // held while a batch is taken and written; locked before mu
+	loose bool       // the file has bytes that are not durable yet
 
 	signals
 	pace
 }
 
-// pending is the state of a writer between its callers and its goroutine. Writer.mu guards it.
+// pending is the data that the callers and the goroutine of a writer share. Writer.mu guards it.
 type pending struct {
 	number   uint32               // of the next record
 	batch    batch                // the records that are not written yet
-	open     int                  // calls in progress: their intents are durable, and their outcome is unknown
-	leases   map[Op]Lease         // announced and not finished
-	err      error                // the first error; nothing is accepted after it
-	recorded map[addr.Object]bool // objects whose found state is recorded, see Options.Base
-	soon     bool                 // records of leases are durable at the latest when the goroutine has seen its timer
+	open     int                  // calls in progress: with an intent and without an outcome
+	leases   map[Op]Lease         // leases that are announced and not closed
+	err      error                // the first error; after it, no record is accepted
+	recorded map[addr.Object]bool // objects whose found content is recorded, see Options.Base
+	soon     bool                 // the goroutine was asked to make records of leases durable within leaseSync
 	closed   bool
 }
 
 // signals are the channels between the callers of a writer and its goroutine. All except ended have room for one
 // element.
 type signals struct {
-	urgent chan struct{} // has an element when a caller waits
-	work   chan struct{} // has an element when there is something to write, or to end
-	leased chan struct{} // has an element when there are records of leases, see pending.soon
-	idle   chan struct{} // has an element when the last call in progress has ended
+	urgent chan struct{} // has an element if a caller waits
+	work   chan struct{} // has an element if there are records to write, or if the writer is closed
+	leased chan struct{} // has an element if there are records of leases, see pending.soon
+	idle   chan struct{} // has an element if the last call in progress has ended
 	ended  chan struct{} // closed when the goroutine has ended
 }
 
-// pace decides how long the goroutine waits for more records. Only the goroutine uses it, and the holder of Writer.disk
-// uses reserve.
+// pace decides how long the goroutine waits for more records. Only the goroutine uses it, except reserve, which the
+// holder of Writer.disk uses.
 type pace struct {
 	reserve    batch
-	took       time.Duration // by the last write
-	vain, skip int           // see batchWait
+	took       time.Duration // the duration of the last write
+	vain, skip int           // vain waits, and waits to skip: see batchWait
 }
 
 // Recovery is the result of replaying a journal.
 type Recovery struct {
 	Header   Header
-	Snapshot *state.Snapshot // the base with all recorded changes; the base itself without changes
-	Changes  int             // recorded changes
+	Snapshot *state.Snapshot // base with all recorded changes; base itself without changes
+	Changes  int             // the number of recorded changes
 	Objects  []addr.Object   // the changed objects, each once
-	Refused  []addr.Object   // the changed objects that differ from the objects that the run, one of several, found: their changes are not in Snapshot
-	Notes                    // calls without a recorded outcome, in the order they were made; leases not closed as far as is known, in the order they were opened
+	Refused  []addr.Object   // changed objects that base does not have as found; not in Snapshot
+	Notes                    // unknown calls and open leases, in the order of their beginnings
 	Damaged  int             // damaged bytes between whole records
 	Missing  int             // records that could not be read
-	Written  bool            // the base holds all this already: the run was lost after writing it
+	Written  bool            // base already has all changes: the run ended after it had written the state
 
-	key  []byte // encrypts its records; nil: they are not encrypted
+	key  []byte // encrypts the records; nil without encryption
 	next uint32 // the number of the next record
 	ops  Op     // the highest number in use
 }
 
-// Name tells the journal of a run from all others.
+// Name identifies the journal of a run among all journals.
 func (h Header) Name() string { return h.Run + " " + h.Time.UTC().Format(time.RFC3339Nano) }
 
 // Records returns the number of records, including missing ones.
 func (r *Recovery) Records() uint32 { return r.next }
 
-// batch is records that are written together.
+// batch has records that are written together.
 type batch struct {
 	data    []byte
-	done    []func(error) // of the callers
+	done    []func(error) // the functions of the callers
 	intents int
-	awaited bool // by a caller: something is done once it is durable
-	firm    bool // the goroutine is to write it
+	awaited bool // a caller waits for a record of the batch
+	firm    bool // the goroutine must write the batch; otherwise, a caller with a lease may write it
 }
 
-// Options are for Create.
+// Options are settings for Create.
 type Options struct {
 	FS      disk.FS          // the real one
 	Now     func() time.Time // the clock
-	Seal    Sealing          // nil: the journal is in the clear
-	Carry   Notes            // of earlier runs: they stay known until settled
-	Before  *Writer          // the journal of the previous round: this journal continues its open leases; nil: none
-	Replace bool             // the journal at the path was replayed, and is replaced by this one
+	Seal    Sealing          // nil: no encryption
+	Carry   Notes            // notes of earlier runs, which stay until they are settled
+	Before  *Writer          // the journal of the previous round, whose open leases this journal continues; may be nil
+	Replace bool             // the journal at the path was replayed; the new journal replaces it
 
 	// Opened gets the journal once it is begun, for a process that outlives this one: the key that its records are
 	// encrypted under, nil if they are not. Recorded gets each call whose result is durable. Both may be nil.
 	Opened   func(path string, key []byte)
 	Recorded func(Op)
 
-	// Copy receives all records while they are made durable here. The callers are informed when both are done. If wait
-	// is false, Copy may return before it has stored its copy, but a later call with wait must include it. It may be
-	// nil.
+	// Copy receives all records while the writer makes them durable. The callers are informed when both are done. If
+	// wait is false, Copy may return before it has stored the bytes, but a later call with wait must store them. Copy
+	// may be nil.
 	Copy func(b []byte, wait bool)
 
-	// Base returns the object that the run found at an address, if no other run works on the state. Then each change is
-	// recorded together with the found object, so that changes of a lost run can be distinguished from later ones. It
-	// may be nil.
+	// Base returns the object that the run found at an address. It is set only if no other run works on the state. Then
+	// each change is recorded together with the found object, so that a recovery can distinguish the changes of the
+	// interrupted run from later changes. Base may be nil.
 	Base func(addr.Object) *state.Entry
 }

@@ -16,10 +16,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// ErrExists reports that a journal exists already. The caller must recover it or put it aside first.
+// ErrExists reports that a journal already exists. The caller must first recover or rename it.
 var ErrExists = errors.New("there is a journal of an earlier run")
 
-// Create begins a journal at path, which must not exist, and makes its header durable.
+// Create creates a journal at path, and makes its header durable. If a journal exists there and o.Replace is false, it
+// returns ErrExists.
 func Create(path string, h Header, o Options) (*Writer, error) {
 	w := newWriter(h.Run, o)
 	if h.Time.IsZero() {
@@ -28,7 +29,7 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	made := path
 	if o.Replace {
 		made = path + ".new"
-		_ = w.fs.Remove(made) // of a command that was killed
+		_ = w.fs.Remove(made) // the rest of a killed command
 	} else if _, err := w.fs.Lstat(path); err == nil {
 		return nil, fmt.Errorf("%w: %s", ErrExists, path)
 	}
@@ -59,9 +60,9 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// start begins the goroutine of the writer, and informs Options.Opened.
+// start starts the goroutine of the writer, and calls Options.Opened.
 func (w *Writer) start(path string, key []byte, o Options) {
-	_ = disk.Share(w.file) // without such locks, the lock of the state keeps two runs apart
+	_ = disk.Share(w.file) // without file locks, only the lock of the state prevents two runs
 	if o.Opened != nil {
 		o.Opened(path, key)
 	}
@@ -88,8 +89,8 @@ func newWriter(run string, o Options) *Writer {
 	return w
 }
 
-// Continue continues a journal that was read and stays: for a run that changes none of its objects and opens leases.
-// run is the run's name.
+// Continue continues a recovered journal that must stay, for a run that opens leases but changes no objects of the
+// journal. run is the ID of the new run.
 func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	w := newWriter(run, o)
 	w.number, w.key = r.next, aead(r.key)
@@ -102,7 +103,7 @@ func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// begin makes the header durable, and the notes of earlier runs.
+// begin writes the header and the notes of earlier runs.
 func (w *Writer) begin(h Header, key []byte, carry Notes) error {
 	var b []byte
 	if key != nil {
@@ -126,7 +127,7 @@ func (w *Writer) begin(h Header, key []byte, carry Notes) error {
 	if len(carry.Earlier) > 0 {
 		add(earlierRecord, encode(earlierJSON{carry.Earlier}))
 	}
-	return w.put(b, false) // with the first call, or lease
+	return w.put(b, false) // the first call or lease makes it durable
 }
 
 // Intent implements Journal.
@@ -156,7 +157,7 @@ func (w *Writer) Later(done func(error), op Op, changed ...Change) {
 	})
 }
 
-// End records the state that is about to be written in place of the journal.
+// End records that the state next is about to be written. That state replaces the journal.
 func (w *Writer) End(next state.Digest) error {
 	return w.durable(endRecord, encode(endJSON{next}))
 }
@@ -168,21 +169,21 @@ func (w *Writer) Next() uint32 {
 	return w.number
 }
 
-// Interim records, durably, that a state is about to be written with the changes of all records before a number. The
-// journal continues after that state.
+// Interim records durably that an interim state is about to be written. The state has the changes of all records with a
+// number below before. Later records continue from that state.
 func (w *Writer) Interim(next state.Digest, before uint32) error {
 	return w.durable(interimRecord, encode(interimJSON{Next: next, Before: before}))
 }
 
-// InterimWritten records that the store has confirmed the state. base finds objects in it: from now on the journal has
-// the former content of each object before its first change, because another run may continue from that state. It does
-// not wait.
+// InterimWritten records that the store has confirmed an interim state. From now on, another run may continue from that
+// state. So the journal records the content of each object in it before the first change; base returns that content.
+// InterimWritten does not wait.
 func (w *Writer) InterimWritten(next state.Digest, before uint32, base func(addr.Object) *state.Entry) {
 	w.add(interimRecord, 0, encode(interimJSON{next, before, true}), func(error) {})
 	w.base.Store(&base)
 }
 
-// reportFound records the found content of objects that are about to be changed, each once.
+// reportFound records the found content of objects that are about to be changed. It records each object once.
 func (w *Writer) reportFound(changed ...Change) {
 	base := w.base.Load()
 	if base == nil {
@@ -202,8 +203,8 @@ func (w *Writer) reportFound(changed ...Change) {
 	}
 }
 
-// Found records that several runs work on the state, each on separate objects, and the found content of this run's
-// objects. Other objects may change meanwhile.
+// Found records that other runs work on the same state, on other objects, and records the content of this run's objects
+// as found. Other objects may change meanwhile.
 func (w *Writer) Found(objects []Change) error {
 	found := make(map[string]state.Digest, len(objects))
 	for _, c := range objects {
@@ -212,8 +213,9 @@ func (w *Writer) Found(objects []Change) error {
 	return w.durable(foundRecord, encode(foundJSON{Found: found}))
 }
 
-// Opening implements Leases. When it returns, the record outlives the processes. It outlives the machine leaseSync
-// later: a flush for each of a thousand leases, and waking the goroutine for it, costs as much as the leases.
+// Opening implements Leases. When it returns, the record survives a crash of the process. It survives a crash of the
+// machine after leaseSync: if each of a thousand leases needed a disk flush, the flushes would cost as much as the
+// leases.
 func (w *Writer) Opening(o addr.Object, p addr.Provider) (Op, error) {
 	op := Op(w.ops.Add(1))
 	l := Lease{Object: o.String(), Provider: p, Run: w.run, Time: w.now().UTC()}
@@ -226,19 +228,20 @@ func (w *Writer) Opening(o addr.Object, p addr.Provider) (Op, error) {
 	return op, err
 }
 
-// OpenLeases returns the leases that were announced and not finished.
+// OpenLeases returns the leases that were announced and not closed.
 func (w *Writer) OpenLeases() map[Op]Lease {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.leases)
 }
 
-// Earlier records, durably, the objects that were written, or are about to be, with values that later rounds need.
+// Earlier records durably which objects were written, or are about to be, with values that later rounds need.
 func (w *Writer) Earlier(list []EarlierValue) error {
 	return w.durable(earlierRecord, encode(earlierJSON{list}))
 }
 
-// Closed implements Leases. It does not wait: if the record is lost, the next command names a lease that is closed.
+// Closed implements Leases. It does not wait: if the record is lost, the next command only lists a lease that is
+// already closed.
 func (w *Writer) Closed(op Op) {
 	w.mu.Lock()
 	delete(w.leases, op)
@@ -254,10 +257,10 @@ func (w *Writer) Closed(op Op) {
 	w.durableSoon()
 }
 
-// leaseSync is how long records of leases may be written and not durable.
+// leaseSync is the longest time between the writing and the flushing of a lease record.
 const leaseSync = 100 * time.Millisecond
 
-// durableSoon has the goroutine write and flush within leaseSync.
+// durableSoon asks the goroutine to write and flush within leaseSync.
 func (w *Writer) durableSoon() {
 	w.mu.Lock()
 	before := w.soon
@@ -268,7 +271,8 @@ func (w *Writer) durableSoon() {
 	}
 }
 
-// written takes a record and returns when it is in the file, or cannot be.
+// written adds a record, and returns when the record is in the file, although perhaps not flushed. It returns an error
+// if the record cannot be written.
 func (w *Writer) written(k kind, payload []byte) error {
 	if w.copy != nil {
 		return w.durable(k, payload)
@@ -288,7 +292,7 @@ func (w *Writer) written(k kind, payload []byte) error {
 	}
 }
 
-// writeLeases writes the batch, unless it is the goroutine's to write. The caller holds disk.
+// writeLeases writes the batch, unless the batch is firm: then the goroutine writes it. The caller holds w.disk.
 func (w *Writer) writeLeases() {
 	w.flush(false, func(b *batch) error {
 		if len(b.data) == 0 {
@@ -300,34 +304,35 @@ func (w *Writer) writeLeases() {
 	})
 }
 
-// Unsettled reports whether some calls have no recorded outcome, or some leases are not closed.
+// Unsettled reports whether a call has no recorded outcome, or a lease is not closed.
 func (w *Writer) Unsettled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.open > 0 || len(w.leases) > 0
 }
 
-// Unanswered reports whether some calls have no recorded outcome.
+// Unanswered reports whether a call has no recorded outcome.
 func (w *Writer) Unanswered() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.open > 0
 }
 
-// durable takes a record and returns when it is durable, or cannot be.
+// durable adds a record, and returns when the record is durable. It returns an error if the record cannot be made
+// durable.
 func (w *Writer) durable(k kind, payload []byte) error {
 	result := make(chan error, 1)
 	w.addAwaited(k, payload, func(err error) { result <- err })
 	return <-result
 }
 
-// addAwaited takes a record that a caller waits for.
+// addAwaited adds a record for which a caller waits.
 func (w *Writer) addAwaited(k kind, payload []byte, done func(error)) {
 	w.add(k, 0, payload, done)
 	w.Urge()
 }
 
-// Urge announces that a caller waits for the records so far.
+// Urge tells the goroutine that a caller waits for the records so far.
 func (w *Writer) Urge() {
 	w.mu.Lock()
 	w.batch.awaited = len(w.batch.done) > 0
@@ -335,15 +340,16 @@ func (w *Writer) Urge() {
 	signal(w.urgent)
 }
 
-// add takes a record, which may be the outcome of a call, for the goroutine to write.
+// add adds a record for the goroutine. of is the call whose outcome the record has, or 0. done is called when the
+// record is durable or has failed.
 func (w *Writer) add(k kind, of Op, payload []byte, done func(error)) {
 	if failed, first := w.append(k, of, payload, done, true); !failed && first {
 		signal(w.work)
 	}
 }
 
-// append adds a record to the batch. If the journal accepts no more records, it calls done and reports failure. first
-// is true if the batch becomes firm.
+// append adds a record to the batch. If the journal accepts no records, append calls done with the error and returns
+// true for failed. first is true if this record makes the batch firm.
 func (w *Writer) append(k kind, of Op, payload []byte, done func(error), firm bool) (failed, first bool) {
 	w.mu.Lock()
 	if of != 0 && w.open > 0 {
@@ -372,7 +378,7 @@ func (w *Writer) append(k kind, of Op, payload []byte, done func(error), firm bo
 	return err != nil, first
 }
 
-// signal sends an element to a channel with room for one.
+// signal sends an element to a channel with room for one. If the channel is full, it does nothing.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -405,7 +411,7 @@ func (w *Writer) write() {
 	}
 }
 
-// unwritable explains an error of the file; nil for nil.
+// unwritable wraps an error of the file. For nil it returns nil.
 func unwritable(err error) error {
 	if err == nil {
 		return nil
@@ -413,22 +419,22 @@ func unwritable(err error) error {
 	return fmt.Errorf("the journal cannot be written: %w", err)
 }
 
-// batchWait waits for more records that can join the next write. Runnable goroutines come first. Then it waits for the
-// outcomes of provider calls in progress, at most as long as a write takes, so that no record takes more than twice the
-// time of a single write. After waits without a record it waits less and less often: calls that take longer than a
-// write are not worth a wait.
+// batchWait waits for more records for the next write. First it lets runnable goroutines run. Then it waits for the
+// outcomes of provider calls in progress, at most as long as a write takes. So no record takes more than twice the time
+// of a single write. If a wait brings no record, later waits become rarer: calls that take longer than a write are not
+// worth a wait.
 func (w *Writer) batchWait(timer *time.Timer) {
 	runtime.Gosched()
 	w.mu.Lock()
 	waits := w.batch.awaited || w.closed
 	if !waits {
-		select { // of another time
+		select { // remove an old signal
 		case <-w.urgent:
 		default:
 		}
 	}
 	w.mu.Unlock()
-	if !waits { // usually an intent that depends on this result follows soon
+	if !waits { // usually, an intent that depends on this result follows soon
 		timer.Reset(w.lazy)
 		select {
 		case <-w.urgent:
@@ -443,7 +449,7 @@ func (w *Writer) batchWait(timer *time.Timer) {
 	w.mu.Lock()
 	alone, before := w.open == 0 || w.closed, len(w.batch.done)
 	if !alone {
-		select { // of another time
+		select { // remove an old signal
 		case <-w.idle:
 		default:
 		}
@@ -455,7 +461,7 @@ func (w *Writer) batchWait(timer *time.Timer) {
 	timer.Reset(min(w.took, longest))
 	select {
 	case <-w.idle:
-		runtime.Gosched() // the caller that came last may have more
+		runtime.Gosched() // the last caller may add more records
 	case <-timer.C:
 	}
 	w.mu.Lock()
@@ -469,18 +475,19 @@ func (w *Writer) batchWait(timer *time.Timer) {
 	w.skip = w.vain
 }
 
-// longest is the longest wait for further records.
+// longest is the longest wait for more records.
 const longest = time.Millisecond
 
-// commit makes the collected records durable, and reports whether they were the last ones.
+// commit makes the collected records durable. It returns true if the writer is closed and these were the last records.
 func (w *Writer) commit() (last bool) {
 	w.disk.Lock()
 	defer w.disk.Unlock()
 	return w.flush(true, func(b *batch) error { return w.put(b.data, b.awaited) })
 }
 
-// flush removes the collected records, writes them with the function, and informs the callers. It takes a firm batch
-// only if firm is true. It reports whether they were the last ones. The caller holds disk.
+// flush takes the batch, writes it with the function write, and informs the callers. If the batch is firm and firm is
+// false, it does nothing. It returns true if the writer is closed and these were the last records. The caller holds
+// w.disk.
 func (w *Writer) flush(firm bool, write func(*batch) error) (last bool) {
 	w.mu.Lock()
 	if w.batch.firm && !firm {
@@ -509,7 +516,8 @@ func (w *Writer) flush(firm bool, write func(*batch) error) (last bool) {
 	return last
 }
 
-// put makes bytes durable at the end of the file, together with earlier bytes that are not durable yet.
+// put appends bytes to the file and flushes them, together with earlier bytes that are not durable yet. wait is passed
+// to Options.Copy.
 func (w *Writer) put(b []byte, wait bool) error {
 	if len(b) == 0 && !w.loose {
 		return nil
@@ -533,14 +541,14 @@ func (w *Writer) put(b []byte, wait bool) error {
 	return unwritable(err)
 }
 
-// Err returns the error after which no record is accepted, nil if no error has occurred.
+// Err returns the first error, after which no record is accepted. It returns nil without an error.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// Close ends the writing after all accepted records are written. The journal stays, to be recovered.
+// Close writes all accepted records and ends the goroutine. The journal file stays, so that it can be recovered.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	again := w.closed

@@ -1,4 +1,5 @@
-// Package parts names the parts of a state, for runs that work on one state at the same time (store.ConcurrentStore).
+// Package parts names the parts of a state that a run locks. Runs that work on one state at the same time
+// (store.ConcurrentStore) lock different parts.
 //
 // A run changes objects, and needs the objects that its changes depend on to stay unchanged. It needs a whole resource,
 // with all instances that the resource has or may get in some module instance, because configurations refer to
@@ -12,16 +13,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// wholeState is the part that all others are within.
+// wholeState is the name of the part that contains all other parts.
 const wholeState = "all of the state"
 
-// WholeState adds all of a state, to be changed.
+// WholeState adds the change of the whole state to p.
 func WholeState(p store.Parts) { p[wholeState] |= store.Changes }
 
-// IsWholeState reports whether all of a state is to be changed.
+// IsWholeState reports whether p has the change of the whole state.
 func IsWholeState(p store.Parts) bool { return p[wholeState]&store.Changes != 0 }
 
-// Change adds an instance that is changed, with its deposed objects.
+// Change adds the change of an instance with its deposed objects. It also adds Within for each part that contains the
+// instance.
 func Change(p store.Parts, i addr.Instance) {
 	p[wholeState] |= store.Within
 	p[i.String()] |= store.Changes
@@ -39,13 +41,13 @@ func Changes(p store.Parts, i addr.Instance) bool {
 	return IsWholeState(p) || p[i.String()]&store.Changes != 0
 }
 
-// Need adds a resource in and below a module instance, with all its instances.
+// Need adds a resource that must not change, with all its instances in and below the module instance at.
 func Need(p store.Parts, at addr.ModuleInstance, r addr.Resource) {
 	p[wholeState] |= store.Within
 	p[resource(at, r)] |= store.Needs
 }
 
-// Output adds a root output that is changed.
+// Output adds the change of a root output.
 func Output(p store.Parts, name string) {
 	p[wholeState] |= store.Within
 	p[output(name)] |= store.Changes
@@ -58,13 +60,13 @@ func ChangesOutput(p store.Parts, name string) bool {
 
 func output(name string) string { return "output." + name }
 
-// Check adds the results of the conditions of a declaration, which are changed.
+// Check adds the change of the check results of a declaration.
 func Check(p store.Parts, kind, address string) {
 	p[wholeState] |= store.Within
 	p[kind+" conditions of "+address] |= store.Changes
 }
 
-// resource is the name of a resource in and below a module instance.
+// resource returns the name of a resource in and below the module instance at, with all its instances.
 func resource(at addr.ModuleInstance, r addr.Resource) string {
 	name := at.String()
 	for _, step := range r.Module.Path()[at.Depth():] {

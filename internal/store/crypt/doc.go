@@ -3,7 +3,7 @@
 // An encrypted file is one JSON object, an envelope:
 //
 //	serial, lineage     of the encrypted state, in plain text; plans have neither
-//	meta                what key providers need to recover the key: a name, and bytes
+//	meta                data with which key providers recover the key: a name, and bytes
 //	encrypted_data      bytes of the method
 //	encryption_version  "v0"
 //

@@ -49,7 +49,8 @@ func (r *remote) keep(workspace string, h *held) {
 	r.held[workspace] = h
 }
 
-// refused closes the shared connection, and returns the error of a lock that was not obtained.
+// refused returns the error for a lock that was not obtained. It closes the shared connection, because this run may now
+// wait long for the lock.
 func (r *remote) refused(ctx context.Context, err error) error {
 	r.rest(ctx)
 	if code(err, "53300") {
@@ -99,9 +100,13 @@ func (r *remote) acquire(ctx context.Context, workspace string, who store.LockIn
 	return h, nil
 }
 
-// try tries to take the lock of a workspace. If the workspace has no row, it takes its lock fresh instead, or returns
-// store.ErrNotPartial for a shared lock. A workspace may get its row while another run holds its lock fresh or, if
-// another program creates it, the lock creating. So both must be free, too.
+// try takes the lock of a workspace, without waiting. The key of the lock is the id of the workspace's row.
+//
+// If the workspace has no row, try takes two other locks instead: r.fresh(workspace), and creating as a shared lock. If
+// the caller requests a shared lock, try returns store.ErrNotPartial instead.
+//
+// Another run may still hold r.fresh when the row already exists. Another program that creates the workspace may still
+// hold creating. So try also takes these two locks if the row exists, and releases them at once.
 func (r *remote) try(ctx context.Context, h *held, workspace string) error {
 	fresh := r.fresh(workspace)
 	both := `pg_try_advisory_lock` + h.shared() + `(` + fresh + `), pg_try_advisory_lock_shared(` + creating + `)`
@@ -125,7 +130,8 @@ func (r *remote) try(ctx context.Context, h *held, workspace string) error {
 		if res, err = h.run(ctx, row, workspace); err != nil || len(res.Rows) == 0 {
 			return err
 		}
-		// The workspace was created in the meantime. The locks were taken twice, so they are released twice.
+		// The workspace was created in the meantime. Both queries took the two locks, so they are released here and
+		// below.
 		if _, err = h.run(ctx, release); err != nil {
 			return err
 		}
@@ -272,7 +278,7 @@ func (r *remote) end(ctx context.Context, workspace, id string) error {
 			if h.who.ID == id {
 				return r.terminate(ctx, key, h.process)
 			}
-			if key != creating { // which others share
+			if key != creating { // a holder of creating may work on another workspace
 				refused = store.OtherLock(&h.who, id)
 			}
 		}

@@ -16,25 +16,25 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/pgstore/rows"
 )
 
-// Former states share rows: a row belongs to all writings from since to the writing before until. So each row is
-// rewritten once, and the sum of each of its writings is corrected by the difference of the digests. A sum that was wrong
-// before stays wrong, so that damage stays visible.
+// Former states share rows: a row belongs to all writings from since up to, but without, until. So each row is
+// rewritten once, and the sum of each writing that has the row is corrected by the difference of the digests. A sum
+// that was wrong before stays wrong, so that damage stays visible.
 
-// formerWriting is a writing before the latest one, as far as rewriting concerns it.
+// formerWriting is a writing before the latest writing, with the data that rewriting needs.
 type formerWriting struct {
 	number  int64
 	header  header
 	changed bool
 }
 
-// formerRow is a row that ended, with its new contents.
+// formerRow is a row that belongs only to former writings, with its new content.
 type formerRow struct {
 	id    int64
 	cells [][]byte // stored cells
 	next  rows.Digest
 }
 
-// former holds all that a rewriting changes. It belongs to one transaction.
+// former holds everything that a call of RewriteFormer changes. It belongs to one transaction.
 type former struct {
 	rewrite func(serial uint64, stored []byte) ([]byte, error)
 	latest  header
@@ -43,8 +43,8 @@ type former struct {
 	err     error // the first error of a row
 }
 
-// RewriteFormer implements store.FormerRewriter. It passes each row that ended to rewrite, as a state with one object. All
-// changes are one transaction.
+// RewriteFormer implements store.FormerRewriter. It passes each row of former writings to rewrite, in the form of a
+// state with one object. All changes are one transaction.
 func (s *rowStore) RewriteFormer(ctx context.Context, workspace string, rewrite func(uint64, []byte) ([]byte, error)) (changed int, err error) {
 	if err := store.CheckName(workspace); err != nil {
 		return 0, err
@@ -83,7 +83,7 @@ func (f *former) count() int {
 	return n
 }
 
-// readingFormer returns the requests that lock the state, and read its former writings and the rows that ended.
+// readingFormer returns the requests that lock the state, and read its former writings and their rows.
 func (s *rowStore) readingFormer(workspace string, f *former) iter.Seq[request] {
 	args := [][]byte{[]byte(workspace)}
 	return func(yield func(request) bool) {
@@ -113,7 +113,7 @@ func (f *former) addWriting(c [][]byte) {
 	f.all = append(f.all, w)
 }
 
-// addRow rewrites one row. c has its id, since, until, and its cells.
+// addRow rewrites one row. c has the id of the row, its since and until, and its cells.
 func (f *former) addRow(k rows.Kind, c [][]byte) {
 	if f.err != nil {
 		return
@@ -168,7 +168,7 @@ func (f *former) addRow(k rows.Kind, c [][]byte) {
 	f.rows[k] = append(f.rows[k], row)
 }
 
-// alone returns a state with one row.
+// alone returns a state that has only one row.
 func alone(k rows.Kind, serial uint64, cells [][]byte) []byte {
 	var out bytes.Buffer
 	j := rows.NewJoiner(&out)
@@ -178,7 +178,7 @@ func alone(k rows.Kind, serial uint64, cells [][]byte) []byte {
 	return out.Bytes()
 }
 
-// documents rewrites the writings that are stored whole, and the unknown fields of the others.
+// documents rewrites the writings that are stored as documents, and the unknown fields of the other writings.
 func (f *former) documents() error {
 	for _, w := range f.all {
 		h := &w.header
@@ -215,7 +215,7 @@ func (f *former) documents() error {
 	return nil
 }
 
-// writingFormer returns the requests that store the changes, and ends the transaction.
+// writingFormer returns the requests that store the changes and end the transaction.
 func (s *rowStore) writingFormer(workspace string, f *former) iter.Seq[request] {
 	return func(yield func(request) bool) {
 		for k := range f.rows {

@@ -98,9 +98,9 @@ func (h *header) version() store.Version {
 	return store.Version(fmt.Sprintf("%d-%s", h.number, h.digest))
 }
 
-// heading returns the request for a header: of the latest writing if serial is "", otherwise of the latest writing with
-// that serial, or of the writing with a number unless number is "". It reads 100 bytes of the data in the table of states,
-// enough to recognize its layout, instead of a whole document.
+// heading returns the request for the header of a writing: the latest writing if serial is "", and otherwise the latest
+// writing with that serial. If number is not "", it is the writing with that number. The request reads only the first
+// 100 bytes of the data in the table of states, which are enough to recognize the layout.
 func (s *rowStore) heading(workspace, serial, number string, h *header) request {
 	sql := `SELECT left(s.data, 100), v.number, v.digest, v.document, v.size, v.serial, v.lineage, v.terraform_version, v.more, v.sum FROM ` + s.table + ` s
 LEFT JOIN LATERAL (SELECT * FROM ` + s.versions() + ` v WHERE v.state = s.id AND ($2 = '' OR v.serial::text = $2) AND ($3 = '' OR v.number::text = $3) ORDER BY v.number DESC LIMIT 1) v ON true WHERE s.name = $1`

@@ -2,7 +2,7 @@
 //
 // Text from outside (names, values, messages) cannot act as Markdown or HTML. It is written only in code spans and in
 // fences, whose delimiters are longer than every run of backticks in the text. All HTML elements have constant texts.
-// If the comment is too long, its middle is left out, because the most dangerous changes are at the beginning, and
+// If the comment is too long, blocks in the middle are left out. The most dangerous changes are at the beginning, and
 // outputs and leases at the end.
 //
 // comment.go has the sections, cut.go shortens the comment, span.go writes code spans and fences, draft.go has the blocks.
@@ -63,13 +63,13 @@ func (d *draft) head() {
 	d.add(text, "", 0)
 }
 
-// verbs are the actions in words.
+// verbs are the words for the actions.
 var verbs = map[plan.Action]string{
 	plan.Create: "create", plan.Read: "read", plan.Update: "update", plan.DeleteCreate: "replace", plan.CreateDelete: "replace, create first",
 	plan.ForgetCreate: "replace, forget the old one", plan.Delete: "destroy", plan.Forget: "forget", plan.NoOp: "no action",
 }
 
-// dangers lists all objects that are destroyed or replaced, before the content of any of them.
+// dangers lists all destroyed and replaced objects, before the section with the content of the changes.
 func (d *draft) dangers() {
 	list := review.Dangers(d.r.Changes)
 	if len(list) == 0 {
@@ -118,7 +118,7 @@ func (d *draft) changes(list []*review.Change) {
 	}
 }
 
-// title names the object or the resource of a group.
+// title returns the address of the object, or of the resource if the change represents a group.
 func (d *draft) title(c *review.Change) string {
 	if c.Group == nil {
 		return d.span(c.Address)
@@ -154,7 +154,7 @@ func (d *draft) factList(c *review.Change) string {
 	return text
 }
 
-// facts are the reasons of a change, and other facts about it, as Markdown.
+// facts returns the reasons of a change, and other facts about it, as Markdown.
 func (d *draft) facts(c *review.Change) []string {
 	var out []string
 	for _, r := range c.Reasons {
@@ -218,7 +218,7 @@ func (d *draft) notes() {
 	d.list("Leases at apply", view.LeaseTexts(d.r.Plan.Leases, d.span))
 }
 
-// list adds a section with a list. The items are Markdown.
+// list adds a folded section with a list. The items are Markdown.
 func (d *draft) list(title string, items []string) {
 	if len(items) == 0 {
 		return

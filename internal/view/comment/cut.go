@@ -9,8 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// within returns the comment in at most n bytes. If it is longer, it keeps as many blocks as possible from the
-// beginning, and in up to a quarter of the space blocks from the end.
+// within returns the comment in at most n bytes. If the comment is longer, within first shortens each long block. If
+// that is not enough, it leaves out blocks in the middle: it keeps up to n/4 bytes of the blocks in the last sections,
+// and fills the rest with blocks from the beginning.
 func (d *draft) within(n int) string {
 	last := len(d.blocks)
 	whole := d.text(last, last, "")
@@ -31,7 +32,8 @@ func (d *draft) within(n int) string {
 	return d.cut(max(0, head-1), tail, len(whole))
 }
 
-// cut returns the comment without the blocks from head to tail, with a notice in their place.
+// cut returns the comment without blocks[head:tail], with a notice in their place. whole is the size of the complete
+// comment in bytes.
 func (d *draft) cut(head, tail, whole int) string {
 	if head == tail {
 		return d.text(head, tail, "")
@@ -45,7 +47,7 @@ func (d *draft) cut(head, tail, whole int) string {
 		view.Grouped(changes), view.Grouped(size), view.Grouped(whole)))
 }
 
-// text returns the blocks before head and from tail on, with a notice between them.
+// text returns blocks[:head] and blocks[tail:], with a notice between them.
 func (d *draft) text(head, tail int, notice string) string {
 	var b strings.Builder
 	open := -1
@@ -76,8 +78,8 @@ func (d *draft) text(head, tail int, notice string) string {
 	return b.String()
 }
 
-// shorten cuts the middle out of a block that is longer than n bytes. The text may be a list, so that it is cut between
-// lines.
+// shorten cuts the middle out of a block that is longer than n bytes. It cuts the text only between lines, because the
+// text may be a list.
 func (b *block) shorten(n int) {
 	if len(b.text)+len(b.lines) <= n {
 		return
@@ -88,7 +90,8 @@ func (b *block) shorten(n int) {
 	b.text = cutLines(b.text, room, "- … %s bytes are left out …\n")
 }
 
-// cutLines returns the beginning and the end of a text in at most n bytes, beside a notice.
+// cutLines shortens a text of more than n bytes. It keeps whole lines from the beginning and from the end, up to n/2
+// bytes each, and puts the notice between them. The notice does not count.
 func cutLines(text string, n int, notice string) string {
 	n = max(0, n)
 	if len(text) <= n {

@@ -10,12 +10,12 @@ const (
 
 // Options are settings of a comment.
 type Options struct {
-	Max   int                 // the length of the longest comment in bytes
-	Full  bool                // long values are shown as a whole
-	Scrub func(string) string // texts from outside pass it; may be nil
+	Max   int                 // the maximum size of the comment in bytes
+	Full  bool                // show long values completely
+	Scrub func(string) string // masks secrets in texts from outside; may be nil
 }
 
-// draft is a comment in blocks, each of which is shown as a whole or not at all.
+// draft is a comment in blocks. Each block is shown as a whole or not at all.
 type draft struct {
 	r        *review.Review
 	o        Options
@@ -26,15 +26,15 @@ type draft struct {
 // section is a part of a comment with constant texts around its blocks.
 type section struct {
 	open, close string
-	last        bool // it is kept if the middle is left out
+	last        bool // the section is kept if the middle of the comment is left out
 }
 
 type block struct {
 	section int
 	text    string // Markdown
-	lines   string // of the content of a change, for a fence below the text
+	lines   string // the content of a change, for a fence below the text
 	changes int    // the number of changes that the block shows
-	size    int    // in bytes
+	size    int    // the size in bytes before the block is shortened
 }
 
 // begin begins a section.
@@ -42,18 +42,18 @@ func (d *draft) begin(open, close string) {
 	d.sections = append(d.sections, section{open: open, close: close})
 }
 
-// folded begins a section that its readers must open.
+// folded begins a section that readers must click to open.
 func (d *draft) folded(title string) {
 	d.begin("\n<details><summary>"+title+"</summary>\n", "\n</details>\n")
 }
 
-// ending begins a folded section that is kept if the middle is left out.
+// ending begins a folded section that is kept if the middle of the comment is left out.
 func (d *draft) ending(title string) {
 	d.folded(title)
 	d.sections[len(d.sections)-1].last = true
 }
 
-// add adds a block of changes objects, with the lines of a content.
+// add adds a block to the current section. changes is the number of objects that the block represents.
 func (d *draft) add(text, lines string, changes int) {
 	d.blocks = append(d.blocks, block{len(d.sections) - 1, text, lines, changes, len(text) + len(lines)})
 }

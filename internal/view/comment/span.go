@@ -14,12 +14,13 @@ func (d *draft) span(s string) string {
 	}
 	delimiter := strings.Repeat("`", longestRun(s)+1)
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") || strings.HasPrefix(s, " ") && strings.HasSuffix(s, " ") && strings.Trim(s, " ") != "" {
-		s = " " + s + " " // Markdown removes one blank on both sides
+		s = " " + s + " " // Markdown removes one space at each end
 	}
 	return delimiter + s + delimiter
 }
 
-// fence returns the lines of a content in a fence, "" for no lines. The symbol "~" becomes "!", which GitHub colours.
+// fence returns the content of a change in a fence for diffs. It returns "" if lines is empty. The symbol "~" becomes
+// "!", which GitHub colours.
 func fence(lines string) string {
 	if lines == "" {
 		return ""

@@ -11,13 +11,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// Level says how serious a finding is.
+// Level is the severity of a finding.
 type Level string
 
 // The levels.
 const (
 	OK      Level = "ok"
-	Note    Level = "note"    // worth knowing, and nothing is wrong
+	Note    Level = "note"    // useful information, no problem
 	Problem Level = "problem" // something is wrong
 )
 
@@ -26,7 +26,7 @@ type Finding struct {
 	Level  Level
 	Area   string // such as "locks"
 	Text   string // sentences
-	Action string // what to do, as a sentence; may be empty
+	Action string // the advice to the user, as a sentence; may be empty
 }
 
 // Findings are all findings, in the order of the areas.

@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// printer writes lines, and keeps the first error.
+// printer writes lines. After the first error, it writes nothing, and keeps this error.
 type printer struct {
 	w   io.Writer
 	err error
@@ -22,7 +22,7 @@ func (p *printer) line(depth int, text string) {
 	}
 }
 
-// paragraph writes a text of several lines, without the blank lines around it.
+// paragraph writes a text of several lines, without the white space around it.
 func (p *printer) paragraph(depth int, text string) {
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		p.line(depth, strings.TrimRight(line, "\r\n"))
@@ -35,7 +35,7 @@ type rangeDocument struct {
 	Line int    `json:"line"`
 }
 
-// at returns the document of a place; nil for no place.
+// at returns the document of a place. It returns nil if r names no file.
 func at(r diag.Range) *rangeDocument {
 	if r.Filename == "" {
 		return nil

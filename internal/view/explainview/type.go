@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Type writes a type, or a part of it, for people.
+// Type writes a type of a provider, or an attribute or block of the type, for people.
 func Type(w io.Writer, t *explain.Type) error {
 	p := &printer{w: w}
 	p.line(0, strings.ToUpper(t.Kind()[:1])+t.Kind()[1:]+": "+t.Name)
@@ -52,7 +52,7 @@ func Type(w io.Writer, t *explain.Type) error {
 	return p.err
 }
 
-// from returns the line about a provider.
+// from returns the line that names a provider and its version.
 func from(a addr.Provider, version string) string {
 	text := "Provider: " + a.ForDisplay()
 	if version != "" {
@@ -65,7 +65,7 @@ func property(name, typ string, facts []string) string {
 	return name + " <" + typ + "> " + strings.Join(facts, ", ")
 }
 
-// attributes writes the attributes for which want is true.
+// attributes writes the attributes for which want returns true, required attributes first.
 func (p *printer) attributes(head string, attrs []*schema.Attr, want func(*schema.Attr) bool) {
 	for _, required := range []bool{true, false} {
 		for _, a := range attrs {

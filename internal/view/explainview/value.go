@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// mostUsers is the number of users and effects that the text shows. The document has all of them.
+// mostUsers is the largest number of users and effects in the text. The JSON document has all of them.
 const mostUsers = 50
 
 // Value writes the explanation of a value for people.
@@ -86,7 +86,7 @@ func withPlace(text string, r diag.Range) string {
 	return fmt.Sprintf("%s, %s:%d", text, r.Filename, r.Start.Line)
 }
 
-// sources writes a source with its sources.
+// sources writes a source, and below it, indented, the sources that it depends on.
 func (p *printer) sources(s *explain.Source, depth int) {
 	text := s.Name
 	if depth > 1 {

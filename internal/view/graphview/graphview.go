@@ -1,6 +1,6 @@
 // Package graphview draws the declarations of a configuration: as an SVG image, as a page, and for Mermaid.
 //
-//	graphview.go  Drawing, and how it becomes smaller: a part of it, and folded modules
+//	graphview.go  Drawing, and how it becomes smaller: selected parts, and folded modules
 //	svg.go        the image
 //	page.go       the page
 //	mermaid.go    the flowchart
@@ -16,10 +16,10 @@ import (
 type Node struct {
 	Name   string   // the whole address
 	Label  string   // the address in its module
-	Module []string // the addresses of the modules around it, the outermost first
-	Lease  bool     // an ephemeral resource
-	Action string   // of the plan: "create", "update", "replace", "delete", "read", or "" for none
-	Folded int      // the number of declarations in a folded module
+	Module []string // the addresses of the modules that contain the node, the outermost first
+	Lease  bool     // the node is an ephemeral resource
+	Action string   // the action of the plan: "create", "update", "replace", "delete", "read", "forget", or ""
+	Folded int      // the number of declarations that a folded module represents; 0 for a declaration
 }
 
 // Drawing is a set of nodes, sorted by module. An edge goes from a node to a node that it refers to.
@@ -28,16 +28,16 @@ type Drawing struct {
 	Edges [][2]int
 }
 
-// Selection selects a part of a drawing. From and To are addresses of nodes or of modules, or "".
+// Selection selects a part of a drawing. From and To are addresses of nodes or of modules; "" selects everything.
 type Selection struct {
 	From, To string
-	Depth    int // the largest number of edges from a selected node; 0 for any
+	Depth    int // the largest number of edges between From or To and a node; 0 for any number
 }
 
 // Most is the number of nodes above which a drawing folds its modules.
 const Most = 300
 
-// Names returns the addresses that a selection may have.
+// Names returns the addresses that a Selection may have: the nodes and their modules.
 func (d *Drawing) Names() []string {
 	seen := map[string]bool{}
 	var out []string
@@ -52,7 +52,7 @@ func (d *Drawing) Names() []string {
 	return out
 }
 
-// Has reports whether a node or a module has this address.
+// Has reports whether a node or a module has the address name.
 func (d *Drawing) Has(name string) bool { return len(d.under(name)) > 0 }
 
 func (d *Drawing) under(name string) (out []int) {
@@ -64,7 +64,7 @@ func (d *Drawing) under(name string) (out []int) {
 	return out
 }
 
-// Select returns the part of a drawing that From depends on, and that depends on To.
+// Select returns the nodes that From depends on and that depend on To. If From or To is "", it restricts nothing.
 func (d *Drawing) Select(s Selection) *Drawing {
 	keep := make([]bool, len(d.Nodes))
 	for i := range keep {
@@ -92,7 +92,7 @@ func (d *Drawing) Select(s Selection) *Drawing {
 	return out
 }
 
-// reach keeps the nodes that can be reached from others along edges (side 0) or against them (side 1).
+// reach keeps only the nodes that can be reached from the nodes from: along edges (side 0) or against them (side 1).
 func (d *Drawing) reach(keep []bool, from []int, side, depth int) {
 	next := make([][]int, len(d.Nodes))
 	for _, e := range d.Edges {
@@ -119,7 +119,7 @@ func (d *Drawing) reach(keep []bool, from []int, side, depth int) {
 	}
 }
 
-// Deepest returns the depth of the deepest module.
+// Deepest returns the depth of the deepest module that contains a node.
 func (d *Drawing) Deepest() int {
 	deepest := 0
 	for _, n := range d.Nodes {
@@ -128,7 +128,7 @@ func (d *Drawing) Deepest() int {
 	return deepest
 }
 
-// Fold returns the drawing with the modules below a depth folded: each is one node.
+// Fold returns a drawing in which each module below depth is one node.
 func (d *Drawing) Fold(depth int) *Drawing {
 	out := &Drawing{}
 	place := make([]int, len(d.Nodes))
@@ -161,7 +161,8 @@ func (d *Drawing) Fold(depth int) *Drawing {
 	return out
 }
 
-// FoldTo returns the drawing, with the deepest modules folded until fits accepts it, and whether it does.
+// FoldTo folds the deepest modules, level by level, until fits accepts the drawing. It returns false if fits refuses
+// even the drawing with all modules folded.
 func (d *Drawing) FoldTo(fits func(*Drawing) bool) (*Drawing, bool) {
 	out := d
 	for depth := d.Deepest() - 1; !fits(out); depth-- {
@@ -173,10 +174,10 @@ func (d *Drawing) FoldTo(fits func(*Drawing) bool) (*Drawing, bool) {
 	return out, true
 }
 
-// Few reports whether a drawing has few nodes enough to be read.
+// Few reports whether a drawing has at most Most nodes.
 func Few(d *Drawing) bool { return len(d.Nodes) <= Most }
 
-// Local returns an address inside the modules around it.
+// Local returns the address name without the address of its innermost module.
 func Local(name string, modules []string) string {
 	if len(modules) == 0 {
 		return name
@@ -184,7 +185,7 @@ func Local(name string, modules []string) string {
 	return strings.TrimPrefix(name, modules[len(modules)-1]+".")
 }
 
-// actions are the actions of a plan, the most dangerous last, with their symbols.
+// actions are the actions of a plan with their symbols, the most dangerous last.
 var actions = []struct{ name, symbol string }{{"", ""}, {"read", "<="}, {"create", "+"}, {"update", "~"}, {"forget", "."}, {"replace", "-/+"}, {"delete", "-"}}
 
 func rank(action string) int {
@@ -219,7 +220,7 @@ func (n Node) text() string {
 	return out
 }
 
-// class returns the classes of an element for the node.
+// class returns the CSS classes of the element for a node.
 func (n Node) class() string {
 	out := "node " + cmp.Or(n.Action, "none")
 	if n.Lease {

@@ -2,14 +2,16 @@ package graphview
 
 import "github.com/lethe-iac/lethe/internal/layout"
 
-// groups are the modules of a drawing, as nodes of a layout. The first nodes of the layout are the modules.
+// groups is the layout of a drawing, in which each module is a group. layout.Nodes has first the modules, in the order
+// of names, and then the nodes of the drawing. So node i of the drawing is layout.Nodes[len(names)+i]. paths has the
+// ancestors of each module, the outermost first.
 type groups struct {
 	names  []string
 	paths  [][]string
 	layout layout.Graph
 }
 
-// newGroups returns the layout of a drawing. size returns the size of a node.
+// newGroups returns the layout of a drawing. size returns the width and height of a node.
 func newGroups(d *Drawing, size func(Node) (width, height float64)) *groups {
 	g := &groups{}
 	index := map[string]int{}

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// The limits of Mermaid.
+// These are limits of Mermaid: it refuses larger flowcharts.
 const (
 	mermaidText  = 50_000 // characters
 	mermaidEdges = 500
 )
 
-// Mermaid returns a drawing as a flowchart. It folds modules until the flowchart is within the limits of Mermaid, and
-// reports whether it is.
+// Mermaid returns a drawing as a flowchart. It folds modules until the flowchart is within the limits of Mermaid. It
+// returns false if even the flowchart with all modules folded exceeds them.
 func Mermaid(d *Drawing) (string, bool) {
 	text := ""
 	_, ok := d.FoldTo(func(d *Drawing) bool {
 		text = flowchart(d)
-		return len(d.Edges) <= mermaidEdges && len(text) <= mermaidText // bytes are never fewer than characters
+		return len(d.Edges) <= mermaidEdges && len(text) <= mermaidText // a text never has fewer bytes than characters
 	})
 	return text, ok
 }
@@ -26,7 +26,7 @@ func Mermaid(d *Drawing) (string, bool) {
 func flowchart(d *Drawing) string {
 	var b strings.Builder
 	b.WriteString("flowchart RL\n")
-	var open []string // the modules around the current line
+	var open []string // the modules that contain the current line
 	modules := 0
 	enter := func(path []string) {
 		same := 0

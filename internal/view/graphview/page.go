@@ -19,10 +19,10 @@ var script string
 // Options are settings of a page.
 type Options struct {
 	Title string
-	Scrub func(string) string // texts from outside pass it; may be nil
+	Scrub func(string) string // masks secrets in texts from outside; may be nil
 }
 
-// page is a page while it is written.
+// page is a page in the course of writing.
 type page struct {
 	*bufio.Writer
 	d *Drawing
@@ -30,8 +30,9 @@ type page struct {
 	o Options
 }
 
-// Page writes a drawing as a page. The columns and the modules are elements, so that modules fold without a script. The
-// script draws the edges. Without it, a list has them. Above Most nodes the modules are folded at first.
+// Page writes a drawing as an HTML page. The columns and the modules are HTML elements, so that modules can be folded
+// without a script. The script draws the edges. Without the script, readers see the edges in a list. If the drawing has
+// more than Most nodes, the modules are folded at first.
 func Page(w io.Writer, d *Drawing, o Options) error {
 	p := &page{bufio.NewWriterSize(w, 64<<10), d, newGroups(d, size), o}
 	sheet.Head(p, p.text(o.Title), pageStyle, script)

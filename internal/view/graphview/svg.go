@@ -23,7 +23,8 @@ func size(n Node) (float64, float64) {
 	return float64(utf8.RuneCountInString(n.text()))*letter + 20, nodeHeight
 }
 
-// SVG writes a drawing as an image. Above Most nodes its modules are folded. Texts pass scrub, unless it is nil.
+// SVG writes a drawing as an image. If the drawing has more than Most nodes, SVG folds modules. scrub masks secrets in
+// texts; it may be nil.
 func SVG(w io.Writer, d *Drawing, scrub func(string) string) error {
 	d, _ = d.FoldTo(Few)
 	g := newGroups(d, size)
@@ -62,7 +63,7 @@ func SVG(w io.Writer, d *Drawing, scrub func(string) string) error {
 	return p.Flush()
 }
 
-// curve returns the path of an edge from a box to a box that is usually left of it.
+// curve returns the SVG path of an edge between two boxes. to is usually left of from.
 func curve(from, to layout.Box) string {
 	x1, y1 := from.X, from.Y+from.Height/2
 	x2, y2 := to.X+to.Width, to.Y+to.Height/2

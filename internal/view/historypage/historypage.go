@@ -19,16 +19,16 @@ import (
 //go:embed historypage.css
 var style string
 
-// Writing is a state with its differences from the state before it.
+// Writing is a state in the history, with its differences from the previous state.
 type Writing struct {
 	store.Past
-	Changes *view.StateDifference // nil: the state before it is not kept, or cannot be read
+	Changes *view.StateDifference // nil if the previous state is not kept or cannot be read
 }
 
 // Options are settings of a page.
 type Options struct {
 	Workspace string
-	Scrub     func(string) string // texts from outside pass it; may be nil
+	Scrub     func(string) string // masks secrets in texts from outside; may be nil
 }
 
 type page struct {
@@ -37,7 +37,7 @@ type page struct {
 	o    Options
 }
 
-// Write writes the page of a history, the present state first.
+// Write writes the page of a history. list begins with the present state.
 func Write(w io.Writer, list []Writing, o Options) error {
 	p := &page{bufio.NewWriterSize(w, 64<<10), list, o}
 	title := fmt.Sprintf("History of the workspace %s", p.text(o.Workspace))
@@ -55,7 +55,7 @@ func Write(w io.Writer, list []Writing, o Options) error {
 
 func (p *page) text(s string) string { return sheet.Text(s, p.o.Scrub) }
 
-// by returns the writer and the command of a state.
+// by returns the writer of a state and the command that wrote it.
 func (p *page) by(s store.Past) string {
 	out := "unknown writer"
 	if s.Who != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Diagnostic is a message, as a document of validate or as a member of the lines of -json.
+// Diagnostic is the document of a message, for validate and for the lines of -json.
 type Diagnostic struct {
 	Severity string           `json:"severity"`
 	Summary  string           `json:"summary"`
@@ -29,9 +29,9 @@ type posDocument struct {
 	Byte   int `json:"byte"`
 }
 
-// snippetDocument is the source around a place. Offsets are bytes of the code.
+// snippetDocument is the source code around a place. Offsets are bytes in the code.
 type snippetDocument struct {
-	Context *string         `json:"context"` // the block around it; null outside of blocks
+	Context *string         `json:"context"` // the block around it, or null outside of blocks
 	Code    string          `json:"code"`
 	Line    int             `json:"start_line"`
 	Start   int             `json:"highlight_start_offset"`
@@ -45,7 +45,7 @@ type valueDocument struct {
 	Statement string `json:"statement"`
 }
 
-// callDocument is the function that complained.
+// callDocument is the function that reported the message.
 type callDocument struct {
 	Function  string    `json:"called_as"`
 	Signature signature `json:"signature"`

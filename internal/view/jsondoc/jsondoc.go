@@ -1,11 +1,9 @@
-// Package jsondoc writes the JSON documents of commands, in the published formats of Terraform: the common parts of all
-// documents
-// (this file, and value.go), and the documents about schemas and functions, which need nothing from package view
-// (schemas.go).
+// Package jsondoc writes the JSON documents of commands, in the published formats of Terraform. It has the common parts
+// of all documents (this file and value.go), and the documents about schemas and functions, which do not use package
+// view (schemas.go).
 //
-// Documents are structs with json tags. Their long parts are sequences, so that one element at a time is in memory
-// while a
-// document is written.
+// Documents are structs with json tags. Their long parts are sequences, so that only one element at a time is in memory
+// while a document is written.
 package jsondoc
 
 import (
@@ -22,12 +20,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Write writes a document and a line break, in one line or laid out for people.
+// Write writes a document and a line break, on one line or laid out for people.
 func Write(w io.Writer, document any, layout Layout) error {
 	return WriteScrubbed(w, document, layout, nil)
 }
 
-// WriteScrubbed does so for a document whose strings pass a function; nil: they stay.
+// WriteScrubbed writes a document as Write does, and applies scrub to its strings. scrub may be nil.
 func WriteScrubbed(w io.Writer, document any, layout Layout, scrub func(string) string) error {
 	j := jsontext.Writer{W: w, Compact: layout == OneLine, Quote: AppendString, Scrub: scrub}
 	j.Value(document)
@@ -44,7 +42,7 @@ const (
 	LaidOut Layout = true  // for people
 )
 
-// AppendString writes a string. Control characters of terminals are escaped, also where JSON does not require it.
+// AppendString appends a string as JSON. It escapes control characters of terminals, even if JSON does not require it.
 func AppendString(dst []byte, s string) []byte {
 	from := len(dst)
 	dst = jsontext.AppendString(dst, s)
@@ -56,7 +54,7 @@ func AppendString(dst []byte, s string) []byte {
 	return dst
 }
 
-// AppendSafe appends JSON text and spells runes that a terminal would obey as escapes.
+// AppendSafe appends JSON text. It escapes the characters with which a text can control a terminal.
 func AppendSafe(dst []byte, text string) []byte {
 	for _, r := range text {
 		if r != 0x7f && !Unsafe(r) {
@@ -70,7 +68,8 @@ func AppendSafe(dst []byte, text string) []byte {
 	return dst
 }
 
-// Each makes a sequence of documents of a list; nil, which is left out, if the list is empty.
+// Each returns a sequence with the documents of a list. It returns nil for an empty list, so that the member is
+// omitted.
 func Each[T, D any](list []T, document func(T) D) iter.Seq[D] {
 	if len(list) == 0 {
 		return nil
@@ -84,7 +83,8 @@ func Each[T, D any](list []T, document func(T) D) iter.Seq[D] {
 	}
 }
 
-// EachNamed makes the members of an object of a list, in its order; nil, which is left out, if it is empty.
+// EachNamed returns the elements of a list as members of an object, in the order of the list. It returns nil for an
+// empty list, so that the object is omitted.
 func EachNamed[T, D any](list []T, member func(T) (string, D)) iter.Seq2[string, D] {
 	if len(list) == 0 {
 		return nil
@@ -98,27 +98,28 @@ func EachNamed[T, D any](list []T, member func(T) (string, D)) iter.Seq2[string,
 	}
 }
 
-// Members makes the members of an object of a map, sorted by name; nil, which is left out, if it is empty.
+// Members returns the elements of a map as members of an object, sorted by name. It returns nil for an empty map, so
+// that the object is omitted.
 func Members[V, D any](m map[string]V, document func(V) D) iter.Seq2[string, D] {
 	return EachNamed(slices.Sorted(maps.Keys(m)), func(name string) (string, D) { return name, document(m[name]) })
 }
 
-// Type is a type as the machine formats spell it: "string", ["list", …], ["object", {…}].
+// Type is a type in the notation of the machine formats: "string", ["list", …], ["object", {…}].
 type Type cty.Type
 
 // WriteJSON writes the type.
 func (t Type) WriteJSON(w *jsontext.Writer) {
 	text, err := cty.Type(t).WithoutOptionalAttributesDeep().MarshalJSON()
-	if err != nil { // a type that only the program has
+	if err != nil { // a type that exists only inside the program
 		text = []byte(`"dynamic"`)
 	}
 	w.Raw(AppendSafe(nil, string(text)))
 }
 
-// Hosts returns a provider with the registry host that documents use; nil changes no host.
+// Hosts returns a provider with the registry host that documents use. If it is nil, hosts are not changed.
 type Hosts func(addr.Provider) addr.Provider
 
-// Of is the address of a provider in documents.
+// Of returns the address of a provider in documents.
 func (h Hosts) Of(p addr.Provider) string {
 	if h != nil {
 		p = h(p)
@@ -126,8 +127,7 @@ func (h Hosts) Of(p addr.Provider) string {
 	return p.String()
 }
 
-// Unsafe reports whether a rune above ASCII is a control character or changes how text around
-// it is shown.
+// Unsafe reports whether a character above ASCII is a control character, or changes how the text around it is shown.
 func Unsafe(r rune) bool {
 	switch {
 	case r >= 0x80 && r <= 0x9f, r == 0x061c, r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e,
@@ -137,7 +137,7 @@ func Unsafe(r rune) bool {
 	return false
 }
 
-// Serial is the serial of a state in a document: a number of up to 64 bits.
+// Serial is the serial of a state in a document. It is a number of up to 64 bits.
 type Serial uint64
 
 // WriteJSON implements jsontext.Marshaler.

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The versions of the documents.
+// These are the versions of the documents.
 const (
 	formatSchemas   = "1.0"
 	formatFunctions = "1.0"
@@ -51,7 +51,7 @@ type blockSchema struct {
 }
 
 type attrSchema struct {
-	Nested *nestedType `json:"nested_type,omitempty"` // or a type
+	Nested *nestedType `json:"nested_type,omitempty"` // attributes have either this or Type
 	Type   Type        `json:"type,omitzero"`
 	described
 	deprecated
@@ -97,7 +97,7 @@ type identityAttr struct {
 	Optional    bool   `json:"optional_for_import,omitempty"`
 }
 
-// Function is a function, of a provider or built in.
+// Function is a function of a provider, or a built-in function.
 type Function struct {
 	Description string      `json:"description,omitempty"`
 	Summary     string      `json:"summary,omitempty"`
@@ -154,7 +154,7 @@ func schemasOf(s *provider.Schemas, failed *error) providerSchemas {
 	return doc
 }
 
-// readable makes the members of an object of the schemas that can be read, and keeps an error.
+// readable returns the readable schemas as members of an object. If a schema cannot be read, readable sets failed.
 func readable[S, D any](names []string, get func(string) (*S, error), document func(*S) D, failed *error) iter.Seq2[string, D] {
 	if len(names) == 0 {
 		return nil
@@ -232,13 +232,13 @@ func SignatureOf[P any](doc Function, returns cty.Type, params []P, variadic *P,
 	return doc
 }
 
-// functionsDocument are the built-in functions, by plain name and by core:: name.
+// functionsDocument has the built-in functions, by plain name and by core:: name.
 type functionsDocument struct {
 	Format    string                      `json:"format_version"`
 	Functions iter.Seq2[string, Function] `json:"function_signatures"`
 }
 
-// WriteFunctions writes the built-in functions as `metadata functions -json` prints them.
+// WriteFunctions writes the built-in functions in the form of `metadata functions -json`.
 func WriteFunctions(w io.Writer) error {
 	parameter := func(p funcs.Param) Parameter {
 		return Parameter{p.Name, p.Doc, p.Nullable, Type(p.Type)}

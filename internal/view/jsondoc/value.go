@@ -8,11 +8,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Value is a value as documents have it. Unknown parts are left out of objects and maps and null elsewhere;
-// numbers are as exact as they are known, but JSON has no infinity. The zero value is null.
+// Value is a value in a document. Unknown parts are omitted from objects and maps, and are null elsewhere. Numbers are
+// as exact as they are known. Infinity is written as null, because JSON has no infinite numbers. The zero value is
+// null.
 type Value cty.Value
 
-// Present is a value that documents omit if it is null.
+// Present returns a value that documents omit if it is null.
 func Present(v cty.Value) Value {
 	if v != cty.NilVal && v.IsNull() {
 		v = cty.NilVal
@@ -53,7 +54,7 @@ func (j Value) WriteJSON(w *jsontext.Writer) {
 	}
 }
 
-// Key is the key of an instance; null for the only one of something that is not repeated.
+// Key is the key of an instance. It is null for the only instance of something that is not repeated.
 type Key addr.Key
 
 // WriteJSON writes the key.

@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// verb is an action on the page: its symbol, its name for classes and filters, and its name for readers.
+// verb is an action on the page: its symbol, its name for classes and filters, and its text for readers.
 type verb struct{ symbol, name, text string }
 
 var verbs = map[plan.Action]verb{
@@ -101,7 +101,7 @@ func (p *page) reasons(c *review.Change) {
 	}
 }
 
-// members lists the objects of a group. Each has its permanent link.
+// members lists the objects of a group. Each object has its permanent link.
 func (p *page) members(g *review.Group, prefix string) {
 	if g.Opaque {
 		p.WriteString("<p class=\"meta\">Sensitive values are not compared.</p>\n")

@@ -1,10 +1,10 @@
-// Package page draws a reviewed plan as one HTML file.
+// Package page writes a reviewed plan as one HTML file.
 //
-// The file needs nothing from elsewhere. Its policy (Content-Security-Policy) permits only the style and the script in
-// it, by their hashes. Without both it is readable: headings, <details> elements and the symbols of actions carry all
-// information. The script searches, filters and follows permanent links (page.js).
+// The file loads no other file. Its policy (Content-Security-Policy) permits only the style and the script in the file,
+// by their hashes. The page is readable without both: headings, <details> elements and the symbols of actions contain
+// all information. The script searches, filters and follows permanent links (page.js).
 //
-// page.go has the document and its sections, change.go has one change, text.go escapes texts.
+// page.go has the document and its sections, change.go has one change, and text.go escapes texts.
 package page
 
 import (
@@ -62,7 +62,7 @@ func (p *page) body() {
 	fmt.Fprintf(p, "</main>\n<script>%s</script>\n</body>\n</html>\n", script)
 }
 
-// facts writes the state of the plan, and the meaning of the symbols.
+// facts writes facts about the plan, and the meaning of the symbols.
 func (p *page) facts() {
 	pl := p.r.Plan
 	kind := map[plan.Mode]string{plan.Destroy: "Plan to destroy everything", plan.RefreshOnly: "Refresh-only plan"}[pl.Mode]
@@ -92,7 +92,7 @@ func (p *page) facts() {
 	p.WriteString("<p class=\"facts\">Symbols: + add, ~ change, - remove, ? sensitive and not compared.</p>\n")
 }
 
-// tools writes the form for search and filters, which the script shows.
+// tools writes the form for search and filters, which the script makes visible.
 func (p *page) tools() {
 	all := slices.Concat(p.r.Changes, p.r.Drift, p.r.Rest)
 	fmt.Fprintf(p, "<form id=\"tools\" role=\"search\" aria-label=\"Search and filters\" data-total=\"%d\" hidden>\n", len(all))
@@ -119,14 +119,14 @@ func (p *page) tools() {
 	fmt.Fprintf(p, "<output id=\"found\" for=\"search\" aria-live=\"polite\">%d of %d changes shown</output>\n</form>\n", len(all), len(all))
 }
 
-// section writes a part of the page with a heading. title is not text from outside.
+// section writes a part of the page with a heading. The caller must escape title.
 func (p *page) section(id, title string, write func()) {
 	fmt.Fprintf(p, "<section class=\"part\" aria-labelledby=\"heading-%s\">\n<h2 id=\"heading-%s\">%s</h2>\n", id, id, title)
 	write()
 	p.WriteString("</section>\n")
 }
 
-// rest writes the changes that destroy nothing, by module.
+// rest writes the changes that destroy nothing, grouped by module.
 func (p *page) rest() {
 	var modules []string
 	by := map[string][]*review.Change{}

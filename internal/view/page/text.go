@@ -13,9 +13,9 @@ import (
 
 // Options are settings of a page.
 type Options struct {
-	Product string              // the name of the program; empty means Lethe
-	Full    bool                // long values are shown as a whole
-	Scrub   func(string) string // texts from outside pass it; may be nil
+	Product string              // the name of the program; if empty, Lethe
+	Full    bool                // show long values completely
+	Scrub   func(string) string // applied to texts from outside; may be nil
 }
 
 // page is a page while it is written.
@@ -23,13 +23,13 @@ type page struct {
 	*bufio.Writer
 	r   *review.Review
 	o   Options
-	buf buffer // the content of one change
+	buf buffer // the content of a change
 }
 
-// buffer is the text of a change before it becomes HTML.
+// buffer has the text of a change before it is converted to HTML.
 type buffer = bytes.Buffer
 
-// text returns a text from outside on one line as HTML, also for the value of an attribute.
+// text returns a text from outside on one line as HTML. It may be used in an attribute.
 func (p *page) text(s string) string {
 	return sheet.Text(s, p.o.Scrub)
 }
@@ -41,7 +41,7 @@ func (p *page) link(c *review.Change) string {
 	return "<a href=\"" + p.fragment(c.Address) + "\">" + p.code(c.Address) + "</a>"
 }
 
-// fragment returns the URL of the element with the id of a text.
+// fragment returns the URL of the element whose id is the text.
 func (p *page) fragment(s string) string {
 	if p.o.Scrub != nil {
 		s = p.o.Scrub(s)
@@ -49,15 +49,15 @@ func (p *page) fragment(s string) string {
 	return "#" + strings.NewReplacer("'", "%27", "&", "%26").Replace(url.PathEscape(view.EscapeLine(s)))
 }
 
-// content returns the settings of the content of a single change.
+// content returns the settings for showing the content of a change.
 func (p *page) content() view.ContentOptions {
 	return view.ContentFor(p.o.Scrub, p.o.Full)
 }
 
-// marks are the elements of lines, by their symbol.
+// marks are the HTML elements around lines, by the symbol of the lines.
 var marks = map[byte][2]string{'+': {"<ins>", "</ins>"}, '-': {"<del>", "</del>"}, '~': {`<span class="u">`, "</span>"}, '?': {`<span class="o">`, "</span>"}}
 
-// lines writes the lines of a content. Neighbouring lines with the same symbol share an element, so that a page of many
+// lines writes the lines of a content. Adjacent lines with the same symbol share an element, so that a page with many
 // changes opens quickly.
 func (p *page) lines(text []byte) {
 	var open byte
@@ -78,7 +78,7 @@ func (p *page) lines(text []byte) {
 	p.WriteString(marks[open][1])
 }
 
-// escaped writes text whose control characters are escaped as HTML.
+// escaped writes text as HTML. Control characters in the text are already escaped.
 func (p *page) escaped(text []byte) {
 	for {
 		i := bytes.IndexAny(text, `&<>"'`)

@@ -1,4 +1,4 @@
-// Package printable replaces characters that a terminal obeys.
+// Package printable replaces the characters with which a text can control a terminal.
 package printable
 
 import (
@@ -10,10 +10,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// Control reports whether a terminal obeys a rune.
+// Control reports whether a character can control a terminal.
 func Control(r rune) bool { return r < 0x20 || r == 0x7f || jsondoc.Unsafe(r) }
 
-// Escape returns s with escapes in place of unsafe runes and of invalid UTF-8.
+// Escape returns s with escapes instead of unsafe characters and invalid UTF-8.
 func Escape(s string, unsafe func(rune) bool) string {
 	if utf8.ValidString(s) && strings.IndexFunc(s, unsafe) < 0 {
 		return s

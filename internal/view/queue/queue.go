@@ -6,15 +6,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Queue has the objects of a plan that have not begun yet. It uses the dependencies between resources that plan and
-// state have. The zero value is for no plan.
+// Queue has the objects of a plan that have not begun yet. It uses the dependencies between resources in the plan and
+// in the state. The zero value has no objects.
 type Queue struct {
 	changes map[addr.Object]*plan.Change
-	needed  map[addr.Resource]int // by resource: changes that have not come up yet and depend on it
-	leaving map[addr.Resource]int // by resource: objects of it that have not gone down yet
+	needed  map[addr.Resource]int // by resource: number of changes that depend on it and whose up has not started
+	leaving map[addr.Resource]int // by resource: number of its objects whose down has not started
 }
 
-// New is the queue of a plan.
+// New returns the queue of a plan.
 func New(p *plan.Plan) Queue {
 	q := Queue{map[addr.Object]*plan.Change{}, map[addr.Resource]int{}, map[addr.Resource]int{}}
 	for _, c := range p.Changes {
@@ -45,7 +45,7 @@ func (q Queue) count(c *plan.Change, up, down bool, n int) {
 	}
 }
 
-// Behind is how many changes that have not begun wait for an object that is on its way up, or down.
+// Behind returns how many changes wait for the up of an object, or for its down if down is true.
 func (q Queue) Behind(o addr.Object, down bool) int {
 	if !down {
 		return q.needed[o.Resource()]

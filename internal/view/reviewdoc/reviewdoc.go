@@ -1,7 +1,7 @@
-// Package reviewdoc writes a reviewed plan as JSON, for programs that draw it themselves.
+// Package reviewdoc writes a reviewed plan as JSON, for programs that show plans themselves.
 //
-// The format has its own version. Fields are added in minor versions. A sensitive value is not in the document: a part
-// with the kind "sensitive" has neither a value nor a statement that the value changes.
+// The format has its own version. Minor versions add fields. The document contains no sensitive value: a part of the
+// kind "sensitive" neither has a value nor says whether the value changes.
 package reviewdoc
 
 import (
@@ -60,7 +60,7 @@ type change struct {
 	Import   string   `json:"import,omitempty"`
 	Group    *int     `json:"group,omitempty"` // index in groups
 	Relevant []string `json:"relevant_attributes,omitempty"`
-	Content  *part    `json:"content,omitempty"` // of a group, only its first change has it
+	Content  *part    `json:"content,omitempty"` // only the first change of a group has it
 }
 
 type reason struct {
@@ -103,7 +103,7 @@ type lease struct {
 	Users   []string `json:"users"`
 }
 
-// Write writes the document of a reviewed plan. Strings pass scrub, which may be nil.
+// Write writes the document of a reviewed plan. It applies scrub to strings. scrub may be nil.
 func Write(w io.Writer, r *review.Review, hosts jsondoc.Hosts, scrub func(string) string) error {
 	p := r.Plan
 	doc := document{
@@ -169,7 +169,7 @@ func checkOf(c state.Check) check {
 // part is a comparison of values.
 type part struct{ *diff.Node }
 
-// WriteJSON writes the comparison. Equal parts are omitted, except in added and removed values.
+// WriteJSON writes the comparison. It omits equal parts, except in added and removed values.
 func (p part) WriteJSON(w *jsontext.Writer) {
 	w.Open('{')
 	p.members(w, "")
@@ -239,7 +239,7 @@ func inside(w *jsontext.Writer, key string, n *diff.Node) {
 	}
 }
 
-// parts writes the parts of a list or an object, and the blocks of a block.
+// parts writes the parts of a list or an object, and the nested blocks of a block.
 func (p part) parts(w *jsontext.Writer) {
 	n := p.Node
 	all := n.Op == diff.Add || n.Op == diff.Remove || n.Op == diff.Same

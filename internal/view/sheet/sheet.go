@@ -42,7 +42,7 @@ func Head(w io.Writer, title, own, script string) {
 `, hash(style+own), policy, title, style+own)
 }
 
-// Text returns a text from outside on one line as HTML, also for the value of an attribute. If scrub is not nil, it is
+// Text returns a text from outside on one line as HTML. It may be used in an attribute. If scrub is not nil, it is
 // applied to the text first.
 func Text(s string, scrub func(string) string) string {
 	if scrub != nil {

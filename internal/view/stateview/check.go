@@ -115,7 +115,7 @@ type examinationDocument struct {
 	Journal *journalDocument   `json:"journal,omitempty"`
 	Stored  []*journalDocument `json:"journals_in_store,omitempty"`
 	Backups []copyDocument     `json:"backups"`
-	Older   int                `json:"older_backups,omitempty"` // that were not read
+	Older   int                `json:"older_backups,omitempty"` // the number of backups that were not read
 	Files   []string           `json:"files"`
 	Twice   [][]string         `json:"same_id"`
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// HistoryText writes a list of states for people, the present one first.
+// HistoryText writes a list of states for people. The current state is the first.
 func HistoryText(w io.Writer, states []store.Past) error {
 	lines := [][]string{{"SERIAL", "WRITTEN", "WHO", "OPERATION", "ADDED", "CHANGED", "REMOVED"}}
 	for i, p := range states {
@@ -32,7 +32,7 @@ func HistoryText(w io.Writer, states []store.Past) error {
 	return table(w, lines)
 }
 
-// table writes lines of cells in columns.
+// table writes lines of cells as columns.
 func table(w io.Writer, lines [][]string) error {
 	width := make([]int, len(lines[0]))
 	for _, line := range lines {

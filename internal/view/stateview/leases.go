@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// LeasesText writes a list of leases without a recorded end. running is a run in progress, "" if no run is.
+// LeasesText writes a list of leases without a recorded end. running is the run in progress, or "" without one.
 func LeasesText(w io.Writer, leases []journal.Lease, running string) error {
 	lines := [][]string{{"LEASE", "PROVIDER", "OPENED", "RUN"}}
 	for _, l := range leases {
@@ -32,7 +32,7 @@ type leaseDocument struct {
 	Provider string `json:"provider"`
 	Opened   string `json:"opened"`
 	Run      string `json:"run"`
-	Running  bool   `json:"running"` // the run is in progress
+	Running  bool   `json:"running"` // the run is still in progress
 }
 
 // LeasesJSON writes the list as a document.

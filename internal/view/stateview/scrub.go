@@ -8,14 +8,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// ScrubOutcome is the result of the command that removes secrets from copies.
+// ScrubOutcome is an outcome of the command that removes secrets from copies.
 type ScrubOutcome string
 
-// The outcomes.
+// These are the outcomes.
 const (
 	NothingFound ScrubOutcome = "nothing-found" // no copy contains a former secret
 	DryRun       ScrubOutcome = "dry-run"
-	Refused      ScrubOutcome = "refused"     // by the user, or because a value would be lost
+	Refused      ScrubOutcome = "refused"     // the user refused, or a value would be lost
 	Changed      ScrubOutcome = "changed"     // the diagnostics name the copies that could not be changed
 	Interrupted  ScrubOutcome = "interrupted" // some copies were changed
 )

@@ -21,7 +21,7 @@ type Secrets struct {
 	Hints    []string       // sentences about places that were not examined
 }
 
-// Fails reports whether a secret is in clear: a secret that the baseline lacks if new is true, and otherwise any.
+// Fails reports whether a secret is stored in clear. If new is true, only secrets that are not in the baseline count.
 func (r Secrets) Fails(new bool) bool {
 	return slices.ContainsFunc(r.Findings, func(f *audit.Finding) bool { return f.Clear() && !(new && r.Accepted.Has(f)) })
 }
@@ -62,7 +62,7 @@ func yes(is bool) string {
 	return ""
 }
 
-// mostLabels is the number of labels that one line shows.
+// mostLabels is the maximum number of labels that a line shows.
 const mostLabels = 4
 
 // Labels returns the labels of values for people.
@@ -110,7 +110,7 @@ func remedy(r audit.Remedy) string {
 	return string(r.Kind)
 }
 
-// summary returns the sentences below the list.
+// summary returns the sentences after the list.
 func (r Secrets) summary() []string {
 	clear := r.Clear()
 	var out []string
@@ -145,7 +145,7 @@ func (r Secrets) summary() []string {
 	return append(out, r.limits()...)
 }
 
-// consequences says for each kind of gap how far the objects were examined.
+// consequences describes, for each kind of gap, how far the objects were examined.
 var consequences = map[audit.GapKind]string{
 	audit.NoSchema:    "only attributes that the state records as sensitive were found",
 	audit.OtherSchema: "of some objects, only attributes that the state records as sensitive were found",

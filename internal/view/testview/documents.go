@@ -9,8 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Documents returns the stored results of a run and its output: its plan and its state in the form for programs, the
-// stored state, and the text for people.
+// Documents returns the results of a run that are stored, and its output: its plan and its state in the form for
+// programs, the stored state, and the text for people.
 func Documents(r *suite.Run, reported []diag.Diagnostic, o Options) []suite.Document {
 	var out []suite.Document
 	add := func(name string, text []byte, err error) {

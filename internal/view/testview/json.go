@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// JSON shows tests to programs.
+// JSON reports tests to programs.
 type JSON struct {
 	O   Options
 	Out *view.JSON
@@ -22,7 +22,8 @@ type JSON struct {
 
 var _ suite.Reporter = (*JSON)(nil)
 
-// line is a line. Of the members that begin with test_, each type has the one of its name.
+// line is a line of the output. Of the members whose names begin with test_, a line has only the member that is named
+// like its type.
 type line struct {
 	Level      string         `json:"@level"`
 	Message    string         `json:"@message"`
@@ -42,9 +43,9 @@ type line struct {
 	Type       string         `json:"type"`
 }
 
-// planDocument is a plan in the form of a line: without the configuration and the planned values.
+// planDocument is a plan in a line. It lacks the configuration and the planned values.
 type planDocument struct {
-	Format     string          `json:"format_version,omitempty"` // as the whole document calls it
+	Format     string          `json:"format_version,omitempty"` // the name in the complete document
 	PlanFormat string          `json:"plan_format_version"`
 	Outputs    json.RawMessage `json:"output_changes,omitempty"`
 	Changes    json.RawMessage `json:"resource_changes,omitempty"`
@@ -53,7 +54,7 @@ type planDocument struct {
 	schemas
 }
 
-// stateDocument is a state as a line has it.
+// stateDocument is a state in a line.
 type stateDocument struct {
 	Format  string          `json:"state_format_version"`
 	Root    json.RawMessage `json:"root_module,omitempty"`
@@ -61,13 +62,13 @@ type stateDocument struct {
 	schemas
 }
 
-// schemas are the schemas of the providers of a run, in the form of providers schema -json.
+// schemas are the schemas of a run's providers, in the form of `providers schema -json`.
 type schemas struct {
 	SchemaFormat string          `json:"provider_format_version,omitempty"`
 	Schemas      json.RawMessage `json:"provider_schemas,omitempty"`
 }
 
-// schemas returns the schemas of the providers of a run.
+// schemas returns the schemas of a run's providers.
 func (j *JSON) schemas(r *suite.Run) (out schemas) {
 	var b bytes.Buffer
 	var doc struct {
@@ -92,7 +93,7 @@ type ofRun struct {
 	Progress string     `json:"progress"`
 	Status   string     `json:"status,omitempty"`
 	Elapsed  *int64     `json:"elapsed,omitempty"`            // milliseconds
-	Invoked  []ofAction `json:"action_invocations,omitempty"` // of a complete run
+	Invoked  []ofAction `json:"action_invocations,omitempty"` // only of a complete run
 }
 
 // ofAction is an invocation of an action in a run.
@@ -107,7 +108,7 @@ type cleanup struct {
 	Written string   `json:"state_file,omitempty"`
 }
 
-// kept describes objects that stay at a run's request.
+// kept describes objects that were kept because the run requested it.
 type kept struct {
 	Resources []failed `json:"resources"`
 	Written   string   `json:"state_file"`
@@ -126,7 +127,7 @@ type summary struct {
 	Skipped int    `json:"skipped"`
 }
 
-// print prints a line about a run, a file or everything.
+// print prints a line about a run or a file, or about all files.
 func (j *JSON) print(typ, level, message string, f *suite.File, r *suite.Run, l line) {
 	l.Type, l.Level, l.Message, l.Module = typ, level, message, j.O.StreamModule()
 	l.Timestamp = j.O.Now().UTC().Format(view.StreamTime)
@@ -155,14 +156,14 @@ func (j *JSON) Found(files []*suite.File) {
 	})})
 }
 
-// plain shows words without colours.
+// plain returns the options without colours.
 func (j *JSON) plain() Options {
 	o := j.O
 	o.Color = false
 	return o
 }
 
-// File prints a step of a file.
+// File prints a line for a step of a file.
 func (j *JSON) File(f *suite.File, p suite.Progress) {
 	doc := &ofFile{Path: f.Name, Progress: p.String()}
 	if p == suite.Complete {
@@ -171,7 +172,7 @@ func (j *JSON) File(f *suite.File, p suite.Progress) {
 	j.print("test_file", "info", j.plain().Line(f.Name, p, f.Status), f, nil, line{OfFile: doc})
 }
 
-// Run prints a step of a run, and then its diagnostics.
+// Run prints a line for a step of a run, and then its diagnostics.
 func (j *JSON) Run(r *suite.Run, p suite.Progress) {
 	doc := &ofRun{Path: r.File.Name, Run: r.Name, Progress: p.String()}
 	if p == suite.Complete {
@@ -192,7 +193,7 @@ func (j *JSON) Run(r *suite.Run, p suite.Progress) {
 	j.diagnostics(r.Diags, r.File, r)
 }
 
-// Still prints how long a step takes already.
+// Still prints how long a step has been running.
 func (j *JSON) Still(r *suite.Run, p suite.Progress, since time.Duration) {
 	ms := since.Milliseconds()
 	doc := &ofRun{Path: r.File.Name, Run: r.Name, Progress: p.String(), Elapsed: &ms}

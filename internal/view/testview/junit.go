@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// The form of JUnit: a suite for each file, a case for each run.
+// These types are the JUnit format: a suite for each file, and a case for each run.
 
 type testSuites struct {
 	XMLName xml.Name    `xml:"testsuites"`
@@ -49,7 +49,7 @@ type body struct {
 	Text string `xml:",cdata"`
 }
 
-// WriteJUnit writes how all files went.
+// WriteJUnit writes the results of all files.
 func WriteJUnit(w io.Writer, files []*suite.File, o Options) error {
 	o.Color, o.Plain, o.Width = false, true, 79
 	doc := testSuites{}
@@ -75,7 +75,8 @@ func WriteJUnit(w io.Writer, files []*suite.File, o Options) error {
 	return err
 }
 
-// noCharacters are in no XML, not even escaped. Control characters are made visible before.
+// noCharacters replaces characters that XML does not permit, even if they are escaped. Control characters are already
+// escaped.
 var noCharacters = strings.NewReplacer("\ufffe", "\ufffd", "\uffff", "\ufffd")
 
 func (o Options) testCase(f *suite.File, r *suite.Run) testCase {
@@ -114,7 +115,7 @@ func (o Options) skipped(r *suite.Run) *outcome {
 	return &outcome{"Testcase skipped due to a previous testcase error", fmt.Sprintf("Previous testcase %q ended in error, which caused the remaining tests in the file to be skipped", r.Because.Name)}
 }
 
-// failure sums up which assertions do not hold.
+// failure describes which assertions failed.
 func (o Options) failure(r *suite.Run) string {
 	switch {
 	case len(r.Messages) == 0:

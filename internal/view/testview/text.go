@@ -1,6 +1,6 @@
-// Package testview shows the progress and results of test files: to people as lines (text.go), to programs as JSON, one
-// object a line (json.go), and as a report file in the form of JUnit (junit.go). Wording and layout are Terraform
-// 1.11.4's.
+// Package testview reports the progress and the results of test files: for people as lines of text (text.go), for
+// programs as JSON with one object per line (json.go), and as a report file in the JUnit format (junit.go). Wording and
+// layout are as in Terraform 1.11.4.
 package testview
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/actionview"
 )
 
-// Options are settings for showing tests.
+// Options are settings for reports of tests.
 type Options struct {
 	view.Options
-	Verbose bool // with the plan or the state of each run
+	Verbose bool // show the plan or the state of each run
 	Schemas provider.Lookup
-	Version string // of the program, for documents
+	Version string // the version of the program, for documents
 }
 
-// Text shows tests to people.
+// Text reports tests to people.
 type Text struct {
 	O   Options
 	Out *view.Human
@@ -51,7 +51,7 @@ func (o Options) Line(name string, p suite.Progress, s suite.Status) string {
 	return name + "... " + o.word(s)
 }
 
-// word is a status as people read it: an error is a failure, too.
+// word returns the status as people read it. An error is shown as a failure.
 func (o Options) word(s suite.Status) string {
 	switch s {
 	case suite.Pass:
@@ -83,7 +83,7 @@ func (t *Text) Run(r *suite.Run, p suite.Progress) {
 	t.diagnostics(r.Diags)
 }
 
-// Still prints nothing: a run has its line when it has finished.
+// Still prints nothing. A run has its line when it has finished.
 func (t *Text) Still(*suite.Run, suite.Progress, time.Duration) {}
 
 func (t *Text) diagnostics(ds []diag.Diagnostic) {
@@ -105,7 +105,7 @@ func (t *Text) verbose(r *suite.Run) {
 	}
 }
 
-// Left lists the objects that could not be destroyed, and the objects that stay.
+// Left lists the objects that could not be destroyed, and the objects that were kept.
 func (t *Text) Left(l *suite.Left) {
 	of := l.File.Name + "/" + l.Run.Name
 	if l.Meant {
@@ -133,7 +133,7 @@ func (t *Text) Left(l *suite.Left) {
 	t.Out.Print(b.String(), true)
 }
 
-// kept lists the objects that stay, with the command that destroys them.
+// kept lists the objects that were kept, with the command that destroys them.
 func (t *Text) kept(l *suite.Left, of string) string {
 	if len(l.Objects) == 0 || l.Written == "" {
 		return ""
@@ -145,7 +145,7 @@ func (t *Text) kept(l *suite.Left, of string) string {
 	return b.String()
 }
 
-// list lists the remaining objects, one a line.
+// list writes a line for each remaining object.
 func list(b *strings.Builder, l *suite.Left) {
 	for _, o := range l.Objects {
 		b.WriteString("  - " + o.Instance.String())
@@ -156,12 +156,12 @@ func list(b *strings.Builder, l *suite.Left) {
 	}
 }
 
-// Summary prints the last line.
+// Summary prints the last line of the output.
 func (t *Text) Summary(s suite.Summary) {
 	t.Out.Print("\n"+t.O.summary(s)+"\n", false)
 }
 
-// summary is the sum of all runs in a line.
+// summary returns the sums of all runs as a line.
 func (o Options) summary(s suite.Summary) string {
 	text := o.Paint("Success!", view.Green)
 	if s.Status > suite.Pass {

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	width     = 1000 // of a drawing
+	width     = 1000 // of a chart
 	rowHeight = 18
 	topMargin = 22
-	mostDrawn = 600 // rows in the chart
-	fewRows   = 15  // as many rows are drawn even if they are short
+	mostDrawn = 600 // maximum number of rows in the chart
+	fewRows   = 15  // up to this number, rows are drawn even if they are short
 )
 
-// bar is a line of the chart.
+// bar is a row of the chart.
 type bar struct {
 	label string
 	began time.Duration
 	parts []part
 }
 
-// part is a rectangle in a bar.
+// part is a rectangle of a bar.
 type part struct {
 	class, title string
 	began, ended time.Duration
@@ -34,7 +34,7 @@ func (p *page) x(d time.Duration) float64 {
 	return float64(d) / float64(max(p.r.Took, time.Microsecond)) * width
 }
 
-// bars returns the lines of the chart.
+// bars returns the rows of the chart, and the number of omitted rows.
 func (p *page) bars() (out []bar, omitted int) {
 	for _, s := range p.r.Phases {
 		out = append(out, bar{s.Name, s.Began, []part{{"phase", s.Name, s.Began, s.Ended}}})
@@ -97,7 +97,7 @@ func rowBar(r timing.Row) bar {
 	return b
 }
 
-// drawing begins a drawing. Readers of the page who do not see it use the tables.
+// drawing begins an SVG drawing. Readers who cannot see it use the tables.
 func (p *page) drawing(label string, height int) {
 	fmt.Fprintf(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s. The tables below have the same facts.\">\n", label, width, height, label)
 	for i := range 10 {
@@ -133,7 +133,7 @@ func (p *page) bar(b bar, y int) {
 	fmt.Fprintf(p, "<text x=\"%.2f\" y=\"%d\" text-anchor=\"%s\">%s</text>\n", x, y+13, anchor, p.text(b.label))
 }
 
-// concurrency draws how many calls were in progress.
+// concurrency draws how many calls were in progress at a time.
 func (p *page) concurrency() {
 	most := p.r.Most()
 	if most == 0 {

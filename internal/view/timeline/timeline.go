@@ -1,6 +1,6 @@
-// Package timeline draws a recorded run as one HTML file: a chart of its calls, and the facts in words.
+// Package timeline writes a recorded run as one HTML file: a chart of its calls, and the facts as text.
 //
-// The page has no script. All that the chart shows is in its tables, too.
+// The page has no script. Its tables have all facts that the chart shows.
 //
 //	timeline.go  the page and its facts
 //	chart.go     the drawings
@@ -21,7 +21,7 @@ import (
 //go:embed timeline.css
 var style string
 
-// mostListed is the number of rows in the table of all rows.
+// mostListed is the maximum number of rows in the table of all rows.
 const mostListed = 5000
 
 // Write writes the page of a run. It returns the first error of w.
@@ -166,7 +166,7 @@ func mark(row timing.Row) string {
 	return name
 }
 
-// words describes the spans of a row.
+// words describes the spans of a row as text.
 func words(row timing.Row) string {
 	out := ""
 	for i, s := range row.Spans {

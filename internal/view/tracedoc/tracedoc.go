@@ -1,4 +1,4 @@
-// Package tracedoc writes a recorded run as Chrome trace events, which Perfetto and chrome://tracing draw.
+// Package tracedoc writes a recorded run as Chrome trace events. Perfetto and chrome://tracing show them.
 package tracedoc
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/timing"
 )
 
-// document is the file: the object form of the format.
+// document is the file, in the object form of the format.
 type document struct {
 	Unit   string            `json:"displayTimeUnit"`
 	Other  map[string]string `json:"otherData"`
@@ -30,14 +30,14 @@ type event struct {
 	Args  map[string]any `json:"args,omitempty"`
 }
 
-// The tracks of the process.
+// These are the tracks of the process.
 const (
 	phases = iota
 	starts
 	firstLane
 )
 
-// writer collects events. Texts from outside pass scrub.
+// writer collects events. It applies scrub to texts from outside.
 type writer struct {
 	events []event
 	scrub  func(string) string
@@ -91,7 +91,7 @@ func (t *writer) slice(track int, s timing.Span, kind string, args map[string]an
 	t.add(event{Name: t.scrub(s.Name), Kind: kind, Phase: "X", At: micro(s.Began), Took: &took, TID: track, Args: args})
 }
 
-// rows writes each row into the first track that is free, because the slices of a track must not overlap.
+// rows writes each row to the first track that is free, because the slices of a track must not overlap.
 func (t *writer) rows(rows []timing.Row) {
 	var free []time.Duration
 	for _, r := range rows {

@@ -46,7 +46,7 @@ func (d *Dir) Read(name string) string {
 	return string(text)
 }
 
-// State writes a state with objects of the type terraform_data, by name. Their input is "in".
+// State writes a state with terraform_data objects that have these names. Their input is "in".
 func (d *Dir) State(names ...string) {
 	var all []string
 	for _, n := range names {

@@ -31,10 +31,10 @@ type testJournal struct {
 	path string
 }
 
-// begins is locked while the name of a new journal is chosen, so that each journal has its own name.
+// begins is locked while Begin chooses the name of a new journal, so that no two journals have the same name.
 var begins sync.Mutex
 
-// Begin starts the journal of a state. It returns nil, after a warning, if it cannot.
+// Begin starts the journal of a state. If that fails, it adds a warning and returns nil.
 func (t *Leftovers) Begin(k suite.Kept) suite.Noted {
 	begins.Lock()
 	defer begins.Unlock()
@@ -69,7 +69,7 @@ func (t *Leftovers) Begin(k suite.Kept) suite.Noted {
 // firstState returns the file with the initial state of a journal.
 func firstState(journal string) string { return strings.TrimSuffix(journal, ".journal") + ".begin" }
 
-// first writes the initial state of a journal, and returns the state that reading the file will give.
+// first writes the initial state of a journal to a file, and returns the state that a reader of the file will get.
 func (t *Leftovers) first(journal string, s *state.Snapshot) (*state.Snapshot, error) {
 	data, err := s.Bytes()
 	if err == nil {
@@ -78,7 +78,7 @@ func (t *Leftovers) first(journal string, s *state.Snapshot) (*state.Snapshot, e
 	if err != nil {
 		return nil, err
 	}
-	from, _ := state.Read(data, &diag.Bag{}) // Bytes made it
+	from, _ := state.Read(data, &diag.Bag{}) // data comes from Bytes, so it is valid
 	return from, nil
 }
 
@@ -103,7 +103,8 @@ func (j *testJournal) End(remove bool) {
 	}
 }
 
-// Kept reads the states that tests left, also the states of tests that were killed.
+// Kept returns the states that tests left. It first recovers the states of killed tests. It returns false after an
+// error.
 func (t *Leftovers) Kept() ([]suite.Kept, bool) {
 	if !t.recover() {
 		return nil, false
@@ -128,8 +129,8 @@ func (t *Leftovers) Kept() ([]suite.Kept, bool) {
 	return out, true
 }
 
-// recover recovers the states of killed tests from their journals, and lists what they left in one warning, because similar
-// warnings are shown as one. It reports whether it could recover all of them.
+// recover recovers the states of killed tests from their journals. It lists their remains in a single warning, because
+// several similar warnings would be shown as one. It returns false if it could not recover a state.
 func (t *Leftovers) recover() bool {
 	var texts []string
 	defer func() {
@@ -171,7 +172,8 @@ func (t *Leftovers) recover() bool {
 	return true
 }
 
-// report keeps the objects of a killed test, and returns a text about them and all else that the test left, "" for nothing.
+// report stores the objects of a killed test, and returns a text about everything that the test left, or "" if it left
+// nothing.
 func (t *Leftovers) report(r *journal.Recovery) (string, error) {
 	text := ""
 	list := func(head string, n int, line func(i int) string) {

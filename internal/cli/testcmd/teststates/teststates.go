@@ -1,5 +1,5 @@
-// Package teststates keeps the states of tests: the states that tests leave, in files, and the journals of running tests, from
-// which the states of killed tests are recovered.
+// Package teststates keeps the states of tests. It stores the states that tests leave in files. Each running test has a
+// journal, from which the next command recovers the state if the test is killed.
 //
 //	journals.go    journals of running tests, and their recovery
 //	teststates.go  Leftovers: files with states, and the list of them
@@ -25,8 +25,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/suite"
 )
 
-// Leftovers are the states that the tests of a working directory leave. A state whose objects could not be destroyed is in a file
-// beside the configuration, a state that tests keep on purpose is in the data directory. A list has all of them.
+// Leftovers are the states that the tests of a working directory leave. If a test could not destroy its objects, their
+// state is in a file beside the configuration. If a test keeps objects on purpose, their state is in the data
+// directory. A list in the data directory names all these states.
 type Leftovers struct {
 	dir    *workdir.Directory
 	states *states.States // for the encryption
@@ -58,7 +59,7 @@ type manifest struct {
 type manifestEntry struct {
 	File   string `json:"test_file"`
 	Run    string `json:"test_run"`
-	State  string `json:"state_file"`       // in the directory of the manifest or, if Failed, of the configuration
+	State  string `json:"state_file"`       // a file in the directory of the manifest or, if Failed, of the configuration
 	Failed bool   `json:"failed,omitempty"` // its objects could not be destroyed
 }
 
@@ -122,8 +123,8 @@ func (t *Leftovers) readState(path string) (*state.Snapshot, bool) {
 	return s, ok
 }
 
-// Keep writes a state that a test keeps, or whose objects it could not destroy, to the file that it was read from, or else to a
-// new file. It returns the path of the file.
+// Keep writes the state of objects that a test keeps or could not destroy. It writes to the file from which the state
+// was read, or else to a new file. It returns the path of the file for messages.
 func (t *Leftovers) Keep(k suite.Kept) (string, error) {
 	list, unread := t.readList()
 	made := t.dir.Call.FS().MkdirAll(t.Dir(), 0o755)
@@ -151,12 +152,12 @@ func (t *Leftovers) Keep(k suite.Kept) (string, error) {
 		err = t.writeList(list)
 	}
 	if k.Failed {
-		err = nil // the state is written: an object that the list does not have is destroyed by means of the file
+		err = nil // the state is stored; users can destroy the objects with the file, even if the list does not name it
 	}
 	return t.dir.Display(path), err
 }
 
-// Forget removes a state without objects.
+// Forget removes the file of a state that has no objects any more, and its entry in the list.
 func (t *Leftovers) Forget(k suite.Kept) error {
 	list, err := t.readList()
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Compile compiles a module, with another one in the directory m if there is a text for it.
+// Compile compiles a root module from a text. If called is not empty, it is the text of a second module in the
+// directory m.
 func Compile(t *testing.T, root, called string) *program.Program {
 	t.Helper()
 	dir := t.TempDir()
