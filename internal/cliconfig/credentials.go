@@ -128,7 +128,7 @@ func (c *Credentials) learn(secret, host string) {
 	}
 }
 
-// environment returns the value of TF_TOKEN_HOST. In the name, "_" stands for a dot and "__" for a hyphen, because
+// environment returns the value of TF_TOKEN_HOST. In the name, "_" means a dot and "__" for a hyphen, because
 // shells allow neither in names.
 func (c *Credentials) environment(host string) string {
 	for _, v := range c.Environ {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/hashicorp/hcl/v2"
+	"github.com/lethe-iac/lethe/internal/config/native"
 )
 
 var conditionSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
@@ -26,7 +27,7 @@ func (rd *reader) anyCondition(b *hcl.Block) (*Condition, bool) {
 	if !ok {
 		return nil, false
 	}
-	test, ds := Native(c.Attributes["condition"].Expr)
+	test, ds := native.Expression(c.Attributes["condition"].Expr)
 	if !rd.hcl(ds) {
 		return nil, false
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config/native"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -249,7 +250,7 @@ func show(e hcl.Expression) string {
 	if e == nil {
 		return "-"
 	}
-	n, ds := Native(e)
+	n, ds := native.Expression(e)
 	if ds.HasErrors() {
 		return "ERROR " + ds.Error()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/config/native"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
@@ -182,7 +183,7 @@ func (e *Encryption) MethodOf(ref EncryptionRef) *EncryptionPart { return findPa
 func (r *encryptionReader) ref(a *hcl.Attribute, kind, example string) *EncryptionRef {
 	example = kind + "." + example
 	e := a.Expr
-	if n, ds := Native(e); !ds.HasErrors() {
+	if n, ds := native.Expression(e); !ds.HasErrors() {
 		if w, ok := n.(*hclsyntax.TemplateWrapExpr); ok { // references in JSON syntax have this form in other arguments
 			e = w.Wrapped
 		}

@@ -6,7 +6,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config/native"
 )
 
 var lifecycleSchema = &hcl.BodySchema{
@@ -178,10 +180,10 @@ const badTrigger = "Missing resource reference in replace_triggered_by expressio
 // In native syntax a reference in quotes remains a string, because the language never allowed quotes here. reference
 // returns nil for an invalid expression.
 func (rd *reader) reference(e hcl.Expression) hclsyntax.Expression {
-	if text, quoted := plainText(e); quoted && isJSON(e) {
+	if text, quoted := plainText(e); quoted && json.IsJSONExpression(e) {
 		return rd.parseInside(e, text)
 	}
-	n, ds := Native(e)
+	n, ds := native.Expression(e)
 	if ds.HasErrors() {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
+	"github.com/lethe-iac/lethe/internal/config/native"
 )
 
 // Two bodies are merged in two ways:
@@ -265,7 +266,7 @@ func blocksLikeJSON(b *hclsyntax.Body, typ string) *hcl.Attribute {
 		}
 		e := objectLikeJSON(block.Body)
 		for i := len(block.Labels) - 1; i >= 0; i-- {
-			e = objectOf(e.Range(), textKey(block.Labels[i], block.LabelRanges[i]), e)
+			e = native.Object(e.Range(), native.Key(block.Labels[i], block.LabelRanges[i]), e)
 		}
 		list = append(list, e)
 	}
@@ -281,7 +282,7 @@ func objectLikeJSON(b *hclsyntax.Body) hclsyntax.Expression {
 	attrs, _ := likeJSON(b)
 	obj := &hclsyntax.ObjectConsExpr{SrcRange: b.SrcRange, OpenRange: b.SrcRange}
 	for _, a := range byPlace(attrs) {
-		obj.Items = append(obj.Items, hclsyntax.ObjectConsItem{KeyExpr: textKey(a.Name, a.NameRange), ValueExpr: a.Expr.(hclsyntax.Expression)})
+		obj.Items = append(obj.Items, hclsyntax.ObjectConsItem{KeyExpr: native.Key(a.Name, a.NameRange), ValueExpr: a.Expr.(hclsyntax.Expression)})
 	}
 	return obj
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config/native"
 	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -39,13 +40,13 @@ func plainText(e hcl.Expression) (string, bool) {
 func (rd *reader) unquoted(e hcl.Expression) hclsyntax.Expression {
 	text, quoted := plainText(e)
 	if !quoted {
-		n, ds := Native(e)
+		n, ds := native.Expression(e)
 		if ds.HasErrors() {
 			return nil
 		}
 		return n
 	}
-	if !isJSON(e) {
+	if !json.IsJSONExpression(e) {
 		rd.quoted(e, "references")
 	}
 	return rd.parseInside(e, text)
@@ -61,7 +62,7 @@ func (rd *reader) parseInside(e hcl.Expression, text string) hclsyntax.Expressio
 	if p := syntax.CheckExpression([]byte(text), rd.opts.Limits); p.Kind != syntax.None {
 		return nil
 	}
-	n, ds := hclsyntax.ParseExpression([]byte(text), e.Range().Filename, inside(e.Range()))
+	n, ds := hclsyntax.ParseExpression([]byte(text), e.Range().Filename, native.Inside(e.Range()))
 	if ds.HasErrors() {
 		return nil
 	}
@@ -118,7 +119,7 @@ func (rd *reader) dependsOn(a *hcl.Attribute) []hcl.Traversal {
 // native syntax, keyword warns about the quotes.
 func (rd *reader) keyword(a *hcl.Attribute) string {
 	text, quoted := plainText(a.Expr)
-	if quoted && !isJSON(a.Expr) {
+	if quoted && !json.IsJSONExpression(a.Expr) {
 		rd.quoted(a.Expr, "keywords")
 		return text
 	}
@@ -128,7 +129,7 @@ func (rd *reader) keyword(a *hcl.Attribute) string {
 // word returns the bare word that an expression consists of, or the word in a JSON string. It returns "" for any other
 // expression. It does not parse strings, because they may be very long.
 func word(e hcl.Expression) string {
-	if !isJSON(e) {
+	if !json.IsJSONExpression(e) {
 		return hcl.ExprAsKeyword(e)
 	}
 	if text, ok := plainText(e); ok && validName(text) {

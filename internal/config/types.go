@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -15,7 +16,7 @@ import (
 // or its defaults are too large, typeTree reports an error and returns false.
 func (rd *reader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
 	n, ok := e.(hclsyntax.Expression)
-	if text, quoted := plainText(e); quoted && isJSON(e) {
+	if text, quoted := plainText(e); quoted && json.IsJSONExpression(e) {
 		n = rd.parseInside(e, text)
 		ok = n != nil
 	}

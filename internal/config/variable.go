@@ -3,6 +3,7 @@ package config
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -96,7 +97,7 @@ func (rd *reader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
 // quotedType reports a type constraint in quotes in native syntax, and suggests the correct form. It returns true for
 // JSON.
 func (rd *reader) quotedType(e hcl.Expression, text string) bool {
-	if isJSON(e) {
+	if json.IsJSONExpression(e) {
 		return true
 	}
 	const title = "Invalid quoted type constraints"

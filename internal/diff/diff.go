@@ -151,7 +151,7 @@ func either(b, a *Value) *Value {
 	return a
 }
 
-// family returns a kind that stands for all kinds that can be compared with each other: lists with sets, and maps with
+// family returns a kind that represents all kinds that can be compared with each other: lists with sets, and maps with
 // objects.
 func family(v *Value) ValueKind {
 	switch v.Kind {

@@ -7,6 +7,7 @@ import (
 	hcljson "github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/native"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
@@ -137,7 +138,7 @@ func TestExpressionsOfOtherSyntax(t *testing.T) {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	if n, _ := config.Native(e); !isTuple(n) {
+	if n, _ := native.Expression(e); !isTuple(n) {
 		t.Errorf("%T", n)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/diff"
 	"github.com/lethe-iac/lethe/internal/review"
+	"github.com/lethe-iac/lethe/internal/view/printable"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -44,7 +45,7 @@ func (r *renderer) group(c *review.Change, n *diff.Node) {
 	}
 	const named = 20
 	rest := c.Group.Members[1:]
-	text := fmt.Sprintf("(and %s equal changes:", Grouped(len(rest)))
+	text := fmt.Sprintf("(and %s equal changes:", printable.Grouped(len(rest)))
 	if len(rest) == 1 {
 		text = "(and one equal change:"
 	}
@@ -55,7 +56,7 @@ func (r *renderer) group(c *review.Change, n *diff.Node) {
 		text += " " + EscapeLine(m.Address)
 	}
 	if len(rest) > named {
-		text += fmt.Sprintf(", and %s more", Grouped(len(rest)-named))
+		text += fmt.Sprintf(", and %s more", printable.Grouped(len(rest)-named))
 	}
 	if c.Group.Opaque {
 		text += "; sensitive values are not compared"

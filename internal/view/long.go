@@ -1,10 +1,10 @@
 package view
 
 import (
-	"fmt"
 	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/diff"
+	"github.com/lethe-iac/lethe/internal/view/printable"
 )
 
 // size returns the approximate number of bytes of the values in a comparison.
@@ -45,7 +45,7 @@ func (r *renderer) stringAtom(s string, at int) {
 		}
 		r.quoted(onRunes(s, span[0], span[1]))
 	}
-	r.WriteString(" (" + Grouped(len(s)) + " bytes)")
+	r.WriteString(" (" + printable.Grouped(len(s)) + " bytes)")
 }
 
 // onRunes returns s[from:to] without incomplete characters at its ends.
@@ -57,13 +57,4 @@ func onRunes(s string, from, to int) string {
 		to--
 	}
 	return s[from:to]
-}
-
-// Grouped formats a number with commas between groups of three digits.
-func Grouped(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/diff"
+	"github.com/lethe-iac/lethe/internal/view/printable"
 
 	"github.com/lethe-iac/lethe/internal/mark"
 )
@@ -333,7 +334,7 @@ func (r *renderer) shortened(n *diff.Node, h renderOptions, tail string) {
 		return
 	}
 	r.WriteString(text[:from+1])
-	r.remarkLine(h.depth+1, fmt.Sprintf("# (%s bytes, of which the middle is not shown)", Grouped(size(n))))
+	r.remarkLine(h.depth+1, fmt.Sprintf("# (%s bytes, of which the middle is not shown)", printable.Grouped(size(n))))
 	r.WriteString(text[to:])
 }
 

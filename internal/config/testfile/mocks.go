@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/native"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/zclconf/go-cty/cty"
@@ -36,7 +37,7 @@ func (r *reader) mockProvider(b *hcl.Block) {
 	r.Text(content.Attributes["alias"], &m.Alias)
 	m.During = r.during(content.Attributes["override_during"])
 	if a := content.Attributes["for_each"]; a != nil {
-		e, ds := config.Native(a.Expr)
+		e, ds := native.Expression(a.Expr)
 		r.Bag.HCL(ds)
 		lift(e)
 		m.ForEach = e
@@ -164,7 +165,7 @@ func (r *reader) values(a *hcl.Attribute) hcl.Expression {
 	if a == nil {
 		return nil
 	}
-	e, ds := config.Native(a.Expr)
+	e, ds := native.Expression(a.Expr)
 	r.Bag.HCL(ds)
 	if v, ds := e.Value(nil); !ds.HasErrors() && v.Type() != cty.DynamicPseudoType && !v.Type().IsObjectType() {
 		r.Bag.Add(diag.Errorf("Invalid "+a.Name+" attribute", "The argument %q must be an object: { name = value }.", a.Name).At(a.Expr.Range()))

@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/native"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -54,7 +55,7 @@ func (r *reader) variables(b *hcl.Block, into map[string]*Value) {
 	attrs, ds := b.Body.JustAttributes()
 	r.Bag.HCL(ds)
 	for _, a := range attrs {
-		e, ds := config.Native(a.Expr)
+		e, ds := native.Expression(a.Expr)
 		r.Bag.HCL(ds)
 		into[a.Name] = &Value{a.Name, e, literal(e), a.Range}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/native"
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
@@ -162,7 +163,7 @@ func (r *reader) canaries(a *hcl.Attribute) (out []*Canary) {
 		return nil
 	}
 	for _, item := range items {
-		e, ds := config.Native(item)
+		e, ds := native.Expression(item)
 		r.Bag.HCL(ds)
 		out = append(out, &Canary{e, item.Range()})
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/native"
 	"github.com/lethe-iac/lethe/internal/convert"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/syntax"
@@ -55,7 +55,7 @@ func Of(e hcl.Expression) Expr {
 	if e == nil {
 		return Expr{}
 	}
-	native, diags := config.Native(e)
+	native, diags := native.Expression(e)
 	if native == nil || diags.HasErrors() {
 		return Expr{}
 	}

@@ -212,7 +212,7 @@ func localOf(n *Node, typ string, meant func(addr.Provider) bool) (string, bool)
 }
 
 // implied returns the declaration of an implied configuration of the root module, and creates it if necessary. Its
-// configuration is empty. If the tree is a module that other modules call, implied also stands for a configuration that
+// configuration is empty. If the tree is a module that other modules call, implied also represents a configuration that
 // the missing caller would pass.
 func (p *Program) implied(c addr.ProviderConfig) Decl {
 	if d, ok := p.configs[c]; ok {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/native"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 	"github.com/lethe-iac/lethe/internal/lang/funcs"
@@ -214,7 +214,7 @@ func (r *rewriter) composite(e hclsyntax.Expression) hclsyntax.Expression {
 		r.c.hcl(bad.ParseDiags)
 		return expr.UnknownAt(bad.SrcRange)
 	}
-	return e // the symbol that stands for the element in a splat
+	return e // the symbol of the element in a splat
 }
 
 func (r *rewriter) nodes(es []hclsyntax.Expression) []hclsyntax.Expression {
@@ -308,7 +308,7 @@ func Native(e hcl.Expression) hclsyntax.Expression {
 	if n, ok := e.(hclsyntax.Expression); ok {
 		return n
 	}
-	n, diags := config.Native(e)
+	n, diags := native.Expression(e)
 	if diags.HasErrors() {
 		return &hclsyntax.ExprSyntaxError{Placeholder: cty.DynamicVal, ParseDiags: diags, SrcRange: e.Range()}
 	}

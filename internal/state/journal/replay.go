@@ -28,7 +28,7 @@ func (e *MismatchError) Error() string {
 // because the first intent is durable only after the header.
 var ErrNothing = errors.New("the journal is empty")
 
-// Replay applies a journal to base, the state that it continues. base must be as it was read; it is nil if the state
+// Replay applies a journal to base, the state that it continues. base must be the unchanged result of reading the state; it is nil if the state
 // does not exist. Replay leaves out damaged and torn records: a call whose result was in such a record has an unknown
 // outcome. The error is ErrNothing, a *MismatchError, or the reason why the journal cannot be decrypted.
 func Replay(data []byte, base *state.Snapshot, seal Sealing) (*Recovery, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/review"
 	"github.com/lethe-iac/lethe/internal/view"
 	"github.com/lethe-iac/lethe/internal/view/actionview"
+	"github.com/lethe-iac/lethe/internal/view/printable"
 )
 
 // Write writes the comment of a reviewed plan. It returns the error of w.
@@ -123,7 +124,7 @@ func (d *draft) title(c *review.Change) string {
 	if c.Group == nil {
 		return d.span(c.Address)
 	}
-	text := fmt.Sprintf("%s: %s equal changes", d.span(c.Group.Resource.String()), view.Grouped(len(c.Group.Members)))
+	text := fmt.Sprintf("%s: %s equal changes", d.span(c.Group.Resource.String()), printable.Grouped(len(c.Group.Members)))
 	if c.Group.Opaque {
 		text += ", sensitive values not compared"
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/printable"
 )
 
 // within returns the comment in at most n bytes. If the comment is longer, within first shortens each long block. If
@@ -44,7 +44,7 @@ func (d *draft) cut(head, tail, whole int) string {
 		size += b.size
 	}
 	return d.text(head, tail, fmt.Sprintf("\n**This comment is too long for all changes.** Left out here: %s changes, %s of %s bytes.\n",
-		view.Grouped(changes), view.Grouped(size), view.Grouped(whole)))
+		printable.Grouped(changes), printable.Grouped(size), printable.Grouped(whole)))
 }
 
 // text returns blocks[:head] and blocks[tail:], with a notice between them.
@@ -84,7 +84,7 @@ func (b *block) shorten(n int) {
 	if len(b.text)+len(b.lines) <= n {
 		return
 	}
-	n -= 200 // for the notices and the fence
+	n -= 200                         // for the notices and the fence
 	room := max(n/2, n-len(b.lines)) // of the text
 	b.lines = cutLines(b.lines, n-min(room, len(b.text)), "  … %s bytes are left out …\n")
 	b.text = cutLines(b.text, room, "- … %s bytes are left out …\n")
@@ -109,5 +109,5 @@ func cutLines(text string, n int, notice string) string {
 		}
 		begin = text[:end] + " …\n"
 	}
-	return begin + fmt.Sprintf(notice, view.Grouped(to-end)) + text[to:]
+	return begin + fmt.Sprintf(notice, printable.Grouped(to-end)) + text[to:]
 }

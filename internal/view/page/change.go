@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/review"
 	"github.com/lethe-iac/lethe/internal/view"
+	"github.com/lethe-iac/lethe/internal/view/printable"
 )
 
 // verb is an action on the page: its symbol, its name for classes and filters, and its text for readers.
@@ -59,7 +60,7 @@ func (p *page) change(c *review.Change, prefix string, open bool) {
 	if c.Group == nil {
 		p.WriteString(p.code(c.Address))
 	} else {
-		fmt.Fprintf(p, "%s: %s equal changes", p.code(c.Group.Resource.String()), view.Grouped(len(members)))
+		fmt.Fprintf(p, "%s: %s equal changes", p.code(c.Group.Resource.String()), printable.Grouped(len(members)))
 	}
 	p.WriteString("</summary>\n")
 	p.reasons(c)

@@ -1,19 +1,19 @@
-package config
+// Package native converts expressions in JSON into the syntax tree of expressions in native syntax.
+package native
 
 import (
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/syntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Native returns the syntax tree of an expression in either syntax, so that package lang compiles only one kind of
+// Expression returns the syntax tree of an expression in either syntax, so that package lang compiles only one kind of
 // tree. It returns expressions in native syntax unchanged.
 //
-// Native converts JSON as follows:
+// Expression converts JSON as follows:
 //
 //   - A string is a template.
 //   - An array is a tuple.
@@ -24,7 +24,7 @@ import (
 //
 // Bodies are not converted, because in JSON only a schema distinguishes arguments from blocks. Callers read the content
 // of a body with a schema and convert the resulting expressions.
-func Native(e hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
+func Expression(e hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 	if n, ok := e.(hclsyntax.Expression); ok {
 		return n, nil
 	}
@@ -41,13 +41,11 @@ func Native(e hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 	return nativeScalar(e)
 }
 
-func isJSON(e hcl.Expression) bool { return json.IsJSONExpression(e) }
-
 func nativeTuple(e hcl.Expression, items []hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 	out := &hclsyntax.TupleConsExpr{Exprs: make([]hclsyntax.Expression, len(items)), SrcRange: e.Range(), OpenRange: e.StartRange()}
 	var all hcl.Diagnostics
 	for i, item := range items {
-		n, ds := Native(item)
+		n, ds := Expression(item)
 		out.Exprs[i] = n
 		all = append(all, ds...)
 	}
@@ -59,8 +57,8 @@ func nativeObject(e hcl.Expression, pairs []hcl.KeyValuePair) (hclsyntax.Express
 	var all hcl.Diagnostics
 	seen := make(map[string]hcl.Range, len(pairs))
 	for i, p := range pairs {
-		key, ds := Native(p.Key)
-		value, more := Native(p.Value)
+		key, ds := Expression(p.Key)
+		value, more := Expression(p.Value)
 		out.Items[i] = hclsyntax.ObjectConsItem{KeyExpr: &hclsyntax.ObjectConsKeyExpr{Wrapped: key, ForceNonLiteral: true}, ValueExpr: value}
 		all = append(append(all, ds...), more...)
 		all = append(all, duplicateKey(p.Key, seen)...)
@@ -100,27 +98,28 @@ func nativeScalar(e hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 		lit := &hclsyntax.LiteralValueExpr{Val: v, SrcRange: r}
 		return &hclsyntax.TemplateExpr{Parts: []hclsyntax.Expression{lit}, SrcRange: r}, nil
 	}
-	tmpl, ds := hclsyntax.ParseTemplate([]byte(text), r.Filename, inside(r))
+	tmpl, ds := hclsyntax.ParseTemplate([]byte(text), r.Filename, Inside(r))
 	if ds.HasErrors() {
 		return &hclsyntax.ExprSyntaxError{Placeholder: cty.DynamicVal, ParseDiags: ds, SrcRange: r}, ds
 	}
 	return tmpl, ds
 }
 
-// inside returns the position after the opening quote of a string in JSON.
-func inside(r hcl.Range) hcl.Pos {
+// Inside returns the position after the opening quote of a string in JSON.
+func Inside(r hcl.Range) hcl.Pos {
 	p := r.Start
 	p.Byte++
 	p.Column++
 	return p
 }
 
-// textKey returns an expression for a constant key of an object.
-func textKey(name string, r hcl.Range) hclsyntax.Expression {
+// Key returns an expression for a constant key of an object.
+func Key(name string, r hcl.Range) hclsyntax.Expression {
 	lit := &hclsyntax.LiteralValueExpr{Val: cty.StringVal(name), SrcRange: r}
 	return &hclsyntax.ObjectConsKeyExpr{Wrapped: &hclsyntax.TemplateExpr{Parts: []hclsyntax.Expression{lit}, SrcRange: r}}
 }
 
-func objectOf(r hcl.Range, key, value hclsyntax.Expression) hclsyntax.Expression {
+// Object returns the expression of an object with one element.
+func Object(r hcl.Range, key, value hclsyntax.Expression) hclsyntax.Expression {
 	return &hclsyntax.ObjectConsExpr{Items: []hclsyntax.ObjectConsItem{{KeyExpr: key, ValueExpr: value}}, SrcRange: r, OpenRange: r}
 }

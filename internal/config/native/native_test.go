@@ -1,4 +1,4 @@
-package config
+package native
 
 import (
 	"testing"
@@ -36,7 +36,7 @@ func TestNative(t *testing.T) {
 			if ds.HasErrors() {
 				t.Fatal(ds)
 			}
-			n, ds := Native(e)
+			n, ds := Expression(e)
 			if ds.HasErrors() {
 				t.Fatal(ds)
 			}
@@ -44,7 +44,7 @@ func TestNative(t *testing.T) {
 			if ds.HasErrors() || !got.RawEquals(tt.want) {
 				t.Errorf("got %#v, want %#v: %v", got, tt.want, ds)
 			}
-			if again, _ := Native(n); again != n {
+			if again, _ := Expression(n); again != n {
 				t.Error("what is native is not left alone")
 			}
 			if n.Range() != e.Range() && name != "template" && name != "wrapped" && name != "directive" && name != "literal" {
@@ -60,7 +60,7 @@ func TestNativeErrors(t *testing.T) {
 		if ds.HasErrors() {
 			t.Fatal(ds)
 		}
-		if _, ds := Native(e); !ds.HasErrors() {
+		if _, ds := Expression(e); !ds.HasErrors() {
 			t.Errorf("%s: no error", text)
 		}
 	}
@@ -70,19 +70,9 @@ func TestNativeErrors(t *testing.T) {
 // string.
 func TestNativePlaces(t *testing.T) {
 	e, _ := json.ParseExpression([]byte(`["ab ${foo.bar}"]`), "x.tf.json")
-	n, _ := Native(e)
+	n, _ := Expression(e)
 	vars := hclsyntax.Variables(n)
 	if len(vars) != 1 || vars[0].SourceRange().String() != "x.tf.json:1,8-15" {
 		t.Errorf("%v", vars[0].SourceRange())
-	}
-}
-
-func TestIsJSON(t *testing.T) {
-	native := &hclsyntax.Body{}
-	f, _ := json.Parse([]byte(`{}`), "x.tf.json")
-	for body, want := range map[hcl.Body]bool{native: false, f.Body: true, override(native, f.Body): true, override(native, native): false} {
-		if IsJSON(body) != want {
-			t.Errorf("%T: %v", body, !want)
-		}
 	}
 }
