@@ -16,7 +16,7 @@
 //
 // In native syntax the body of a declaration is an *hclsyntax.Body without the arguments and blocks that were read
 // here. If JSON is involved (IsJSON), the body has another type, and only a schema can distinguish its arguments from
-// its blocks. Native converts expressions of both syntaxes to the same syntax tree.
+// its blocks. Package native converts expressions of both syntaxes to the same syntax tree.
 //
 // Package lang makes the checks that depend on values, on the schema of a provider, or on the provider configurations
 // that modules receive.
@@ -32,7 +32,7 @@
 //	loader.go, required.go      the declarations of a module, its requirements
 //	condition.go, refs.go …     parts of blocks
 //	reader.go                   the reader that all of these use
-//	merge.go, json.go           merged bodies, JSON as native syntax
+//	merge.go                    merged bodies
 //	files.go, options.go        texts, and the sources that they are read from
 //	config.go                   the declarations, and the tree
 package config

@@ -27,7 +27,7 @@ type effects struct {
 }
 
 func (e *effects) follow(d *program.Declaration, path []string) {
-	for _, u := range e.usersAt(d, path) {
+	for _, u := range e.users.at(d, path) {
 		e.user(u)
 	}
 }

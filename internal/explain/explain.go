@@ -32,7 +32,7 @@ func New(in Inputs, f Found) *Value {
 		v.Facts = Facts(v.From.attrs[n-1])
 	}
 	x.marks(v)
-	v.Users = x.usersAt(f.Declaration, f.Path)
+	v.Users = x.users.at(f.Declaration, f.Path)
 	v.Effects = x.effects(f)
 	v.Planned = x.planned(f, v.Effects)
 	if f.Kind == program.Resource && f.Resource.Mode == addr.Ephemeral {

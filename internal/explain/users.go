@@ -48,8 +48,14 @@ func (u User) How() string {
 	return ""
 }
 
-// usersOf returns the declarations that refer to each declaration, in the order of the program.
-func usersOf(p *program.Program) [][]*program.Declaration {
+// users finds the users of declarations. to has the declarations that refer to each declaration, in the order of the
+// program.
+type users struct {
+	p  *program.Program
+	to [][]*program.Declaration
+}
+
+func usersOf(p *program.Program) *users {
 	out := make([][]*program.Declaration, len(p.Decls()))
 	for _, of := range p.Decls() {
 		for _, r := range p.Refs(of.ID) {
@@ -58,19 +64,18 @@ func usersOf(p *program.Program) [][]*program.Declaration {
 			}
 		}
 	}
-	return out
+	return &users{p, out}
 }
 
-// usersAt returns the users of a declaration, or of the part of it at a path, in the order of the program.
-func (x *explainer) usersAt(d *program.Declaration, path []string) []User {
-	p := x.Program
+// at returns the users of a declaration, or of the part of it at a path, in the order of the program.
+func (u *users) at(d *program.Declaration, path []string) []User {
 	var out []User
-	for _, of := range x.users[d.ID] {
+	for _, of := range u.to[d.ID] {
 		if Name(of) == "" {
 			continue
 		}
 		use, at := program.Use(0), diag.Range{}
-		for _, r := range p.Refs(of.ID) {
+		for _, r := range u.p.Refs(of.ID) {
 			if r.To == d.ID {
 				if use == 0 {
 					at = r.Range
@@ -79,7 +84,7 @@ func (x *explainer) usersAt(d *program.Declaration, path []string) []User {
 			}
 		}
 		if use&program.ByValue != 0 {
-			out = append(out, byValue(p, of, d, path, at)...)
+			out = append(out, byValue(u.p, of, d, path, at)...)
 		}
 		for _, reason := range uses {
 			if use&reason.use != 0 {

@@ -118,8 +118,8 @@ func article(noun string) string {
 type explainer struct {
 	Inputs
 	found Found
-	users [][]*program.Declaration // as usersOf returns them
-	left  int                      // sources
+	users *users
+	left  int // sources
 }
 
 // source returns the source name, with the sources of its value.
